@@ -1,0 +1,130 @@
+//! The closed list of stable codes: every way a run can warn, degrade or fail has exactly one name here.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of trouble a code names, and so what should happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeClass {
+    /// Worth telling, changes nothing.
+    Notice,
+    /// Something was narrowed, replaced or left out, and the record says what.
+    Degradation,
+    /// May succeed when tried again unchanged.
+    Transient,
+    /// A person must change something: a setting, a policy, the command line.
+    UserRecoverable,
+    /// The run cannot give a verdict as things stand.
+    Terminal,
+}
+
+macro_rules! codes {
+    ($($group:ident { $($(#[$doc:meta])* $variant:ident = $text:literal, $class:ident, $hint:literal;)* })*) => {
+        /// A stable code. The text form never changes once released.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub enum Code {
+            $($(#[doc = $hint] #[serde(rename = $text)] $variant,)*)*
+        }
+
+        impl Code {
+            /// Every code, in the order of declaration.
+            pub const ALL: &'static [Code] = &[$($(Code::$variant,)*)*];
+
+            /// The stable text.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $($(Code::$variant => $text,)*)* }
+            }
+
+            /// The kind of trouble.
+            #[must_use]
+            pub fn class(self) -> CodeClass {
+                match self { $($(Code::$variant => CodeClass::$class,)*)* }
+            }
+
+            /// What it means and the way out, for a person.
+            #[must_use]
+            pub fn hint(self) -> &'static str {
+                match self { $($(Code::$variant => $hint,)*)* }
+            }
+
+            /// Whether the code is one of the 24 of the original contract (S003-60…83) or an extension.
+            #[must_use]
+            pub fn is_original(self) -> bool {
+                match self { $($(Code::$variant => matches!(stringify!($group).as_bytes(), b"original"),)*)* }
+            }
+        }
+    };
+}
+
+codes! {
+    original {
+        BaseRefConfiguredNotFound = "BASE_REF_CONFIGURED_NOT_FOUND", UserRecoverable, "the configured base does not name a commit here; fetch it or correct --base";
+        BaseRefFallbackOriginHeadUnavailable = "BASE_REF_FALLBACK_ORIGIN_HEAD_UNAVAILABLE", Notice, "origin/HEAD is not set; `git remote set-head origin --auto` sets it, or pass --base";
+        BaseRefFallbackOriginMain = "BASE_REF_FALLBACK_ORIGIN_MAIN", Notice, "the base was taken from origin/main; pass --base to choose another";
+        BaseRefFallbackOriginMaster = "BASE_REF_FALLBACK_ORIGIN_MASTER", Notice, "the base was taken from origin/master; pass --base to choose another";
+        BaseRefResolutionFailed = "BASE_REF_RESOLUTION_FAILED", UserRecoverable, "no base could be found; pass --base with a commit or branch, or fetch more history (`fetch-depth: 2` or more)";
+        DiffTooLarge = "DIFF_TOO_LARGE", Degradation, "the change is over a limit of the policy; split it, or raise [limits] on the base branch";
+        ContextBoundExceeded = "CONTEXT_BOUND_EXCEEDED", Degradation, "some hunks did not fit the plan's bounds and are listed as omitted; raise [limits.context] or split the change";
+        PlanConfidenceLowBroadScan = "PLAN_CONFIDENCE_LOW_BROAD_SCAN", Notice, "triggers were not sure enough, so the lens looks at every selected file";
+        ProviderTimeout = "PROVIDER_TIMEOUT", Transient, "the provider did not answer in time";
+        ProviderRateLimit = "PROVIDER_RATE_LIMIT", Transient, "the provider asked to slow down";
+        ProviderAuthError = "PROVIDER_AUTH_ERROR", Terminal, "the provider refused the credentials";
+        ProviderUnavailable = "PROVIDER_UNAVAILABLE", Transient, "the provider could not be reached or did not answer usefully";
+        ProviderUsageUnavailable = "PROVIDER_USAGE_UNAVAILABLE", Degradation, "the provider did not report usage";
+        ExecutionDenied = "EXECUTION_DENIED", Terminal, "the lens wants to run a command and neither the class nor the profile allows it";
+        ExecutionPolicyViolation = "EXECUTION_POLICY_VIOLATION", Terminal, "a command is outside the profile's allowed prefixes; the run is rejected";
+        ExecutionTimeout = "EXECUTION_TIMEOUT", Transient, "a command ran into its time limit";
+        ExecutionExitNonzero = "EXECUTION_EXIT_NONZERO", Degradation, "a command ended with a non-zero status";
+        ExecutionAuditUnavailable = "EXECUTION_AUDIT_UNAVAILABLE", Terminal, "what was executed could not be recorded, so it does not count";
+        LensRequiredMissing = "LENS_REQUIRED_MISSING", Terminal, "a required lens has no result; enable it in the policy on the base branch, or make it optional there";
+        LensRequiredFailed = "LENS_REQUIRED_FAILED", Terminal, "a required lens did not complete; its own codes say why";
+        BudgetRunExceeded = "BUDGET_RUN_EXCEEDED", Degradation, "the run's budget is spent by plans earlier in the queue";
+        BudgetLensExceeded = "BUDGET_LENS_EXCEEDED", Degradation, "the plan needs more than the lens's own budget";
+        ArtifactSchemaInvalid = "ARTIFACT_SCHEMA_INVALID", Terminal, "an artifact does not match its schema or its digest; delete the run directory and run again";
+        DeterminismDriftDetected = "DETERMINISM_DRIFT_DETECTED", Terminal, "the same inputs gave another result than recorded; the first difference is named";
+    }
+    extension {
+        ArtifactRootUnsafe = "ARTIFACT_ROOT_UNSAFE", UserRecoverable, "the artifact root is a link or is tracked in the change; pass --out with a directory outside the checkout";
+        ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
+        BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
+        Cancelled = "CANCELLED", Transient, "the run was cancelled; nothing was published and nothing stored";
+        CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
+        CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";
+        CrossCheckUnavailable = "CROSS_CHECK_UNAVAILABLE", Terminal, "the independent check could not run, so PASS is withheld";
+        EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";
+        InternalError = "INTERNAL_ERROR", Terminal, "this is a defect in qa-skill; please report it with the trace";
+        LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
+        LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
+        NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";
+        ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the repository lacks an object of the change; fetch it (`fetch-depth: 0`, no `--filter`)";
+        PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
+        PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
+        PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
+        RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
+        RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
+        RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
+        RubricNotFrozen = "RUBRIC_NOT_FROZEN", Notice, "a draft rubric exists and is not enforced until it is approved";
+        TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
+        WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
+        WaiverUnused = "WAIVER_UNUSED", Notice, "a waiver on the base matches nothing any more; remove it";
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_original_contract_has_24_codes_and_every_text_is_unique() {
+        assert_eq!(Code::ALL.iter().filter(|code| code.is_original()).count(), 24);
+        let texts: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.text()).collect();
+        assert_eq!(texts.len(), Code::ALL.len());
+    }
+}

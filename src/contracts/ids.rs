@@ -1,0 +1,337 @@
+//! The names everything is hashed and looked up by: digests, object ids and repository paths.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Why a string is not the identifier it claims to be. Completes "failed to read …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// The text is not lower-case hexadecimal of the expected length.
+    #[error("{kind}: expected {expected} lower-case hexadecimal digits")]
+    Hex {
+        /// What was being read.
+        kind: &'static str,
+        /// How many digits it has.
+        expected: &'static str,
+    },
+    /// The path could name something outside the tree, or is beyond a limit.
+    #[error("path {path}: {reason}")]
+    Path {
+        /// The path, escaped for display.
+        path: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+}
+
+fn is_lower_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+macro_rules! hex_id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $expected:literal, $pattern:literal, |$length:ident| $ok:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub struct $name(#[cfg_attr(test, schemars(regex(pattern = $pattern)))] String);
+
+        impl $name {
+            /// Reads the identifier, refusing anything but lower-case hexadecimal of its length.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                let $length = text.len();
+                if $ok && is_lower_hex(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(IdError::Hex { kind: $kind, expected: $expected })
+                }
+            }
+
+            /// The hexadecimal text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// The first twelve digits, for people.
+            #[must_use]
+            pub fn short(&self) -> &str {
+                &self.0[..12]
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(out, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                Self::parse(&String::deserialize(source)?).map_err(de::Error::custom)
+            }
+        }
+    };
+}
+
+hex_id!(
+    /// A SHA-256 digest as 64 lower-case hexadecimal digits.
+    Sha256Hex, "sha256 digest", "64", "^[0-9a-f]{64}$", |length| length == 64
+);
+hex_id!(
+    /// The name of a run: the SHA-256 over its canonical preimage (S003-97).
+    ExecutionKey, "execution key", "64", "^[0-9a-f]{64}$", |length| length == 64
+);
+hex_id!(
+    /// A commit, by its full object id.
+    CommitId, "commit id", "40", "^[0-9a-f]{40}$", |length| length == 40
+);
+hex_id!(
+    /// A blob (file content, symlink target) or submodule commit, by its full object id.
+    BlobId, "blob id", "40", "^[0-9a-f]{40}$", |length| length == 40
+);
+
+impl From<Sha256Hex> for ExecutionKey {
+    fn from(digest: Sha256Hex) -> Self {
+        Self(digest.0)
+    }
+}
+
+/// A path inside the repository: bytes as git stores them, never interpreted by a file system.
+///
+/// A value of this type has no `.git`, `.` or `..` component, is relative, and is within the length limits, so
+/// joining it to a directory of ours stays inside that directory. In JSON and on every surface it appears in its
+/// escaped form: bytes that are not UTF-8, control and invisible characters and `%` are written `%XX`, which loses
+/// nothing and can be read back.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepoPath(Box<[u8]>);
+
+/// The longest path accepted, in bytes.
+pub const MAX_PATH_BYTES: usize = 4096;
+/// The longest path component accepted, in bytes.
+pub const MAX_COMPONENT_BYTES: usize = 255;
+
+impl RepoPath {
+    /// Accepts a path as it stands in a git tree.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, IdError> {
+        let refuse = |reason| Err(IdError::Path { path: escape_path(bytes), reason });
+        if bytes.is_empty() {
+            return refuse("is empty");
+        }
+        if bytes.len() > MAX_PATH_BYTES {
+            return refuse("is longer than 4096 bytes");
+        }
+        if bytes.contains(&0) {
+            return refuse("contains a NUL byte");
+        }
+        for component in bytes.split(|&byte| byte == b'/') {
+            if let Some(reason) = component_fault(component) {
+                return refuse(reason);
+            }
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// Reads the escaped form back.
+    pub fn parse_escaped(text: &str) -> Result<Self, IdError> {
+        let fault = || IdError::Path { path: escape_path(text.as_bytes()), reason: "has a broken % escape" };
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut rest = text.as_bytes();
+        while let Some((&first, tail)) = rest.split_first() {
+            if first == b'%' {
+                let digits =
+                    tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok()).ok_or_else(fault)?;
+                bytes.push(u8::from_str_radix(digits, 16).map_err(|_| fault())?);
+                rest = &tail[2..];
+            } else {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+        Self::from_bytes(&bytes)
+    }
+
+    /// The raw bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text when every byte is UTF-8; matching on names works on this or on the bytes.
+    #[must_use]
+    pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+
+    /// The last component.
+    #[must_use]
+    pub fn file_name(&self) -> &[u8] {
+        self.0.rsplit(|&byte| byte == b'/').next().unwrap_or(&self.0)
+    }
+}
+
+/// Why git itself would refuse to check out a tree entry of this name, if it would.
+fn component_fault(component: &[u8]) -> Option<&'static str> {
+    if component.is_empty() {
+        return Some("has an empty component");
+    }
+    if component.len() > MAX_COMPONENT_BYTES {
+        return Some("has a component longer than 255 bytes");
+    }
+    if component == b"." || component == b".." {
+        return Some("has a `.` or `..` component");
+    }
+    if component.contains(&b'\\') {
+        return Some("contains a backslash");
+    }
+    // HFS+ ignores these code points and NTFS knows a short name: on such systems each spells `.git`.
+    let folded: String = String::from_utf8_lossy(component)
+        .chars()
+        .filter(|character| !matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
+        .flat_map(char::to_lowercase)
+        .collect();
+    let folded = folded.trim_end_matches([' ', '.']);
+    if folded == ".git" || folded == "git~1" || folded.starts_with(".git:") {
+        return Some("has a `.git` component");
+    }
+    None
+}
+
+/// Whether a character changes how text around it looks, or does not show at all.
+#[must_use]
+pub fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The escaped form of path bytes; see [`RepoPath`].
+#[must_use]
+pub fn escape_path(bytes: &[u8]) -> String {
+    let mut escaped = String::with_capacity(bytes.len());
+    let percent = |escaped: &mut String, bytes: &[u8]| {
+        for byte in bytes {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    };
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character == '%' || is_unprintable(character) {
+                percent(&mut escaped, character.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                escaped.push(character);
+            }
+        }
+        percent(&mut escaped, chunk.invalid());
+    }
+    escaped
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&escape_path(&self.0))
+    }
+}
+
+impl fmt::Debug for RepoPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RepoPath({self})")
+    }
+}
+
+impl Serialize for RepoPath {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        sink.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Self::parse_escaped(&String::deserialize(source)?).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for RepoPath {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RepoPath".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A path inside the repository; bytes that are not printable UTF-8, and `%`, are written %XX.",
+            "type": "string", "minLength": 1, "maxLength": 12288
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_accepted_path_survives_the_escaped_form() {
+        let names: &[&[u8]] = &[
+            b"src/main.rs",
+            b"with space/\"quoted\"",
+            b"tab\tand\nnewline",
+            b"\xff\xfe not utf-8",
+            "é/\u{202e}gpj.exe".as_bytes(),
+            b"-dash",
+            b"__proto__",
+            b"100%/a%41",
+            b"::error file=x::y",
+            b"\x1b[31mred",
+        ];
+        for bytes in names {
+            let path = RepoPath::from_bytes(bytes).unwrap();
+            let escaped = path.to_string();
+            assert_eq!(RepoPath::parse_escaped(&escaped).unwrap(), path, "{escaped}");
+            assert!(!escaped.chars().any(is_unprintable), "{escaped}");
+        }
+    }
+
+    #[test]
+    fn names_git_refuses_to_check_out_are_refused() {
+        let long = "a/".repeat(2500) + "a";
+        let component = "x".repeat(256);
+        let names = [
+            "",
+            "/abs",
+            "a//b",
+            "a/",
+            ".",
+            "..",
+            "../x",
+            "a/../b",
+            ".git/hooks/post-checkout",
+            ".GiT/x",
+            "GIT~1/x",
+            ".g\u{200c}it/x",
+            ".git /x",
+            ".git./x",
+            "..\\x",
+            "a\0b",
+            &long,
+            &component,
+        ];
+        for name in names {
+            assert!(RepoPath::from_bytes(name.as_bytes()).is_err(), "{name:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn digests_are_lower_case_and_of_full_length() {
+        assert!(Sha256Hex::parse(&"a".repeat(64)).is_ok());
+        assert!(Sha256Hex::parse(&"A".repeat(64)).is_err());
+        assert!(CommitId::parse("HEAD").is_err());
+        assert!(CommitId::parse(&"0".repeat(39)).is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! The files a maintainer commits: `.qa-skill/policy.toml` and `.qa-skill/waivers.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BlockingPolicy, OverflowPolicy, Preset, RunMode, Scope, Severity, Strength};
+
+/// The policy file. Every member is optional; an absent file is an empty one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyFile {
+    /// The format's version; only 1 exists.
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
+    pub version: Option<u8>,
+    /// The strengths rules start from; `default` when absent.
+    pub preset: Option<Preset>,
+    /// How incompleteness is judged; `strict` when absent.
+    pub mode: Option<RunMode>,
+    /// `owner/name`, so that every clone computes the same execution key.
+    pub repo_id: Option<String>,
+    /// What an empty change concludes; `could_not_complete` when absent.
+    pub empty_change: Option<EmptyChange>,
+    /// How findings come to block; `rule_defined` when absent.
+    pub blocking_policy: Option<BlockingPolicy>,
+    /// The severity from which `severity_threshold` and `mixed` block; `high` when absent.
+    pub blocking_threshold: Option<Severity>,
+    /// Bounds of the run.
+    #[serde(default)]
+    pub limits: PolicyLimits,
+    /// More globs for each scope, on top of the built-in ones.
+    #[serde(default)]
+    pub scopes: BTreeMap<Scope, Vec<String>>,
+    /// Ratchet numbers.
+    #[serde(default)]
+    pub ratchet: PolicyRatchet,
+    /// Token and cost budgets.
+    #[serde(default)]
+    pub budget: PolicyBudget,
+    /// How the run uses the machine.
+    #[serde(default)]
+    pub run: PolicyRun,
+    /// Settings per lens, by id.
+    #[serde(default)]
+    pub lenses: BTreeMap<String, PolicyLens>,
+    /// Settings per rule, by id.
+    #[serde(default)]
+    pub rules: BTreeMap<String, PolicyRule>,
+}
+
+/// What an empty change concludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum EmptyChange {
+    /// Nothing was proven, so nothing passes.
+    CouldNotComplete,
+    /// An empty change is fine; the verdict is marked vacuous.
+    Pass,
+}
+
+/// Bounds of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyLimits {
+    /// The most changed files.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
+    pub max_files: Option<u64>,
+    /// The most hunks.
+    #[cfg_attr(test, schemars(range(min = 1, max = 10000000)))]
+    pub max_hunks: Option<u64>,
+    /// The largest file read, in bytes.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1073741824)))]
+    pub max_blob_bytes: Option<u64>,
+    /// The largest differing part compared line by line, in bytes.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1073741824)))]
+    pub max_line_diff_bytes: Option<u64>,
+    /// The most tree entries walked, both sides together.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000000)))]
+    pub max_tree_entries: Option<u64>,
+    /// The most added times deleted files compared for similarity.
+    #[cfg_attr(test, schemars(range(max = 100000000)))]
+    pub max_rename_pairs: Option<u64>,
+    /// Whether a required lens may leave hunks out and still pass.
+    pub allow_omitted: Option<bool>,
+    /// Bounds of each plan's context.
+    #[serde(default)]
+    pub context: PolicyContextLimits,
+}
+
+/// Bounds of each plan's context; absent means as large as the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyContextLimits {
+    /// The most files.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
+    pub max_files: Option<u64>,
+    /// The most hunks.
+    #[cfg_attr(test, schemars(range(min = 1, max = 10000000)))]
+    pub max_hunks: Option<u64>,
+    /// The most changed lines.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000000)))]
+    pub max_changed_lines: Option<u64>,
+}
+
+/// Ratchet numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyRatchet {
+    /// The share of base files that must comply, in thousandths.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub theta_permille: Option<u16>,
+    /// How many base files must have been looked at.
+    #[cfg_attr(test, schemars(range(min = 1, max = 100000)))]
+    pub min_support: Option<u64>,
+}
+
+/// Token and cost budgets.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyBudget {
+    /// The most tokens of a run.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub max_tokens: Option<u64>,
+    /// The most a run may cost, in millionths of a US dollar.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub max_cost_micro_usd: Option<u64>,
+}
+
+/// How the run uses the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyRun {
+    /// How many workers; changes nothing but the time.
+    #[cfg_attr(test, schemars(range(min = 1, max = 64)))]
+    pub max_concurrency: Option<u64>,
+}
+
+/// Settings of one lens.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyLens {
+    /// Whether it runs at all.
+    pub enabled: Option<bool>,
+    /// Whether PASS needs it.
+    pub required: Option<bool>,
+    /// Globs of files it does not look at.
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    /// What happens when it is over budget.
+    pub overflow: Option<OverflowPolicy>,
+}
+
+/// Settings of one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyRule {
+    /// Its strength in every scope.
+    pub strength: Option<Strength>,
+    /// Its strength in single scopes; wins over `strength`.
+    #[serde(default)]
+    pub scopes: BTreeMap<Scope, Strength>,
+}
+
+/// The waiver file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WaiverFile {
+    /// The format's version; only 1 exists.
+    #[cfg_attr(test, schemars(extend("const" = 1)))]
+    pub version: Option<u8>,
+    /// The waivers.
+    #[serde(default)]
+    pub waiver: Vec<Waiver>,
+}
+
+/// Permission for one finding to stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Waiver {
+    /// The rule.
+    pub rule: String,
+    /// The finding's `evidenceHash`.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
+    pub evidence_hash: String,
+    /// Who answers for it.
+    #[cfg_attr(test, schemars(length(min = 1)))]
+    pub owner: String,
+    /// Why it may stand.
+    #[cfg_attr(test, schemars(length(min = 1)))]
+    pub reason: String,
+    /// The last day it holds.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")))]
+    pub expires: String,
+}

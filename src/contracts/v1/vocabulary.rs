@@ -1,0 +1,278 @@
+//! The closed word lists of the contract (S003-47…59) and the ones this project adds to them.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)*
+        }
+
+        impl $name {
+            /// Every word, in declaration order.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// The word as it stands in artifacts and policies.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(self.text())
+            }
+        }
+    )*};
+}
+
+words! {
+    /// How incompleteness is judged (S003-48).
+    RunMode {
+        /// Any degradation of a required scope fails the run.
+        Strict = "strict",
+        /// Degradation of a non-required scope may pass, marked `degraded`.
+        BestEffort = "best_effort",
+    }
+    /// The contract's verdict (S003-49).
+    VerdictStatus {
+        /// Every required lens completed and nothing blocks.
+        Pass = "PASS",
+        /// Something blocks, or completeness could not be shown.
+        Fail = "FAIL",
+    }
+    /// What the verdict means for the reader; told apart on every surface.
+    Conclusion {
+        /// Exit 0.
+        Pass = "pass",
+        /// Exit 1: the code violates the policy.
+        Fail = "fail",
+        /// Exit 3: the run could not be completed; this says nothing about the code.
+        CouldNotComplete = "could_not_complete",
+    }
+    /// The family of a lens, in queue priority order (S003-50, C-23).
+    LensClass {
+        /// Conventions the repository keeps.
+        Consistency = "consistency",
+        /// What could be exploited, leaked or weakened.
+        Security = "security",
+        /// Boundaries and dependencies.
+        Architecture = "architecture",
+        /// Leftovers and readability.
+        Style = "style",
+        /// Wasted time or memory.
+        Performance = "performance",
+    }
+    /// How a plan ended (S003-51).
+    LensStatus {
+        /// Everything planned was looked at.
+        Completed = "completed",
+        /// Part of it was, and the codes say what is missing.
+        Degraded = "degraded",
+        /// The plan has no usable result.
+        Failed = "failed",
+        /// The plan was not run, and the codes say why.
+        Skipped = "skipped",
+    }
+    /// How bad a finding is, worst first (S003-52).
+    Severity {
+        /// Act now.
+        Critical = "critical",
+        /// Act before merging.
+        High = "high",
+        /// Should be fixed.
+        Medium = "medium",
+        /// Could be fixed.
+        Low = "low",
+        /// For information.
+        Info = "info",
+    }
+    /// What a plan may do on the machine (S003-53).
+    PermissionProfileId {
+        /// Reads recorded git objects; executes nothing.
+        ReadOnly = "read_only",
+        /// Runs allowlisted commands in a sandbox.
+        ExecSandboxed = "exec_sandboxed",
+        /// Runs allowlisted commands in a sandbox without any network, loopback included.
+        ExecSandboxedNetworkOff = "exec_sandboxed_network_off",
+    }
+    /// Why a usage number is null (S003-54), highest priority first.
+    UsageUnavailableReason {
+        /// The adapter failed before usage was known.
+        AdapterError = "ADAPTER_ERROR",
+        /// The answer lacked the numbers.
+        MissingUsageData = "MISSING_USAGE_DATA",
+        /// The provider never reports them.
+        ProviderNotSupported = "PROVIDER_NOT_SUPPORTED",
+    }
+    /// How a finding comes to block (S003-55).
+    BlockingPolicy {
+        /// The rule's strength in the frozen policy decides.
+        RuleDefined = "rule_defined",
+        /// Severity at or above the threshold blocks.
+        SeverityThreshold = "severity_threshold",
+        /// Either of the two blocks.
+        Mixed = "mixed",
+    }
+    /// What happens to a plan over budget (S003-56).
+    OverflowPolicy {
+        /// The plan fails.
+        Stop = "stop",
+        /// The plan is skipped and the run degraded.
+        Skip = "skip",
+        /// As skip, and the summary asks a person to look.
+        Escalate = "escalate",
+    }
+    /// The adapter behind a binding (S003-57; `builtin` is our extension for plans that ask no model, C-28).
+    AdapterId {
+        /// Deterministic rules, no provider.
+        Builtin = "builtin",
+        /// OpenAI-compatible surfaces.
+        OpenaiCodex = "openai-codex",
+        /// Anthropic-compatible surfaces.
+        AnthropicClaude = "anthropic-claude",
+    }
+    /// Where a command's files live (S003-58).
+    WorktreeMode {
+        /// No worktree.
+        None = "none",
+        /// A fresh one, removed afterwards.
+        Ephemeral = "ephemeral",
+    }
+    /// Where a command starts (S003-59).
+    CwdMode {
+        /// The checkout, read-only.
+        RepoRoot = "repo_root",
+        /// The plan's own worktree.
+        EphemeralWorktree = "ephemeral_worktree",
+    }
+    /// How much a rule's findings weigh.
+    Strength {
+        /// Findings block.
+        Block = "block",
+        /// Findings block only where the base already complies (theta) with enough support.
+        Ratchet = "ratchet",
+        /// Findings are reported and never block.
+        Advise = "advise",
+        /// The rule does not run.
+        Off = "off",
+    }
+    /// Which strengths rules start from.
+    Preset {
+        /// Blocks only what is almost never legitimate.
+        Default = "default",
+        /// Also blocks weakening of tests, CI and lint.
+        Guarded = "guarded",
+        /// Blocks nothing.
+        Advisory = "advisory",
+    }
+    /// Whose code a path is; every rule has a strength for each.
+    Scope {
+        /// What ships.
+        Product = "product",
+        /// What checks what ships.
+        Test = "test",
+        /// What people read.
+        Docs = "docs",
+        /// What a tool writes.
+        Generated = "generated",
+        /// What others wrote and is kept here.
+        Vendored = "vendored",
+    }
+    /// What a file is (one per path, by name alone).
+    FileClass {
+        /// Tests and their fixtures.
+        Test = "test",
+        /// Documentation.
+        Docs = "docs",
+        /// Build, CI and deployment.
+        Infra = "infra",
+        /// Configuration and manifests.
+        Config = "config",
+        /// Program text.
+        Source = "source",
+        /// Images, fonts, media, archives.
+        Asset = "asset",
+        /// None of these.
+        Unknown = "unknown",
+    }
+    /// What happened to a path between the merge base and head.
+    ChangeKind {
+        /// New at head.
+        Added = "added",
+        /// Gone at head.
+        Deleted = "deleted",
+        /// Other content.
+        Modified = "modified",
+        /// Another name, content the same or similar.
+        Renamed = "renamed",
+        /// Only the mode differs.
+        ModeChanged = "mode_changed",
+        /// A file became a link, a link a submodule, and so on.
+        TypeChanged = "type_changed",
+    }
+    /// One of the two compared versions.
+    Side {
+        /// The merge base.
+        Base = "base",
+        /// The head.
+        Head = "head",
+    }
+    /// Where a finding comes from.
+    FindingOrigin {
+        /// This change brings it in.
+        Introduced = "introduced",
+        /// It stood in the base already, perhaps elsewhere.
+        PreExisting = "pre_existing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_original_contract_are_kept_verbatim() {
+        let list = |texts: &[&str]| texts.join(" ");
+        let of = |texts: Vec<&str>| texts.join(" ");
+        assert_eq!(of(RunMode::ALL.iter().map(|w| w.text()).collect()), list(&["strict", "best_effort"]));
+        assert_eq!(of(VerdictStatus::ALL.iter().map(|w| w.text()).collect()), list(&["PASS", "FAIL"]));
+        assert_eq!(
+            of(LensClass::ALL.iter().map(|w| w.text()).collect()),
+            list(&["consistency", "security", "architecture", "style", "performance"])
+        );
+        assert_eq!(
+            of(LensStatus::ALL.iter().map(|w| w.text()).collect()),
+            list(&["completed", "degraded", "failed", "skipped"])
+        );
+        assert_eq!(
+            of(Severity::ALL.iter().map(|w| w.text()).collect()),
+            list(&["critical", "high", "medium", "low", "info"])
+        );
+        assert_eq!(
+            of(PermissionProfileId::ALL.iter().map(|w| w.text()).collect()),
+            list(&["read_only", "exec_sandboxed", "exec_sandboxed_network_off"])
+        );
+        assert_eq!(
+            of(BlockingPolicy::ALL.iter().map(|w| w.text()).collect()),
+            list(&["rule_defined", "severity_threshold", "mixed"])
+        );
+        assert_eq!(
+            of(OverflowPolicy::ALL.iter().map(|w| w.text()).collect()),
+            list(&["stop", "skip", "escalate"])
+        );
+        assert_eq!(of(WorktreeMode::ALL.iter().map(|w| w.text()).collect()), list(&["none", "ephemeral"]));
+        assert_eq!(
+            of(CwdMode::ALL.iter().map(|w| w.text()).collect()),
+            list(&["repo_root", "ephemeral_worktree"])
+        );
+        assert_eq!(
+            of(UsageUnavailableReason::ALL.iter().map(|w| w.text()).collect()),
+            list(&["ADAPTER_ERROR", "MISSING_USAGE_DATA", "PROVIDER_NOT_SUPPORTED"])
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! The pure half: no file system, environment, clock, network or thread below this line.
+
+pub(crate) mod canonical;
+pub(crate) mod escape;
+pub(crate) mod packet;

@@ -1,0 +1,234 @@
+//! What a lens is: a description and pure functions from what changed to drafts of findings.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{
+    ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
+};
+use crate::core::packet::Packet;
+
+/// A lens as the registry, the planner and the documentation know it.
+#[derive(Debug)]
+pub(crate) struct LensSpec {
+    /// Kebab-case; the file in snake_case and the corpus page have the same name.
+    pub(crate) id: &'static str,
+    /// Changed whenever the same input may give another result; it is part of the execution key.
+    pub(crate) version: &'static str,
+    /// The class.
+    pub(crate) class: LensClass,
+    /// One sentence.
+    pub(crate) title: &'static str,
+    /// Whether PASS needs it unless the policy says otherwise.
+    pub(crate) required_by_default: bool,
+    /// Globs over paths; a file matches when one does.
+    pub(crate) triggers: &'static [&'static str],
+    /// Lower-case identifiers that make a matching file more likely to concern the lens; empty for "any".
+    pub(crate) trigger_symbols: &'static [&'static str],
+    /// The rules, by id.
+    pub(crate) rules: &'static [RuleSpec],
+}
+
+/// A rule of a lens.
+#[derive(Debug)]
+pub(crate) struct RuleSpec {
+    /// `lens-id/pattern-found`.
+    pub(crate) id: &'static str,
+    /// One sentence that names the pattern.
+    pub(crate) title: &'static str,
+    /// How bad its findings are unless a draft says otherwise.
+    pub(crate) severity: Severity,
+    /// What its findings weigh.
+    pub(crate) strengths: PresetStrengths,
+    /// What to do about a finding, one or two sentences.
+    pub(crate) fix: &'static str,
+    /// Whether the same text removed elsewhere in the change makes a finding pre-existing: true for rules about what
+    /// added text says, false for rules about the act of changing.
+    pub(crate) moves: bool,
+}
+
+/// How much of a file a lens needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Not the file at all.
+    Nothing,
+    /// Hunks with a few unchanged lines around.
+    Hunks,
+    /// Hunks, and the whole file on both sides.
+    WholeFile,
+}
+
+/// A finding as a lens states it, before evidence is verified and strength decided.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Draft {
+    /// The rule, one of the lens's own.
+    pub(crate) rule: &'static str,
+    /// The path on `side`.
+    pub(crate) file: RepoPath,
+    /// Which version the lines are of.
+    pub(crate) side: Side,
+    /// The first line, from 1.
+    pub(crate) start_line: u64,
+    /// The last line.
+    pub(crate) end_line: u64,
+    /// The first column in characters, from 1; 0 when whole lines are meant.
+    pub(crate) start_column: u64,
+    /// The column after the last; 0 when whole lines are meant.
+    pub(crate) end_column: u64,
+    /// What stands there, verbatim: the columns of one line, or the first line of several. Empty when the finding is
+    /// about the file and not its text.
+    pub(crate) quote: String,
+    /// One sentence, no trailing full stop, untrusted text only as `detail`.
+    pub(crate) summary: String,
+    /// What else proves it; becomes part of the evidence.
+    pub(crate) detail: BTreeMap<&'static str, Value>,
+    /// A severity of its own.
+    pub(crate) severity: Option<Severity>,
+}
+
+/// Something seen in one file that means something only beside other files: `conclude` gets all of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fact {
+    /// The kind, in the lens's own words.
+    pub(crate) kind: &'static str,
+    /// What it is about: a test's name, a file's stem.
+    pub(crate) name: String,
+    /// The finding it becomes unless another fact explains it.
+    pub(crate) draft: Option<Draft>,
+}
+
+/// What one file gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Inspection {
+    /// Findings.
+    pub(crate) drafts: Vec<Draft>,
+    /// Facts for `conclude`.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// A lens.
+///
+/// The scheduler calls `need` while planning, `inspect` once for each planned file, from any thread and in any order,
+/// then `conclude` once with the facts in path order. An implementer keeps no state, reads nothing but the arguments,
+/// returns the same for the same, and reports only on hunks the packet includes.
+pub(crate) trait Lens: Sync {
+    /// The description.
+    fn spec(&self) -> &'static LensSpec;
+
+    /// How much of a file that matches the triggers it needs.
+    fn need(&self, _file: &ChangedFile) -> Need {
+        Need::Hunks
+    }
+
+    /// Looks at one file.
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection;
+
+    /// Looks at what all files gave together.
+    fn conclude(&self, _facts: &[Fact]) -> Vec<Draft> {
+        Vec::new()
+    }
+
+    /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
+    fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
+        None
+    }
+}
+
+/// The same strength in every scope.
+pub(crate) const fn everywhere(strength: Strength) -> ScopeStrengths {
+    ScopeStrengths {
+        product: strength,
+        test: strength,
+        docs: strength,
+        generated: strength,
+        vendored: strength,
+    }
+}
+
+/// One strength in what ships and in tests, advice in docs, nothing in generated and vendored files.
+pub(crate) const fn own_code(product: Strength, test: Strength) -> ScopeStrengths {
+    ScopeStrengths {
+        product,
+        test,
+        docs: Strength::Advise,
+        generated: Strength::Off,
+        vendored: Strength::Off,
+    }
+}
+
+/// Strengths for `default` and `guarded`; `advisory` advises wherever `default` does anything.
+pub(crate) const fn presets(default: ScopeStrengths, guarded: ScopeStrengths) -> PresetStrengths {
+    PresetStrengths {
+        advisory: ScopeStrengths {
+            product: softened(guarded.product),
+            test: softened(guarded.test),
+            docs: softened(guarded.docs),
+            generated: softened(guarded.generated),
+            vendored: softened(guarded.vendored),
+        },
+        default,
+        guarded,
+    }
+}
+
+const fn softened(strength: Strength) -> Strength {
+    match strength {
+        Strength::Off => Strength::Off,
+        Strength::Block | Strength::Ratchet | Strength::Advise => Strength::Advise,
+    }
+}
+
+impl Draft {
+    /// A draft about columns of one line, given byte offsets inside the line's text.
+    pub(crate) fn on_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &crate::core::packet::Line<'_>,
+        span: std::ops::Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            file: packet.path().clone(),
+            side: Side::Head,
+            start_line: line.number,
+            end_line: line.number,
+            start_column: crate::core::packet::column(line.text, span.start),
+            end_column: crate::core::packet::column(line.text, span.end),
+            quote: line.text[span].to_owned(),
+            summary: summary.into(),
+            detail: BTreeMap::new(),
+            severity: None,
+        }
+    }
+
+    /// A draft about a file as such.
+    pub(crate) fn on_file(
+        rule: &'static str,
+        file: &RepoPath,
+        side: Side,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            file: file.clone(),
+            side,
+            start_line: 1,
+            end_line: 1,
+            start_column: 0,
+            end_column: 0,
+            quote: String::new(),
+            summary: summary.into(),
+            detail: BTreeMap::new(),
+            severity: None,
+        }
+    }
+
+    /// Adds a member to the evidence.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.detail.insert(name, value.into());
+        self
+    }
+}
