@@ -1,5 +1,7 @@
 //! The pure half: no file system, environment, clock, network or thread below this line.
 
 pub(crate) mod canonical;
+pub(crate) mod classify;
+pub(crate) mod diff;
 pub(crate) mod escape;
 pub(crate) mod packet;

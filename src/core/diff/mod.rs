@@ -1,0 +1,7 @@
+//! From two blobs to hunks: decoding, the rule for binary content, the line diff and the text lenses see.
+
+mod hunks;
+mod text;
+
+pub(crate) use hunks::{ALGORITHM, FileDiff, diff_file};
+pub(crate) use text::{Content, content};

@@ -1,0 +1,72 @@
+//! Decides what is text, whatever the repository's attributes claim, and brings it into one encoding.
+
+use std::borrow::Cow;
+
+use crate::contracts::v1::FileClass;
+
+/// A blob's content as the line diff takes it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content<'a> {
+    /// Lines separated by `\n`, UTF-8 but for stray bytes.
+    Text(Cow<'a, [u8]>),
+    /// Not lines of text.
+    Binary,
+}
+
+/// How many leading bytes decide, as in git.
+const SNIFFED_BYTES: usize = 8000;
+
+/// Decides whether a blob is text.
+///
+/// Neither `.gitattributes` nor one stray NUL hides lines: a NUL makes content binary only where the name does not say
+/// that people write it, or where control bytes are common. UTF-16 with a byte order mark is text and is transcoded.
+pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_le_bytes))),
+        [0xfe, 0xff, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_be_bytes))),
+        _ => {}
+    }
+    let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
+    let named_as_text = match class {
+        FileClass::Source | FileClass::Test | FileClass::Docs | FileClass::Config | FileClass::Infra => true,
+        FileClass::Asset | FileClass::Unknown => false,
+    };
+    let controls =
+        head.iter().filter(|&&byte| byte < 0x09 || (0x0e..0x20).contains(&byte) && byte != 0x1b).count();
+    let binary = if named_as_text { controls * 10 > head.len() } else { head.contains(&0) };
+    if binary { Content::Binary } else { Content::Text(Cow::Borrowed(bytes)) }
+}
+
+fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let mut text: String = char::decode_utf16(pairs.iter().map(|&pair| unit(pair)))
+        .map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    if !rest.is_empty() {
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tricks_that_hide_lines_from_git_do_not_hide_them_here() {
+        let cases: &[(&str, &[u8], FileClass, bool)] = &[
+            ("a trailing NUL in source", b"let a = 1;\n\0", FileClass::Source, true),
+            ("a NUL first in source", b"\0let a = 1;\nlet b = 2;\n", FileClass::Source, true),
+            ("UTF-16 with a mark", b"\xff\xfea\0\n\0", FileClass::Unknown, true),
+            ("UTF-16 big endian", b"\xfe\xff\0a\0\n", FileClass::Unknown, true),
+            ("Latin-1", b"caf\xe9\n", FileClass::Unknown, true),
+            ("ANSI art", b"\x1b[31mred\x1b[0m\n", FileClass::Unknown, true),
+            ("an empty file", b"", FileClass::Unknown, true),
+            ("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", FileClass::Asset, false),
+            ("an object file named .rs", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Source, false),
+        ];
+        for (name, bytes, class, text) in cases {
+            assert_eq!(matches!(content(bytes, *class), Content::Text(_)), *text, "{name}");
+        }
+    }
+}
