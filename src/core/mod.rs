@@ -5,3 +5,8 @@ pub(crate) mod classify;
 pub(crate) mod diff;
 pub(crate) mod escape;
 pub(crate) mod packet;
+pub(crate) mod plan;
+pub(crate) mod policy;
+pub(crate) mod policy_text;
+pub(crate) mod sensitivity;
+pub(crate) mod weakening;

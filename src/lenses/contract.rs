@@ -9,6 +9,7 @@ use crate::contracts::v1::{
     ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
+pub(crate) use crate::core::plan::Need;
 
 /// A lens as the registry, the planner and the documentation know it.
 #[derive(Debug)]
@@ -47,17 +48,6 @@ pub(crate) struct RuleSpec {
     /// Whether the same text removed elsewhere in the change makes a finding pre-existing: true for rules about what
     /// added text says, false for rules about the act of changing.
     pub(crate) moves: bool,
-}
-
-/// How much of a file a lens needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// Not the file at all.
-    Nothing,
-    /// Hunks with a few unchanged lines around.
-    Hunks,
-    /// Hunks, and the whole file on both sides.
-    WholeFile,
 }
 
 /// A finding as a lens states it, before evidence is verified and strength decided.

@@ -1,0 +1,226 @@
+//! Decides what every lens is going to look at: selection, bounds, order and budget, a pure function of its inputs.
+
+mod bounds;
+mod budget;
+mod selection;
+
+use serde::Serialize;
+
+use super::canonical;
+use super::classify::PathSet;
+use super::policy::Policy;
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{BlobId, RepoPath, Sha256Hex};
+use crate::contracts::v1::{
+    ChangeSensitivity, ChangeSet, ChangedFile, FileClass, LensPlan, OmissionReason, OmittedHunk,
+    PermissionProfileId, RegistryLens,
+};
+
+pub(crate) use bounds::HardBounds;
+pub(crate) use budget::reserve;
+
+/// The binding of plans that ask no model (C-28).
+pub(crate) const BUILTIN_BINDING: &str = "builtin";
+
+/// How much of a file a lens needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Not the file at all.
+    Nothing,
+    /// Hunks with a few unchanged lines around.
+    Hunks,
+    /// Hunks, and the whole file on both sides.
+    WholeFile,
+}
+
+/// A lens as the planner sees it.
+pub(crate) struct Candidate<'a> {
+    /// Its entry in the registry.
+    pub(crate) lens: &'a RegistryLens,
+    /// Its triggers, compiled.
+    pub(crate) triggers: PathSet,
+    /// Its trigger symbols.
+    pub(crate) symbols: &'static [&'static str],
+    /// How much it needs of a file that matches.
+    pub(crate) need: &'a (dyn Fn(&ChangedFile) -> Need + Sync),
+}
+
+/// Plans every enabled and requested lens, in queue order.
+pub(crate) fn plan(
+    change_set: &ChangeSet,
+    sensitivity: &ChangeSensitivity,
+    policy: &Policy,
+    requested: Option<&[String]>,
+    candidates: &[Candidate<'_>],
+) -> Vec<LensPlan> {
+    let hard = HardBounds::new(&change_set.files, &policy.limits);
+    let mut plans: Vec<LensPlan> = candidates
+        .iter()
+        .filter(|candidate| is_selected(candidate.lens, policy, requested))
+        .map(|candidate| plan_lens(candidate, &change_set.files, sensitivity, policy, &hard))
+        .collect();
+    sort_queue(&mut plans);
+    for (ordinal, plan) in plans.iter_mut().enumerate() {
+        plan.plan_ordinal = ordinal as u64;
+    }
+    plans
+}
+
+fn is_selected(lens: &RegistryLens, policy: &Policy, requested: Option<&[String]>) -> bool {
+    let enabled = policy.lenses.get(&lens.lens_id).is_some_and(|settings| settings.enabled);
+    enabled && requested.is_none_or(|requested| requested.contains(&lens.lens_id))
+}
+
+/// Queue order (S003-98): required first, then class, lens, sub-lens (none first), scope digest.
+pub(crate) fn sort_queue(plans: &mut [LensPlan]) {
+    plans.sort_by(|left, right| {
+        right
+            .required
+            .cmp(&left.required)
+            .then_with(|| left.lens_class.cmp(&right.lens_class))
+            .then_with(|| left.lens_id.cmp(&right.lens_id))
+            .then_with(|| left.sub_lens_id.cmp(&right.sub_lens_id))
+            .then_with(|| left.scope_digest.cmp(&right.scope_digest))
+    });
+}
+
+fn plan_lens(
+    candidate: &Candidate<'_>,
+    files: &[ChangedFile],
+    sensitivity: &ChangeSensitivity,
+    policy: &Policy,
+    hard: &HardBounds,
+) -> LensPlan {
+    let lens = candidate.lens;
+    let settings = &policy.lenses[&lens.lens_id];
+    let ignore =
+        PathSet::new(settings.ignore.iter().map(String::as_str)).expect("globs were checked with the policy");
+    let selection = selection::select(candidate, files, &ignore, sensitivity.tier);
+    let mut planning_codes = selection.codes;
+    let bounded = bounds::apply(files, &selection.files, hard, &policy.limits);
+    let mut omitted_hunks = bounded.omitted;
+    for &index in &selection.files {
+        if is_unread(&files[index]) {
+            omitted_hunks.push(OmittedHunk {
+                file: files[index].path.clone(),
+                hunk_ordinal: None,
+                reason: OmissionReason::BlobTooLarge,
+            });
+        }
+    }
+    omitted_hunks.sort();
+    planning_codes.extend(omission_codes(&omitted_hunks));
+    planning_codes.sort();
+    planning_codes.dedup();
+    let mut omitted_files: Vec<RepoPath> = omitted_hunks.iter().map(|hunk| hunk.file.clone()).collect();
+    omitted_files.dedup();
+    let changed: Vec<&ChangedFile> = bounded.files.iter().map(|&index| &files[index]).collect();
+    let full_context_files: Vec<RepoPath> = changed
+        .iter()
+        .filter(|file| (candidate.need)(file) == Need::WholeFile)
+        .map(|file| file.path.clone())
+        .collect();
+    LensPlan {
+        schema_version: Default::default(),
+        plan_ordinal: 0,
+        lens_id: lens.lens_id.clone(),
+        sub_lens_id: None,
+        lens_version: lens.lens_version.clone(),
+        lens_class: lens.lens_class,
+        required: settings.required,
+        blocking_policy: policy.blocking_policy,
+        provider_binding_id: BUILTIN_BINDING.to_owned(),
+        permission_profile_id: PermissionProfileId::ReadOnly,
+        scope_digest: scope_digest(lens, &changed, &full_context_files, &omitted_hunks),
+        changed_files: changed.iter().map(|file| file.path.clone()).collect(),
+        full_context_files,
+        omitted_files,
+        execution_commands: Vec::new(),
+        max_input_tokens: 0,
+        max_output_tokens: 0,
+        max_cost_usd: None,
+        overflow_policy: settings.overflow,
+        confidence: selection.confidence,
+        omitted_hunks,
+        planning_codes,
+    }
+}
+
+/// Whether a file has content that was not read although it may be text.
+pub(crate) fn is_unread(file: &ChangedFile) -> bool {
+    file.codes.contains(&Code::BlobTooLarge) && file.class != FileClass::Asset
+}
+
+fn omission_codes(omitted: &[OmittedHunk]) -> impl Iterator<Item = Code> + '_ {
+    omitted.iter().map(|hunk| match hunk.reason {
+        OmissionReason::HardFileLimit | OmissionReason::HardHunkLimit => Code::DiffTooLarge,
+        OmissionReason::FileLimit | OmissionReason::HunkLimit | OmissionReason::LineLimit => {
+            Code::ContextBoundExceeded
+        }
+        OmissionReason::BlobTooLarge => Code::BlobTooLarge,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeFile<'a> {
+    path: &'a RepoPath,
+    old_path: Option<&'a RepoPath>,
+    old_blob: Option<&'a BlobId>,
+    new_blob: Option<&'a BlobId>,
+    old_mode: Option<&'a str>,
+    new_mode: Option<&'a str>,
+}
+
+/// The scope digest covers blobs and modes and not only names, so that a plan's identity is what it looks at.
+fn scope_digest(
+    lens: &RegistryLens,
+    files: &[&ChangedFile],
+    full_context_files: &[RepoPath],
+    omitted_hunks: &[OmittedHunk],
+) -> Sha256Hex {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Scope<'a> {
+        lens_id: &'a str,
+        sub_lens_id: Option<&'a str>,
+        changed_files: Vec<ScopeFile<'a>>,
+        full_context_files: &'a [RepoPath],
+        omitted_hunks: &'a [OmittedHunk],
+    }
+    let changed_files = files
+        .iter()
+        .map(|file| ScopeFile {
+            path: &file.path,
+            old_path: file.old_path.as_ref(),
+            old_blob: file.old_blob.as_ref(),
+            new_blob: file.new_blob.as_ref(),
+            old_mode: file.old_mode.as_deref(),
+            new_mode: file.new_mode.as_deref(),
+        })
+        .collect();
+    let scope =
+        Scope { lens_id: &lens.lens_id, sub_lens_id: None, changed_files, full_context_files, omitted_hunks };
+    canonical::digest(&scope).expect("paths and ids have a canonical form")
+}
+
+/// Which hunks of each changed file a plan includes, by position in the change set; `None` where it leaves the file out.
+pub(crate) fn included_hunks(plan: &LensPlan, files: &[ChangedFile]) -> Vec<Option<Vec<bool>>> {
+    files
+        .iter()
+        .map(|file| {
+            plan.changed_files.binary_search(&file.path).ok()?;
+            let omitted_from = plan.omitted_hunks.partition_point(|hunk| hunk.file < file.path);
+            let omitted: Vec<u64> = plan.omitted_hunks[omitted_from..]
+                .iter()
+                .take_while(|hunk| hunk.file == file.path)
+                .filter_map(|hunk| hunk.hunk_ordinal)
+                .collect();
+            Some(file.hunks.iter().map(|hunk| !omitted.contains(&hunk.ordinal)).collect())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,320 @@
+//! The effective policy: the committed file, the run's inputs and the defaults made into one validated value.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::classify::{GlobError, PathSet, ScopeGlobs};
+use super::policy_text::{self, PolicyTextError};
+use crate::contracts::v1::{
+    BlockingPolicy, EmptyChange, OverflowPolicy, PolicyFile, Preset, PresetStrengths, Registry, RunMode,
+    Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+};
+
+/// Where the policy is committed.
+pub(crate) const POLICY_PATH: &str = ".qa-skill/policy.toml";
+/// Where waivers are committed.
+pub(crate) const WAIVERS_PATH: &str = ".qa-skill/waivers.toml";
+
+/// Why a policy cannot be used. Completes "failed to read the policy: …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PolicyError {
+    /// Not TOML, or not of the policy's form.
+    #[error(transparent)]
+    Text(#[from] PolicyTextError),
+    /// A glob that cannot be compiled.
+    #[error("{0}")]
+    Glob(#[from] GlobError),
+}
+
+/// What the command line or the action's inputs say; they win over the policy file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Overrides {
+    /// `--mode`.
+    pub(crate) mode: Option<RunMode>,
+    /// `--preset`.
+    pub(crate) preset: Option<Preset>,
+    /// `--jobs`.
+    pub(crate) max_concurrency: Option<u64>,
+    /// `--lens`.
+    pub(crate) lens_ids: Option<Vec<String>>,
+}
+
+/// The bounds of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Limits {
+    pub(crate) max_files: u64,
+    pub(crate) max_hunks: u64,
+    pub(crate) max_blob_bytes: u64,
+    pub(crate) max_line_diff_bytes: u64,
+    pub(crate) max_tree_entries: u64,
+    pub(crate) max_rename_pairs: u64,
+    pub(crate) allow_omitted: bool,
+    pub(crate) context_max_files: u64,
+    pub(crate) context_max_hunks: u64,
+    pub(crate) context_max_changed_lines: u64,
+}
+
+/// The effective settings of a lens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LensPolicy {
+    pub(crate) enabled: bool,
+    pub(crate) required: bool,
+    pub(crate) ignore: Vec<String>,
+    pub(crate) overflow: OverflowPolicy,
+}
+
+/// The effective policy. Its canonical form, without `max_concurrency`, is part of every execution key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Policy {
+    pub(crate) preset: Preset,
+    pub(crate) mode: RunMode,
+    pub(crate) repo_id: Option<String>,
+    pub(crate) empty_change: EmptyChange,
+    pub(crate) blocking_policy: BlockingPolicy,
+    pub(crate) blocking_threshold: Severity,
+    pub(crate) limits: Limits,
+    pub(crate) scopes: BTreeMap<Scope, Vec<String>>,
+    pub(crate) theta_permille: u16,
+    pub(crate) min_support: u64,
+    pub(crate) max_tokens: u64,
+    pub(crate) max_cost_micro_usd: u64,
+    pub(crate) lenses: BTreeMap<String, LensPolicy>,
+    pub(crate) rules: BTreeMap<String, ScopeStrengths>,
+    #[serde(skip)]
+    pub(crate) max_concurrency: u64,
+    #[serde(skip)]
+    pub(crate) settings: Vec<SettingOrigin>,
+}
+
+/// Collects each effective value with where it came from.
+#[derive(Default)]
+struct Origins(Vec<SettingOrigin>);
+
+impl Origins {
+    fn choose<T: Clone>(
+        &mut self,
+        name: &str,
+        input: Option<&T>,
+        policy: Option<&T>,
+        default: T,
+        show: impl Fn(&T) -> String,
+    ) -> T {
+        let (value, origin) = match (input, policy) {
+            (Some(input), _) => (input.clone(), "input"),
+            (None, Some(policy)) => (policy.clone(), "policy"),
+            (None, None) => (default, "default"),
+        };
+        self.0.push(SettingOrigin { name: name.to_owned(), value: show(&value), origin: origin.to_owned() });
+        value
+    }
+
+    fn number(&mut self, name: &str, policy: Option<u64>, default: u64) -> u64 {
+        self.choose(name, None, policy.as_ref(), default, u64::to_string)
+    }
+}
+
+impl Policy {
+    /// Reads and resolves a policy file; `None` is an absent one.
+    pub(crate) fn read(
+        text: Option<&str>,
+        overrides: &Overrides,
+        registry: &Registry,
+    ) -> Result<Self, PolicyError> {
+        let file: PolicyFile = match text {
+            Some(text) => policy_text::parse_policy(text, registry)?,
+            None => PolicyFile::default(),
+        };
+        Self::resolve(&file, overrides, registry)
+    }
+
+    fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Result<Self, PolicyError> {
+        let mut origins = Origins::default();
+        let origin = &mut origins;
+        let word = |value: &str| value.to_owned();
+        let preset = origin.choose(
+            "preset",
+            overrides.preset.as_ref(),
+            file.preset.as_ref(),
+            Preset::Default,
+            |preset| word(preset.text()),
+        );
+        let mode =
+            origin.choose("mode", overrides.mode.as_ref(), file.mode.as_ref(), RunMode::Strict, |mode| {
+                word(mode.text())
+            });
+        let empty_change = origin.choose(
+            "empty-change",
+            None,
+            file.empty_change.as_ref(),
+            EmptyChange::CouldNotComplete,
+            |value| match value {
+                EmptyChange::CouldNotComplete => word("could_not_complete"),
+                EmptyChange::Pass => word("pass"),
+            },
+        );
+        let blocking_policy = origin.choose(
+            "blocking-policy",
+            None,
+            file.blocking_policy.as_ref(),
+            BlockingPolicy::RuleDefined,
+            |value| word(value.text()),
+        );
+        let blocking_threshold = origin.choose(
+            "blocking-threshold",
+            None,
+            file.blocking_threshold.as_ref(),
+            Severity::High,
+            |value| word(value.text()),
+        );
+        let limits = resolve_limits(file, origin);
+        let theta = origin.number("ratchet.theta-permille", file.ratchet.theta_permille.map(u64::from), 980);
+        let min_support = origin.number("ratchet.min-support", file.ratchet.min_support, 20);
+        let max_tokens = origin.number("budget.max-tokens", file.budget.max_tokens, 300_000);
+        let max_cost_micro_usd =
+            origin.number("budget.max-cost-micro-usd", file.budget.max_cost_micro_usd, 12_000_000);
+        let max_concurrency = origin.choose(
+            "run.max-concurrency",
+            overrides.max_concurrency.as_ref(),
+            file.run.max_concurrency.as_ref(),
+            4,
+            u64::to_string,
+        );
+        ScopeGlobs::new(|scope| file.scopes.get(&scope).map_or(&[], Vec::as_slice))?;
+        Ok(Self {
+            preset,
+            mode,
+            repo_id: file.repo_id.clone(),
+            empty_change,
+            blocking_policy,
+            blocking_threshold,
+            limits,
+            scopes: file.scopes.clone(),
+            theta_permille: u16::try_from(theta).unwrap_or(1000),
+            min_support,
+            max_tokens,
+            max_cost_micro_usd,
+            lenses: resolve_lenses(file, registry)?,
+            rules: resolve_rules(file, registry, preset),
+            max_concurrency: max_concurrency.clamp(1, 64),
+            settings: origins.0,
+        })
+    }
+
+    /// The policy's scope globs, compiled.
+    pub(crate) fn scope_globs(&self) -> ScopeGlobs {
+        ScopeGlobs::new(|scope| self.scopes.get(&scope).map_or(&[], Vec::as_slice))
+            .expect("the globs were compiled once when the policy was resolved")
+    }
+
+    /// What a rule's findings weigh in a scope; a rule nobody knows weighs nothing.
+    pub(crate) fn strength(&self, rule: &str, scope: Scope) -> Strength {
+        self.rules.get(rule).map_or(Strength::Off, |strengths| in_scope(strengths, scope))
+    }
+}
+
+fn resolve_limits(file: &PolicyFile, origins: &mut Origins) -> Limits {
+    let limits = &file.limits;
+    let max_files = origins.number("limits.max-files", limits.max_files, 20_000);
+    let max_hunks = origins.number("limits.max-hunks", limits.max_hunks, 1_000_000);
+    let context = &limits.context;
+    Limits {
+        max_files,
+        max_hunks,
+        max_blob_bytes: origins.number("limits.max-blob-bytes", limits.max_blob_bytes, 8 << 20),
+        max_line_diff_bytes: origins.number(
+            "limits.max-line-diff-bytes",
+            limits.max_line_diff_bytes,
+            1 << 20,
+        ),
+        max_tree_entries: origins.number("limits.max-tree-entries", limits.max_tree_entries, 2_000_000),
+        max_rename_pairs: origins.number("limits.max-rename-pairs", limits.max_rename_pairs, 10_000),
+        allow_omitted: origins.choose(
+            "limits.allow-omitted",
+            None,
+            limits.allow_omitted.as_ref(),
+            false,
+            bool::to_string,
+        ),
+        context_max_files: origins.number("limits.context.max-files", context.max_files, max_files),
+        context_max_hunks: origins.number("limits.context.max-hunks", context.max_hunks, max_hunks),
+        context_max_changed_lines: origins.number(
+            "limits.context.max-changed-lines",
+            context.max_changed_lines,
+            100_000_000,
+        ),
+    }
+}
+
+fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<String, LensPolicy>, GlobError> {
+    let absent = crate::contracts::v1::PolicyLens::default();
+    let mut lenses = BTreeMap::new();
+    for lens in &registry.lenses {
+        let stated = file.lenses.get(&lens.lens_id).unwrap_or(&absent);
+        PathSet::new(stated.ignore.iter().map(String::as_str))?;
+        let mut ignore = stated.ignore.clone();
+        ignore.sort();
+        ignore.dedup();
+        let settings = LensPolicy {
+            enabled: stated.enabled.unwrap_or(true),
+            required: stated.required.unwrap_or(lens.required_by_default),
+            ignore,
+            overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
+        };
+        lenses.insert(lens.lens_id.clone(), settings);
+    }
+    Ok(lenses)
+}
+
+fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {
+    let rules = registry.lenses.iter().flat_map(|lens| &lens.rules);
+    rules
+        .map(|rule| {
+            let mut strengths = in_preset(&rule.strengths, preset);
+            if let Some(stated) = file.rules.get(&rule.rule_id) {
+                for &scope in Scope::ALL {
+                    if let Some(strength) = stated.scopes.get(&scope).copied().or(stated.strength) {
+                        *scope_slot(&mut strengths, scope) = strength;
+                    }
+                }
+            }
+            (rule.rule_id.clone(), strengths)
+        })
+        .collect()
+}
+
+fn in_preset(strengths: &PresetStrengths, preset: Preset) -> ScopeStrengths {
+    match preset {
+        Preset::Default => strengths.default,
+        Preset::Guarded => strengths.guarded,
+        Preset::Advisory => strengths.advisory,
+    }
+}
+
+/// The strength in one scope.
+pub(crate) fn in_scope(strengths: &ScopeStrengths, scope: Scope) -> Strength {
+    match scope {
+        Scope::Product => strengths.product,
+        Scope::Test => strengths.test,
+        Scope::Docs => strengths.docs,
+        Scope::Generated => strengths.generated,
+        Scope::Vendored => strengths.vendored,
+    }
+}
+
+fn scope_slot(strengths: &mut ScopeStrengths, scope: Scope) -> &mut Strength {
+    match scope {
+        Scope::Product => &mut strengths.product,
+        Scope::Test => &mut strengths.test,
+        Scope::Docs => &mut strengths.docs,
+        Scope::Generated => &mut strengths.generated,
+        Scope::Vendored => &mut strengths.vendored,
+    }
+}
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod tests;

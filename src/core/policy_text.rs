@@ -1,0 +1,183 @@
+//! Reads the TOML files of a policy and says where and how to mend what is wrong with them.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+
+use crate::contracts::limits::MAX_POLICY_BYTES;
+use crate::contracts::v1::{PolicyFile, Registry, WaiverFile};
+use crate::core::escape::visible_cut;
+
+/// Why a file was refused: a line, what is wrong there and, where one is near, what was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}{}", suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
+pub(crate) struct PolicyTextError {
+    /// The line, from 1.
+    pub(crate) line: usize,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// The nearest known name.
+    pub(crate) suggestion: Option<String>,
+}
+
+/// Reads a policy file and checks its names against the registry.
+pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile, PolicyTextError> {
+    let file: PolicyFile = parse(text)?;
+    check_version(file.version, text)?;
+    let lenses: BTreeSet<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
+    let rules: BTreeSet<&str> =
+        registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
+    for name in file.lenses.keys() {
+        known(text, "lens", name, &lenses)?;
+    }
+    for name in file.rules.keys() {
+        known(text, "rule", name, &rules)?;
+    }
+    check_ranges(text, &file)?;
+    Ok(file)
+}
+
+/// Reads a waiver file and checks its rules against the registry and its dates against the calendar.
+pub(crate) fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, PolicyTextError> {
+    let file: WaiverFile = parse(text)?;
+    check_version(file.version, text)?;
+    let rules: BTreeSet<&str> =
+        registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
+    for waiver in &file.waiver {
+        known(text, "rule", &waiver.rule, &rules)?;
+        let at = |value: &str, message: String| PolicyTextError {
+            line: line_of(text, value),
+            message,
+            suggestion: None,
+        };
+        if crate::contracts::ids::Sha256Hex::parse(&waiver.evidence_hash).is_err() {
+            return Err(at(
+                &waiver.evidence_hash,
+                "evidence-hash must be 64 lower-case hexadecimal digits".to_owned(),
+            ));
+        }
+        if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
+            return Err(at(&waiver.evidence_hash, "a waiver needs an owner and a reason".to_owned()));
+        }
+        if !is_date(&waiver.expires) {
+            return Err(at(&waiver.expires, "expires must be a date as YYYY-MM-DD".to_owned()));
+        }
+    }
+    Ok(file)
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextError> {
+    if text.len() > MAX_POLICY_BYTES {
+        let message = format!("the file has {} bytes, the limit is {MAX_POLICY_BYTES}", text.len());
+        return Err(PolicyTextError { line: 1, message, suggestion: None });
+    }
+    toml::from_str(text).map_err(|error| {
+        let line =
+            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let message = visible_cut(error.message(), 300);
+        PolicyTextError { line, suggestion: suggestion_in(&message), message }
+    })
+}
+
+/// The parser names the unknown word first and the known ones after it, all in backticks.
+fn suggestion_in(message: &str) -> Option<String> {
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let mut words = message.split('`').skip(1).step_by(2);
+    let unknown = words.next()?;
+    nearest(unknown, words)
+}
+
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
+        .min()
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+fn known(text: &str, kind: &str, name: &str, names: &BTreeSet<&str>) -> Result<(), PolicyTextError> {
+    if names.contains(name) {
+        return Ok(());
+    }
+    Err(PolicyTextError {
+        line: line_of(text, name),
+        message: format!("there is no {kind} `{}`", visible_cut(name, 80)),
+        suggestion: nearest(name, names.iter().copied()),
+    })
+}
+
+/// The first line that holds a text; a value parsed from the file stands in it, escapes aside.
+fn line_of(text: &str, value: &str) -> usize {
+    text.lines().position(|line| line.contains(value)).map_or(1, |index| index + 1)
+}
+
+fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {
+    match version {
+        None | Some(1) => Ok(()),
+        Some(other) => Err(PolicyTextError {
+            line: line_of(text, "version"),
+            message: format!("version {other} is not known; this binary reads version 1"),
+            suggestion: None,
+        }),
+    }
+}
+
+fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    let limits = &file.limits;
+    let ranges = [
+        ("max-files", limits.max_files, 1, 1_000_000),
+        ("max-hunks", limits.max_hunks, 1, 10_000_000),
+        ("max-blob-bytes", limits.max_blob_bytes, 1, 1 << 30),
+        ("max-line-diff-bytes", limits.max_line_diff_bytes, 1, 1 << 30),
+        ("max-tree-entries", limits.max_tree_entries, 1, 1_000_000_000),
+        ("max-rename-pairs", limits.max_rename_pairs, 0, 100_000_000),
+        ("max-files", limits.context.max_files, 1, 1_000_000),
+        ("max-hunks", limits.context.max_hunks, 1, 10_000_000),
+        ("max-changed-lines", limits.context.max_changed_lines, 1, 1_000_000_000),
+        ("theta-permille", file.ratchet.theta_permille.map(u64::from), 1, 1000),
+        ("min-support", file.ratchet.min_support, 1, 100_000),
+        ("max-concurrency", file.run.max_concurrency, 1, 64),
+        ("max-tokens", file.budget.max_tokens, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
+        ("max-cost-micro-usd", file.budget.max_cost_micro_usd, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
+    ];
+    for (name, value, least, most) in ranges {
+        if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+            let message = format!("{name} is {value}, it must be from {least} to {most}");
+            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+        }
+    }
+    let bad_repo_id = |id: &String| {
+        id.is_empty()
+            || id.len() > 200
+            || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
+    };
+    if file.repo_id.as_ref().is_some_and(bad_repo_id) {
+        let message = "repo-id must be `owner/name` of letters, digits, `.`, `_` and `-`".to_owned();
+        return Err(PolicyTextError { line: line_of(text, "repo-id"), message, suggestion: None });
+    }
+    Ok(())
+}
+
+/// Whether a text is a day of the calendar.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let number = |part: &str, digits: usize| {
+        (part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))
+            .then(|| part.parse::<u32>().ok())
+            .flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}

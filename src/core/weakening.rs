@@ -1,0 +1,140 @@
+//! Names every setting that one policy makes less strict than another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::policy::{Policy, in_scope};
+use crate::contracts::v1::{
+    BlockingPolicy, EmptyChange, OverflowPolicy, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+};
+
+/// How strict a value is; more is stricter.
+struct Strictness {
+    shown: String,
+    rank: i64,
+}
+
+/// Compares two effective policies; a setting that only one of them knows is not compared, a list counts as weaker when
+/// it exempts more.
+pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
+    let (base_ranks, head_ranks) = (ranks(base), ranks(head));
+    let mut found: Vec<WeakenedSetting> = base_ranks
+        .iter()
+        .filter_map(|(name, base)| {
+            let head = head_ranks.get(name)?;
+            (head.rank < base.rank).then(|| WeakenedSetting {
+                name: name.clone(),
+                base: base.shown.clone(),
+                head: head.shown.clone(),
+            })
+        })
+        .collect();
+    let (base_lists, head_lists) = (exemptions(base), exemptions(head));
+    for (name, head_list) in &head_lists {
+        let base_list = base_lists.get(name).cloned().unwrap_or_default();
+        if !head_list.is_subset(&base_list) {
+            found.push(WeakenedSetting {
+                name: name.clone(),
+                base: shown(&base_list),
+                head: shown(head_list),
+            });
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The waivers that head has and the base has not.
+pub(crate) fn added_waivers(base: &WaiverFile, head: &WaiverFile) -> Vec<WeakenedSetting> {
+    let mut found: Vec<WeakenedSetting> = head
+        .waiver
+        .iter()
+        .filter(|waiver| !base.waiver.contains(waiver))
+        .map(|waiver| WeakenedSetting {
+            name: format!("waivers.{}", waiver.rule),
+            base: "none".to_owned(),
+            head: format!("{} until {}", waiver.evidence_hash, waiver.expires),
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn shown(list: &BTreeSet<String>) -> String {
+    if list.is_empty() { "none".to_owned() } else { list.iter().cloned().collect::<Vec<_>>().join(", ") }
+}
+
+fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
+    let mut ranks = BTreeMap::new();
+    let mut add = |name: String, shown: String, rank: i64| {
+        ranks.insert(name, Strictness { shown, rank });
+    };
+    let mode = match policy.mode {
+        RunMode::Strict => 1,
+        RunMode::BestEffort => 0,
+    };
+    add("mode".to_owned(), policy.mode.to_string(), mode);
+    let (empty, rank) = match policy.empty_change {
+        EmptyChange::CouldNotComplete => ("could_not_complete", 1),
+        EmptyChange::Pass => ("pass", 0),
+    };
+    add("empty-change".to_owned(), empty.to_owned(), rank);
+    let blocking = match policy.blocking_policy {
+        BlockingPolicy::RuleDefined | BlockingPolicy::SeverityThreshold => 0,
+        BlockingPolicy::Mixed => 1,
+    };
+    add("blocking-policy".to_owned(), policy.blocking_policy.to_string(), blocking);
+    // Severities are declared worst first: a larger one lets more through.
+    add(
+        "blocking-threshold".to_owned(),
+        policy.blocking_threshold.to_string(),
+        policy.blocking_threshold as i64,
+    );
+    add(
+        "limits.allow-omitted".to_owned(),
+        policy.limits.allow_omitted.to_string(),
+        -i64::from(policy.limits.allow_omitted),
+    );
+    add(
+        "ratchet.theta-permille".to_owned(),
+        policy.theta_permille.to_string(),
+        -i64::from(policy.theta_permille),
+    );
+    let support = i64::try_from(policy.min_support).unwrap_or(i64::MAX);
+    add("ratchet.min-support".to_owned(), policy.min_support.to_string(), -support);
+    for (id, lens) in &policy.lenses {
+        add(format!("lenses.{id}.enabled"), lens.enabled.to_string(), lens.enabled.into());
+        add(format!("lenses.{id}.required"), lens.required.to_string(), lens.required.into());
+        let overflow = match lens.overflow {
+            OverflowPolicy::Stop => 1,
+            OverflowPolicy::Skip | OverflowPolicy::Escalate => 0,
+        };
+        add(format!("lenses.{id}.overflow"), lens.overflow.to_string(), overflow);
+    }
+    for (id, strengths) in &policy.rules {
+        for &scope in Scope::ALL {
+            let strength = in_scope(strengths, scope);
+            let rank = match strength {
+                Strength::Block => 3,
+                Strength::Ratchet => 2,
+                Strength::Advise => 1,
+                Strength::Off => 0,
+            };
+            add(format!("rules.{id}.{scope}"), strength.to_string(), rank);
+        }
+    }
+    ranks
+}
+
+/// Lists whose growth takes files out of view or into a milder scope.
+fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
+    let scopes = policy
+        .scopes
+        .iter()
+        .filter(|(scope, _)| **scope != Scope::Product)
+        .map(|(scope, globs)| (format!("scopes.{scope}"), globs.iter().cloned().collect()));
+    let ignores = policy
+        .lenses
+        .iter()
+        .map(|(id, lens)| (format!("lenses.{id}.ignore"), lens.ignore.iter().cloned().collect()));
+    scopes.chain(ignores).collect()
+}
