@@ -4,3 +4,16 @@ pub mod contracts;
 pub(crate) mod core;
 pub(crate) mod formats;
 pub(crate) mod lenses;
+pub(crate) mod run;
+
+#[cfg(feature = "io")]
+mod app;
+#[cfg(feature = "io")]
+pub(crate) mod config;
+#[cfg(feature = "io")]
+pub(crate) mod git;
+#[cfg(feature = "io")]
+pub(crate) mod store;
+
+#[cfg(feature = "io")]
+pub use app::{Exit, main_with};

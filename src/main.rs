@@ -1,3 +1,32 @@
-//! The command line.
+//! The process: signals, then the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    qa_skill::main_with(std::env::args_os(), watch_signals)
+}
+
+/// Ends the run at the first signal and the process at the second. As the first process of a container there is no
+/// default action, so without this neither signal would do anything.
+fn watch_signals(cancel: Box<dyn Fn() + Send>) {
+    let watch = async move {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return;
+        };
+        for seen in 0.. {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if seen > 0 {
+                std::process::exit(130);
+            }
+            cancel();
+        }
+    };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    std::thread::spawn(move || runtime.block_on(watch));
+}

@@ -2,11 +2,16 @@
 
 pub(crate) mod canonical;
 pub(crate) mod classify;
+pub(crate) mod coverage;
+pub(crate) mod crosscheck;
 pub(crate) mod diff;
 pub(crate) mod escape;
+pub(crate) mod findings;
 pub(crate) mod packet;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod policy_text;
+pub(crate) mod renames;
 pub(crate) mod sensitivity;
+pub(crate) mod verdict;
 pub(crate) mod weakening;

@@ -127,3 +127,118 @@ pub(crate) fn trim_line_end(line: &str) -> &str {
 pub(crate) fn column(line: &str, offset: usize) -> u64 {
     line[..offset].chars().count() as u64 + 1
 }
+
+/// The same change seen backwards: what was removed is added. Lenses that judge added text judge the base with it.
+pub(crate) fn reversed(file: &ChangedFile, text: &FileText) -> (ChangedFile, FileText) {
+    let path = file.old_path.clone().unwrap_or_else(|| file.path.clone());
+    let hunks = file
+        .hunks
+        .iter()
+        .map(|hunk| Hunk {
+            old_start: hunk.new_start,
+            old_lines: hunk.new_lines,
+            new_start: hunk.old_start,
+            new_lines: hunk.old_lines,
+            ..hunk.clone()
+        })
+        .collect();
+    let mut turned = FileText {
+        text: String::with_capacity(text.text.len()),
+        cuts: Vec::with_capacity(text.cuts.len()),
+        full_base: text.full_head.clone(),
+        full_head: text.full_base.clone(),
+        secrets: Vec::with_capacity(text.secrets.len()),
+    };
+    let mut begin = 0;
+    for cuts in &text.cuts {
+        let (removed, added) = (cuts.before..cuts.removed, cuts.removed..cuts.added);
+        let part = |range: &std::ops::Range<u32>| &text.text[range.start as usize..range.end as usize];
+        turned.text.push_str(part(&(begin..cuts.before)));
+        turned.text.push_str(part(&added));
+        turned.text.push_str(part(&removed));
+        turned.text.push_str(part(&(cuts.added..cuts.after)));
+        turned.cuts.push(HunkCuts { removed: cuts.before + (added.end - added.start), ..*cuts });
+        begin = cuts.after;
+    }
+    for secret in &text.secrets {
+        turned.secrets.push(turn_secret(secret, &text.cuts));
+    }
+    turned.secrets.sort();
+    let turned_file = ChangedFile {
+        path,
+        old_path: file.old_path.as_ref().map(|_| file.path.clone()),
+        old_mode: file.new_mode.clone(),
+        new_mode: file.old_mode.clone(),
+        old_blob: file.new_blob.clone(),
+        new_blob: file.old_blob.clone(),
+        hunks,
+        ..file.clone()
+    };
+    (turned_file, turned)
+}
+
+fn turn_secret(secret: &MaskedSecret, cuts: &[HunkCuts]) -> MaskedSecret {
+    let place = match secret.place {
+        TextPlace::Hunks => TextPlace::Hunks,
+        TextPlace::FullBase => TextPlace::FullHead,
+        TextPlace::FullHead => TextPlace::FullBase,
+    };
+    let hunk = cuts.iter().find(|cuts| secret.start < cuts.after).filter(|_| place == TextPlace::Hunks);
+    let (removed, added) =
+        hunk.map_or((0, 0), |cuts| (cuts.removed - cuts.before, cuts.added - cuts.removed));
+    let shift = |offset: u32| match hunk {
+        Some(cuts) if (cuts.before..cuts.removed).contains(&secret.start) => offset + added,
+        Some(cuts) if (cuts.removed..cuts.added).contains(&secret.start) => offset - removed,
+        _ => offset,
+    };
+    MaskedSecret {
+        place,
+        start: shift(secret.start),
+        end: shift(secret.end),
+        detector: secret.detector.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::{ChangeKind, FileClass, Scope};
+    use crate::core::diff::diff_file;
+
+    #[test]
+    fn a_change_seen_backwards_twice_is_the_change() {
+        let diff = diff_file(b"a\nold\nb\nc\nd\ne\nf\ng\nx\n", b"a\nnew\nmore\nb\nc\nd\ne\nf\ng\n", 1 << 20);
+        let mut text = diff.text;
+        text.secrets = vec![
+            MaskedSecret { place: TextPlace::Hunks, start: 2, end: 5, detector: "d".to_owned() },
+            MaskedSecret { place: TextPlace::Hunks, start: 6, end: 9, detector: "d".to_owned() },
+        ];
+        let file = ChangedFile {
+            path: RepoPath::from_bytes(b"new.rs").unwrap(),
+            old_path: Some(RepoPath::from_bytes(b"old.rs").unwrap()),
+            kind: ChangeKind::Renamed,
+            old_mode: Some("100644".to_owned()),
+            new_mode: Some("100755".to_owned()),
+            old_blob: None,
+            new_blob: None,
+            class: FileClass::Source,
+            scope: Scope::Product,
+            language: None,
+            text: true,
+            hunks: diff.hunks,
+            codes: vec![],
+        };
+        let (turned_file, turned) = reversed(&file, &text);
+        let included = vec![true; file.hunks.len()];
+        let packet = Packet { file: &turned_file, text: &turned, included: &included };
+        let added: Vec<(u64, &str)> = packet.added().map(|line| (line.number, line.text)).collect();
+        assert_eq!(added, [(2, "old"), (9, "x")]);
+        let masked: Vec<&str> = turned
+            .secrets
+            .iter()
+            .map(|secret| &turned.text[secret.start as usize..secret.end as usize])
+            .collect();
+        assert_eq!(masked, ["new", "old"]);
+        assert_eq!(reversed(&turned_file, &turned), (file, text));
+    }
+}

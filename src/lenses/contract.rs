@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::contracts::ids::RepoPath;
@@ -30,6 +31,8 @@ pub(crate) struct LensSpec {
     pub(crate) trigger_symbols: &'static [&'static str],
     /// The rules, by id.
     pub(crate) rules: &'static [RuleSpec],
+    /// The corpus page, which is also the documentation: `include_str!("../../tests/corpus/lenses/<id>.md")`.
+    pub(crate) page: &'static str,
 }
 
 /// A rule of a lens.
@@ -51,7 +54,7 @@ pub(crate) struct RuleSpec {
 }
 
 /// A finding as a lens states it, before evidence is verified and strength decided.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Draft {
     /// The rule, one of the lens's own.
     pub(crate) rule: &'static str,
@@ -79,7 +82,7 @@ pub(crate) struct Draft {
 }
 
 /// Something seen in one file that means something only beside other files: `conclude` gets all of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Fact {
     /// The kind, in the lens's own words.
     pub(crate) kind: &'static str,
@@ -90,7 +93,7 @@ pub(crate) struct Fact {
 }
 
 /// What one file gave.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Inspection {
     /// Findings.
     pub(crate) drafts: Vec<Draft>,

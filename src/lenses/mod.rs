@@ -6,3 +6,34 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[];
+
+/// The registry, derived from [`ALL`].
+pub(crate) fn registry() -> crate::contracts::v1::Registry {
+    use crate::contracts::v1::{Registry, RegistryLens, RegistryRule};
+    let lens = |lens: &&dyn Lens| {
+        let spec = lens.spec();
+        let mut rules: Vec<RegistryRule> = spec
+            .rules
+            .iter()
+            .map(|rule| RegistryRule {
+                rule_id: rule.id.to_owned(),
+                title: rule.title.to_owned(),
+                severity: rule.severity,
+                strengths: rule.strengths,
+            })
+            .collect();
+        rules.sort_by(|left, right| left.rule_id.cmp(&right.rule_id));
+        RegistryLens {
+            lens_id: spec.id.to_owned(),
+            lens_version: spec.version.to_owned(),
+            lens_class: spec.class,
+            title: spec.title.to_owned(),
+            required_by_default: spec.required_by_default,
+            triggers: spec.triggers.iter().map(|&glob| glob.to_owned()).collect(),
+            rules,
+        }
+    };
+    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).collect();
+    lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
+    Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
+}

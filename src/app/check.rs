@@ -1,0 +1,218 @@
+//! The main job: one call per arrow from a request to a verdict that is stored.
+
+use std::time::Instant;
+
+use super::derive::{Derived, Recorded, derive, needs_whole_file};
+use super::evidence::BlobLines;
+use super::exit::Failure;
+use super::inputs::{InForce, Opened, Request, artifact_root, open, read_policy};
+use super::store_run::{Stored, store};
+use crate::contracts::v1::{
+    AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfile, PermissionProfileId,
+    ProviderBinding, Registry, RenameSummary, SkillInput, WorktreeMode,
+};
+use crate::core::canonical;
+use crate::core::plan::BUILTIN_BINDING;
+use crate::lenses;
+use crate::run::gather::{Gathered, Gathering, Texts};
+use crate::run::ports::{Cancellation, Objects, Progress};
+use crate::run::survey::BaseSurveys;
+
+/// A finished run.
+pub(crate) struct Finished {
+    pub(crate) input: SkillInput,
+    pub(crate) change_set: ChangeSet,
+    pub(crate) sensitivity: ChangeSensitivity,
+    pub(crate) registry: Registry,
+    pub(crate) derived: Derived,
+    pub(crate) stored: Stored,
+}
+
+/// Judges a change and stores the proof.
+pub(crate) fn check(
+    request: &Request,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Finished, Failure> {
+    let started = Instant::now();
+    let registry = lenses::registry();
+    let opened = open(request)?;
+    let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+    let gathered = gather(&opened, &in_force, cancellation, progress)?;
+    let Gathered { change_set, sensitivity, texts } = gathered;
+    let repo_id = repo_id(&opened, &in_force);
+    let blob_lines =
+        BlobLines::new(&opened.objects, &change_set.files, in_force.policy.limits.max_blob_bytes);
+    let surveys = BaseSurveys {
+        objects: &opened.objects,
+        base: &opened.resolved.base,
+        globs: in_force.policy.scope_globs(),
+    };
+    let mut derived = derive(&Recorded {
+        repo_id: &repo_id,
+        change_set: &change_set,
+        sensitivity: &sensitivity,
+        texts: &texts,
+        inputs: &in_force.recorded,
+        policy: &in_force.policy,
+        waivers: &in_force.waivers,
+        overrides: &request.overrides,
+        registry: &registry,
+        surveys: &surveys,
+        lines: &|path, side, start, end| blob_lines.lines(path, side, start, end),
+        cancellation,
+        progress,
+    })?;
+    cancellation.check()?;
+    let input = input(request, &opened, &in_force, &repo_id, &derived);
+    let recorded_inputs = crate::contracts::v1::RecordedInputs {
+        surveys: std::mem::take(&mut derived.surveys),
+        ..in_force.recorded
+    };
+    let machine = machine(&opened, in_force.policy.max_concurrency, started);
+    let stored = store(&super::store_run::Outcome {
+        input: &input,
+        change_set: &change_set,
+        sensitivity: &sensitivity,
+        registry: &registry,
+        derived: &derived,
+        texts: &texts as &dyn Texts,
+        recorded_inputs: &recorded_inputs,
+        machine,
+        base_rule: opened.resolved.base_rule,
+        base_codes: &opened.resolved.codes,
+        refresh: request.refresh,
+        cancellation,
+    })?;
+    Ok(Finished { input, change_set, sensitivity, registry, derived, stored })
+}
+
+/// Reads what changed between the merge base and head.
+pub(crate) fn gather<'a>(
+    opened: &'a Opened,
+    in_force: &InForce,
+    cancellation: &'a Cancellation,
+    progress: &'a dyn Progress,
+) -> Result<Gathered<'a>, Failure> {
+    let resolved = &opened.resolved;
+    let frame = ChangeSet {
+        schema_version: Default::default(),
+        base_sha: resolved.base.clone(),
+        merge_base_sha: resolved.merge_base.clone(),
+        head_sha: resolved.head.clone(),
+        base_time: resolved.base_time,
+        renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
+        files: Vec::new(),
+    };
+    let gathering = Gathering {
+        objects: &opened.objects,
+        limits: in_force.policy.limits,
+        globs: in_force.policy.scope_globs(),
+        whole: &needs_whole_file,
+        workers: in_force.policy.max_concurrency,
+        cancellation,
+        progress,
+    };
+    Ok(gathering.gather(frame)?)
+}
+
+/// The policy's `repo-id`, or what the origin remote says, or `local`: never a path, so that every clone agrees.
+pub(crate) fn repo_id(opened: &Opened, in_force: &InForce) -> String {
+    let stated = in_force.policy.repo_id.clone();
+    stated.or_else(|| opened.repository.origin_repo_id()).unwrap_or_else(|| "local".to_owned())
+}
+
+fn input(
+    request: &Request,
+    opened: &Opened,
+    in_force: &InForce,
+    repo_id: &str,
+    derived: &Derived,
+) -> SkillInput {
+    let policy = &in_force.policy;
+    let root = &opened.repository.root;
+    #[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53 micro-dollars")]
+    let run_budget_max_cost_usd = Some(policy.max_cost_micro_usd as f64 / 1e6);
+    SkillInput {
+        schema_version: Default::default(),
+        repo_id: repo_id.to_owned(),
+        repo_root: crate::core::escape::visible(&root.display().to_string()),
+        vcs: "git".to_owned(),
+        base_ref: request.base.as_deref().map(crate::core::escape::visible),
+        head_ref: crate::core::escape::visible(&request.head),
+        run_mode: policy.mode,
+        requested_lens_ids: request.overrides.lens_ids.clone(),
+        max_concurrency: policy.max_concurrency,
+        allow_execution_lens_classes: Vec::new(),
+        permission_profiles: vec![read_only_profile()],
+        default_permission_profile_id: PermissionProfileId::ReadOnly,
+        artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
+        run_budget_max_tokens: policy.max_tokens,
+        run_budget_max_cost_usd,
+        provider_bindings: vec![builtin_binding()],
+        config_hash: derived.key_preimage.config_hash.clone(),
+        base_sha: opened.resolved.base.clone(),
+        merge_base_sha: opened.resolved.merge_base.clone(),
+        head_sha: opened.resolved.head.clone(),
+        preset: policy.preset,
+        settings: policy.settings.clone(),
+    }
+}
+
+fn read_only_profile() -> PermissionProfile {
+    PermissionProfile {
+        profile_id: PermissionProfileId::ReadOnly,
+        read_only: true,
+        allow_network: false,
+        worktree_mode: WorktreeMode::None,
+        allowed_command_prefixes: Vec::new(),
+        max_commands_per_plan: 0,
+        command_timeout_ms: 0,
+        max_stdout_bytes: 0,
+        max_stderr_bytes: 0,
+    }
+}
+
+fn builtin_binding() -> ProviderBinding {
+    ProviderBinding {
+        binding_id: BUILTIN_BINDING.to_owned(),
+        adapter_id: AdapterId::Builtin,
+        adapter_version: super::keys::builtin_adapter().adapter_version,
+        model_id: "none".to_owned(),
+        temperature: 0,
+        top_p: 1,
+        max_tokens: 0,
+        seed: None,
+        timeout_ms: 0,
+        retry_max: 2,
+        retry_backoff_ms: vec![500, 1500],
+    }
+}
+
+fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
+    let counters = opened.objects.counters();
+    MachineCounters {
+        elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(0),
+        objects_read: counters.objects_read,
+        bytes_inflated: counters.bytes_inflated,
+        trees_walked: counters.trees_walked,
+        workers,
+        peak_rss_kib: peak_rss_kib(),
+    }
+}
+
+fn peak_rss_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+/// The digest of the normalised input without what may differ from machine to machine.
+pub(crate) fn normalized_input_hash(input: &SkillInput) -> crate::contracts::ids::Sha256Hex {
+    use crate::contracts::artifact::Artifact;
+    let mut value = serde_json::to_value(input).expect("contract types are JSON");
+    if let serde_json::Value::Object(members) = &mut value {
+        members.retain(|name, _| !SkillInput::VOLATILE.contains(&name.as_str()));
+    }
+    canonical::digest(&value).expect("validated input has a canonical form")
+}

@@ -1,0 +1,292 @@
+//! The command line: what can be asked for, and which command answers.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::face::{self, Color, Output};
+use super::inputs::Request;
+use super::progress::TerminalProgress;
+use super::{check, explain, plan_command, policy_check, schema_command, verify};
+use crate::config::Environment;
+use crate::contracts::v1::{Preset, RunMode};
+use crate::core::policy::Overrides;
+use crate::run::ports::Cancellation;
+
+const EXAMPLES: &str = "\
+Examples:
+  qa-skill run                                    judge the checked-out branch against origin's
+  qa-skill run --base main --head my-branch       name both sides
+  qa-skill run --format json > result.json        the result as one JSON document
+  qa-skill run --format terminal --format sarif=results.sarif --format html=report.html
+  qa-skill verify .qa-skill/runs/<key>            derive a stored verdict once more
+  qa-skill explain secret-token/provider-token    what a rule means and how to fix it
+
+Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 a defect in qa-skill";
+
+/// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
+#[derive(Parser)]
+#[command(name = "qa-skill", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Judge a change and leave the proof in a run directory
+    Run(RunArgs),
+    /// Show what a run would look at, without running anything
+    Plan(PlanArgs),
+    /// Derive a stored run once more and name the first difference
+    Verify(VerifyArgs),
+    /// Explain a rule, a lens, or a finding by its id
+    Explain(ExplainArgs),
+    /// Check the policy in force and show where each value comes from
+    PolicyCheck(PolicyCheckArgs),
+    /// Print a published schema, the registry or the manifest
+    Schema {
+        /// Its name; all names are listed without one
+        name: Option<String>,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args)]
+struct ChangeArgs {
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The head: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    head: String,
+    /// How incompleteness is judged, instead of what the policy says
+    #[arg(long, value_parser = word_parser::<RunMode>())]
+    mode: Option<RunMode>,
+    /// The strengths rules start from, instead of what the policy says
+    #[arg(long, value_parser = word_parser::<Preset>())]
+    preset: Option<Preset>,
+    /// Only this lens; repeatable. A run without a required lens cannot pass
+    #[arg(long = "lens", value_name = "LENS")]
+    lenses: Vec<String>,
+    /// How many worker threads; changes the time and nothing else
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: Option<u64>,
+    /// The artifact root, instead of .qa-skill in the checkout
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// An output format, optionally with a path; repeatable
+    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = face::parse_output)]
+    formats: Vec<Output>,
+    /// Store another attempt even when this key was judged before
+    #[arg(long)]
+    refresh: bool,
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Args)]
+struct PlanArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// How to print it
+    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
+    format: String,
+}
+
+#[derive(Args)]
+struct VerifyArgs {
+    /// A run directory
+    directory: PathBuf,
+    /// Read the change from this repository instead of the recording
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct ExplainArgs {
+    /// A rule, a lens, or the beginning of a finding's id
+    subject: String,
+    /// The artifact root to search for findings
+    #[arg(long, default_value = ".qa-skill", value_name = "DIR")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+struct PolicyCheckArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// A policy file that is not committed yet
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Words of the contract as values of an option.
+trait Word: Copy + Clone + Send + Sync + 'static {
+    fn parse_word(text: &str) -> Option<Self>;
+    fn words() -> Vec<&'static str>;
+}
+
+macro_rules! word {
+    ($name:ident) => {
+        impl Word for $name {
+            fn parse_word(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|word| word.text() == text)
+            }
+
+            fn words() -> Vec<&'static str> {
+                Self::ALL.iter().map(|word| word.text()).collect()
+            }
+        }
+    };
+}
+word!(RunMode);
+word!(Preset);
+
+fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::TypedValueParser;
+    clap::builder::PossibleValuesParser::new(T::words())
+        .map(|text| T::parse_word(&text).expect("the parser only lets known words through"))
+}
+
+impl ChangeArgs {
+    fn request(self, refresh: bool) -> Request {
+        Request {
+            repository: self.repo,
+            base: self.base,
+            head: self.head,
+            overrides: Overrides {
+                mode: self.mode,
+                preset: self.preset,
+                max_concurrency: self.jobs,
+                lens_ids: (!self.lenses.is_empty()).then_some(self.lenses),
+            },
+            artifact_root: self.out,
+            refresh,
+        }
+    }
+}
+
+/// Runs a command line and gives its exit code. `cancellation` is set from outside when the process should end.
+pub fn main_with(
+    arguments: impl IntoIterator<Item = OsString>,
+    cancel: impl FnOnce(Box<dyn Fn() + Send>),
+) -> ExitCode {
+    crate::git::isolate();
+    let cancellation = Arc::new(Cancellation::default());
+    let handle = Arc::clone(&cancellation);
+    cancel(Box::new(move || handle.cancel()));
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _nobody_listens = error.print();
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
+        }
+    };
+    let outcome =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(cli.command, &cancellation)));
+    match outcome {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => {
+            face::print_failure(&failure);
+            failure.exit.into()
+        }
+        Err(_) => {
+            let code = crate::contracts::codes::Code::InternalError;
+            face::print_failure(&Failure::with_code(code, "qa-skill ended unexpectedly"));
+            Exit::Bug.into()
+        }
+    }
+}
+
+fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => run(arguments, cancellation),
+        Command::Plan(arguments) => {
+            let json = arguments.format == "json";
+            let progress = TerminalProgress::new(false);
+            let document =
+                plan_command::plan(&arguments.change.request(false), json, cancellation, &progress);
+            progress.clear();
+            face::write_stdout(&document?).map(|()| Exit::Pass)
+        }
+        Command::Verify(arguments) => verify_run(&arguments, cancellation),
+        Command::Explain(arguments) => {
+            face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
+        }
+        Command::PolicyCheck(arguments) => {
+            let file = arguments.file;
+            let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
+            face::write_stdout(&document).map(|()| Exit::Pass)
+        }
+        Command::Schema { name } => {
+            face::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(
+                shell,
+                &mut <Cli as clap::CommandFactory>::command(),
+                "qa-skill",
+                &mut script,
+            );
+            face::write_stdout(&script).map(|()| Exit::Pass)
+        }
+    }
+}
+
+fn run(arguments: RunArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    face::check_outputs(&arguments.formats)?;
+    let progress = TerminalProgress::new(arguments.quiet);
+    let finished = check::check(&arguments.change.request(arguments.refresh), cancellation, &progress);
+    progress.clear();
+    face::print(&finished?, &arguments.formats, arguments.color, &Environment::read())
+}
+
+fn verify_run(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    let progress = TerminalProgress::new(false);
+    let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
+    progress.clear();
+    let verified = verified?;
+    if let Some(difference) = verified.difference {
+        let code = crate::contracts::codes::Code::DeterminismDriftDetected;
+        let text = crate::core::escape::visible(&difference.to_string());
+        return Err(Failure::with_code(code, format!("the run does not follow from its inputs: {text}")));
+    }
+    let source = if verified.from_repository { "the repository" } else { "the recording" };
+    let mut text = format!(
+        "verified: {} files, every digest and the verdict follow from {source}\nexecution key  {}\nrun digest     {}\nhead           {}\n",
+        verified.run.hashes.files.len(),
+        verified.run.hashes.execution_key,
+        verified.run.hashes.run_digest,
+        verified.input.head_sha,
+    );
+    if !verified.from_repository && verified.masked > 0 {
+        text.push_str(&format!(
+            "note           secrets in {} files are masked in the recording; `verify --repo` finds them again in the repository\n",
+            verified.masked
+        ));
+    }
+    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}

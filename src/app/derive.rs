@@ -1,0 +1,292 @@
+//! The pure line of the flow: from recorded inputs to plans, results, verdict and proof. A live run, a replay and a
+//! verification all call this and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::exit::Failure;
+use super::keys;
+use crate::contracts::ids::{ExecutionKey, RepoPath};
+use crate::contracts::v1::{
+    ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
+    ExecutionKeyPreimage, FileText, FinalVerdict, LensPlan, LensResult, PolicyPreview, RecordedInputs,
+    RecordedSurvey, Registry, Waiver,
+};
+use crate::core::classify::PathSet;
+use crate::core::coverage::coverage;
+use crate::core::crosscheck::{LineReader, Subject, cross_check};
+use crate::core::findings::{self, Judge};
+use crate::core::plan::{self, Candidate, Need};
+use crate::core::policy::{Overrides, Policy};
+use crate::core::policy_text;
+use crate::core::verdict::{Grounds, verdict};
+use crate::core::weakening::{added_waivers, weakened};
+use crate::lenses;
+use crate::lenses::contract::Lens;
+use crate::run::execute::{Executed, Execution};
+use crate::run::gather::Texts;
+use crate::run::ports::{Cancellation, Progress};
+use crate::run::survey::Surveys;
+use crate::run::sweep::Sweep;
+
+/// Everything a verdict is derived from.
+pub(crate) struct Recorded<'a> {
+    pub(crate) repo_id: &'a str,
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) sensitivity: &'a ChangeSensitivity,
+    pub(crate) texts: &'a dyn Texts,
+    pub(crate) inputs: &'a RecordedInputs,
+    pub(crate) policy: &'a Policy,
+    pub(crate) waivers: &'a [Waiver],
+    pub(crate) overrides: &'a Overrides,
+    pub(crate) registry: &'a Registry,
+    pub(crate) surveys: &'a dyn Surveys,
+    pub(crate) lines: &'a LineReader<'a>,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// What is derived.
+pub(crate) struct Derived {
+    pub(crate) key: ExecutionKey,
+    pub(crate) key_preimage: ExecutionKeyPreimage,
+    pub(crate) config_preimage: ConfigPreimage,
+    pub(crate) plans: Vec<LensPlan>,
+    pub(crate) results: Vec<LensResult>,
+    pub(crate) coverage: Coverage,
+    pub(crate) cross_check: CrossCheck,
+    pub(crate) verdict: FinalVerdict,
+    pub(crate) surveys: Vec<RecordedSurvey>,
+    pub(crate) texts: BTreeMap<RepoPath, FileText>,
+}
+
+/// The lens of an id.
+pub(crate) fn find_lens(id: &str) -> Option<&'static dyn Lens> {
+    lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
+}
+
+/// Whether any lens needs the whole of a file.
+pub(crate) fn needs_whole_file(file: &ChangedFile) -> bool {
+    lenses::ALL.iter().any(|lens| lens.need(file) == Need::WholeFile)
+}
+
+/// The plans, in queue order.
+pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
+    let needs: Vec<Box<dyn Fn(&ChangedFile) -> Need + Sync>> = recorded
+        .registry
+        .lenses
+        .iter()
+        .map(|entry| -> Box<dyn Fn(&ChangedFile) -> Need + Sync> {
+            match find_lens(&entry.lens_id) {
+                Some(lens) => Box::new(move |file| lens.need(file)),
+                None => Box::new(|_| Need::Nothing),
+            }
+        })
+        .collect();
+    let candidates: Vec<Candidate<'_>> = recorded
+        .registry
+        .lenses
+        .iter()
+        .zip(&needs)
+        .map(|(entry, need)| Candidate {
+            lens: entry,
+            triggers: PathSet::new(entry.triggers.iter().map(String::as_str))
+                .expect("a test compiles every trigger"),
+            symbols: find_lens(&entry.lens_id).map_or(&[], |lens| lens.spec().trigger_symbols),
+            need: need.as_ref(),
+        })
+        .collect();
+    plan::plan(
+        recorded.change_set,
+        recorded.sensitivity,
+        recorded.policy,
+        recorded.overrides.lens_ids.as_deref(),
+        &candidates,
+    )
+}
+
+/// Preimages and key.
+pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreimage, ExecutionKey) {
+    let requested = recorded.overrides.lens_ids.as_deref();
+    let change_set = recorded.change_set;
+    let config = keys::config_preimage(
+        &change_set.merge_base_sha,
+        recorded.policy,
+        recorded.waivers,
+        recorded.registry,
+        requested,
+    );
+    let config_hash = crate::core::canonical::digest(&config).expect("settings have a canonical form");
+    let preimage = ExecutionKeyPreimage {
+        repo_id: recorded.repo_id.to_owned(),
+        base_sha: change_set.base_sha.clone(),
+        head_sha: change_set.head_sha.clone(),
+        selected_lens_versions: keys::selected_lenses(recorded.registry, recorded.policy, requested),
+        provider_adapter_versions: vec![keys::builtin_adapter()],
+        run_mode: recorded.policy.mode,
+        config_hash,
+    };
+    let key = keys::execution_key(&preimage);
+    (preimage, config, key)
+}
+
+/// Derives everything.
+pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
+    let (key_preimage, config_preimage, key) = key(recorded);
+    let plans = plans(recorded);
+    let execution = Execution {
+        sweep: Sweep {
+            change_set: recorded.change_set,
+            texts: recorded.texts,
+            workers: recorded.policy.max_concurrency,
+            cancellation: recorded.cancellation,
+            progress: recorded.progress,
+        },
+        policy: recorded.policy,
+        waivers: recorded.waivers,
+        surveys: recorded.surveys,
+        lens: &find_lens,
+    };
+    let executed = execution.run(&plans)?;
+    let coverage = coverage(recorded.change_set, &plans, &executed.results, &executed.inspected);
+    let check = run_cross_check(recorded, &plans, &executed, &coverage);
+    let required: BTreeSet<String> = recorded
+        .policy
+        .lenses
+        .iter()
+        .filter(|(_, settings)| settings.required)
+        .map(|(id, _)| id.clone())
+        .collect();
+    let mut grounds = Grounds {
+        mode: recorded.policy.mode,
+        required_lens_ids: &required,
+        plans: &plans,
+        results: &executed.results,
+        change_set: recorded.change_set,
+        coverage: &coverage,
+        cross_check: check.as_ref(),
+        empty_may_pass: recorded.policy.empty_change == EmptyChange::Pass,
+        notices: &executed.notices,
+        policy_preview: None,
+    };
+    let binding = verdict(&grounds);
+    grounds.policy_preview = preview(recorded, &plans, &executed, binding.conclusion);
+    let verdict = verdict(&grounds);
+    Ok(Derived {
+        key,
+        key_preimage,
+        config_preimage,
+        cross_check: check.unwrap_or(CrossCheck {
+            schema_version: Default::default(),
+            passed: false,
+            items: Vec::new(),
+        }),
+        verdict,
+        coverage,
+        results: executed.results,
+        surveys: executed.surveys,
+        texts: executed.texts,
+        plans,
+    })
+}
+
+/// The verifier has its own code path; when it cannot finish, there is no PASS (D-11).
+fn run_cross_check(
+    recorded: &Recorded<'_>,
+    plans: &[LensPlan],
+    executed: &Executed,
+    coverage: &Coverage,
+) -> Option<CrossCheck> {
+    catch_unwind(AssertUnwindSafe(|| {
+        cross_check(&Subject {
+            change_set: recorded.change_set,
+            policy: recorded.policy,
+            plans,
+            plans_again: &self::plans(recorded),
+            results: &executed.results,
+            coverage,
+            self_test: &executed.self_test,
+            notices: &executed.notices,
+            lines: recorded.lines,
+        })
+    }))
+    .ok()
+}
+
+/// What head's own policy would say; it never decides anything.
+fn preview(
+    recorded: &Recorded<'_>,
+    plans: &[LensPlan],
+    executed: &Executed,
+    binding: Conclusion,
+) -> Option<PolicyPreview> {
+    let touched = recorded.change_set.files.iter().any(|file| {
+        let is_policy = |path: &RepoPath| {
+            path.as_bytes().starts_with(b".qa-skill/") && path.as_bytes().ends_with(b".toml")
+        };
+        is_policy(&file.path) || file.old_path.as_ref().is_some_and(is_policy)
+    });
+    if !touched {
+        return None;
+    }
+    let text = recorded.inputs.head_policy.as_deref();
+    let head = match Policy::read(text, recorded.overrides, recorded.registry) {
+        Ok(policy) => policy,
+        Err(error) => {
+            let error = Some(error.to_string());
+            return Some(PolicyPreview {
+                conclusion: None,
+                blocking_findings: 0,
+                error,
+                weakened: Vec::new(),
+            });
+        }
+    };
+    let blocking = preview_blocking(recorded, plans, executed, &head);
+    let conclusion = match (blocking, binding) {
+        (1.., _) => Conclusion::Fail,
+        (0, Conclusion::CouldNotComplete) => Conclusion::CouldNotComplete,
+        (0, Conclusion::Pass | Conclusion::Fail) => Conclusion::Pass,
+    };
+    let mut settings = weakened(recorded.policy, &head);
+    settings.extend(head_waivers(recorded));
+    Some(PolicyPreview {
+        conclusion: Some(conclusion),
+        blocking_findings: blocking,
+        error: None,
+        weakened: settings,
+    })
+}
+
+/// Waivers the change adds; they are read out of the change's own text, since only the base's are in force.
+fn head_waivers(recorded: &Recorded<'_>) -> Vec<crate::contracts::v1::WeakenedSetting> {
+    let path = RepoPath::from_bytes(crate::core::policy::WAIVERS_PATH.as_bytes()).expect("a plain path");
+    let Ok(position) = recorded.change_set.files.binary_search_by(|file| file.path.cmp(&path)) else {
+        return Vec::new();
+    };
+    let Ok(text) = recorded.texts.text(position) else { return Vec::new() };
+    let parse = |text: Option<&str>| {
+        text.and_then(|text| policy_text::parse_waivers(text, recorded.registry).ok()).unwrap_or_default()
+    };
+    added_waivers(&parse(recorded.inputs.base_waivers.as_deref()), &parse(text.full_head.as_deref()))
+}
+
+fn preview_blocking(recorded: &Recorded<'_>, plans: &[LensPlan], executed: &Executed, head: &Policy) -> u64 {
+    let files = recorded.change_set.files.iter().map(|file| (&file.path, file)).collect();
+    let mut blocking = 0;
+    for (index, plan) in plans.iter().enumerate() {
+        if !head.lenses.get(&plan.lens_id).is_some_and(|lens| lens.enabled) {
+            continue;
+        }
+        let mut judge = Judge {
+            policy: head,
+            waivers: recorded.waivers,
+            today: findings::day(recorded.change_set.base_time),
+            surveys: &executed.surveys,
+            moved: executed.moved[index].clone(),
+        };
+        let findings = findings::judge(&plan.lens_id, executed.statements[index].clone(), &files, &mut judge);
+        blocking += findings.iter().filter(|finding| finding.blocking).count() as u64;
+    }
+    blocking
+}

@@ -1,0 +1,195 @@
+//! Names the first place where two runs of one key differ.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::exit::Failure;
+use crate::contracts::ids::Sha256Hex;
+use crate::contracts::strict_json;
+use crate::core::escape::visible_cut;
+use crate::store::{Entry, RunDirectory};
+
+/// A difference: the file, where in it, and both values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) path: String,
+    /// A JSON pointer; empty for the whole file.
+    pub(crate) pointer: String,
+    pub(crate) recorded: String,
+    pub(crate) derived: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}#{} was {}, is {}", self.path, self.pointer, self.recorded, self.derived)
+    }
+}
+
+/// The order in which files are compared: causes before effects.
+const CAUSES_FIRST: &[&str] = &[
+    "trace.json",
+    "input.normalized.json",
+    "recordings/inputs.json",
+    "change-set.json",
+    "change-sensitivity.json",
+    "lens-plan.json",
+    "lens-results.json",
+    "coverage.json",
+    "cross-check.json",
+    "final-verdict.json",
+    "skill-result.json",
+];
+
+fn rank(path: &str) -> (usize, String) {
+    (CAUSES_FIRST.iter().position(|known| *known == path).unwrap_or(CAUSES_FIRST.len()), path.to_owned())
+}
+
+/// The first difference between two run directories, volatile members aside.
+pub(crate) fn compare(
+    recorded: &RunDirectory,
+    derived: &RunDirectory,
+) -> Result<Option<Difference>, Failure> {
+    let mut files: BTreeMap<(usize, String), (Option<Sha256Hex>, Option<Sha256Hex>)> = BTreeMap::new();
+    for file in &recorded.hashes.files {
+        files.entry(rank(&file.path)).or_default().0 = Some(file.deterministic.clone());
+    }
+    for file in &derived.hashes.files {
+        files.entry(rank(&file.path)).or_default().1 = Some(file.deterministic.clone());
+    }
+    for ((_, path), (left, right)) in files {
+        if left == right {
+            continue;
+        }
+        let absent = |present: bool| if present { "present" } else { "absent" }.to_owned();
+        if left.is_none() || right.is_none() {
+            let (recorded, derived) = (absent(left.is_some()), absent(right.is_some()));
+            return Ok(Some(Difference { path, pointer: String::new(), recorded, derived }));
+        }
+        return Ok(Some(bytes_difference(&path, &recorded.bytes(&path)?, &derived.bytes(&path)?)));
+    }
+    Ok(None)
+}
+
+/// The first of the entries, causes first, that is not what the run directory holds.
+pub(crate) fn compare_entries(
+    recorded: &RunDirectory,
+    derived: &[Entry],
+) -> Result<Option<Difference>, Failure> {
+    let mut ordered: Vec<&Entry> = derived.iter().collect();
+    ordered.sort_by_key(|entry| rank(&entry.path));
+    for entry in ordered {
+        let named = recorded.hashes.files.iter().find(|file| file.path == entry.path);
+        match named {
+            Some(file) if file.deterministic == entry.deterministic => {}
+            Some(_) => {
+                return Ok(Some(bytes_difference(&entry.path, &recorded.bytes(&entry.path)?, &entry.bytes)));
+            }
+            None => {
+                return Ok(Some(Difference {
+                    path: entry.path.clone(),
+                    pointer: String::new(),
+                    recorded: "absent".to_owned(),
+                    derived: "present".to_owned(),
+                }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn bytes_difference(path: &str, recorded: &[u8], derived: &[u8]) -> Difference {
+    let whole = |pointer: &str, recorded: String, derived: String| Difference {
+        path: path.to_owned(),
+        pointer: pointer.to_owned(),
+        recorded,
+        derived,
+    };
+    match (strict_json::parse(recorded), strict_json::parse(derived)) {
+        (Ok(left), Ok(right)) => match first_difference(&left, &right, String::new()) {
+            Some((pointer, left, right)) => whole(&pointer, left, right),
+            None => whole("", "the same value".to_owned(), "other bytes".to_owned()),
+        },
+        _ => {
+            let line = recorded
+                .split(|&byte| byte == b'\n')
+                .zip(derived.split(|&byte| byte == b'\n'))
+                .take_while(|(left, right)| left == right)
+                .count();
+            whole(
+                "",
+                format!("{} bytes", recorded.len()),
+                format!("{} bytes, other from line {}", derived.len(), line + 1),
+            )
+        }
+    }
+}
+
+/// Members that differ by nature come last, so that the pointer names something that matters.
+const UNINTERESTING: &[&str] = &[
+    "repoRoot",
+    "baseRef",
+    "headRef",
+    "maxConcurrency",
+    "artifactRoot",
+    "settings",
+    "machine",
+    "baseRule",
+    "baseCodes",
+];
+
+fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(String, String, String)> {
+    if left == right {
+        return None;
+    }
+    let shown = |value: &Value| visible_cut(&value.to_string(), 120);
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
+            names.sort_by_key(|name| (UNINTERESTING.contains(&name.as_str()), (*name).clone()));
+            names.dedup();
+            names.into_iter().find_map(|name| {
+                let deeper = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                match (left.get(name), right.get(name)) {
+                    (Some(left), Some(right)) => first_difference(left, right, deeper),
+                    (left, right) => {
+                        let shown = |value: Option<&Value>| value.map_or("absent".to_owned(), shown);
+                        Some((deeper, shown(left), shown(right)))
+                    }
+                }
+            })
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            let items = left.iter().zip(right).enumerate();
+            let inside = items.into_iter().find_map(|(index, (left, right))| {
+                first_difference(left, right, format!("{pointer}/{index}"))
+            });
+            inside.or_else(|| {
+                Some((pointer, format!("{} items", left.len()), format!("{} items", right.len())))
+            })
+        }
+        _ => Some((pointer, shown(left), shown(right))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_difference_is_named_by_pointer_with_both_values() {
+        let left = json!({"machine": 1, "a": [{"b/c": 1}, 2], "z": 0});
+        let right = json!({"machine": 2, "a": [{"b/c": 3}, 2], "z": 1});
+        assert_eq!(
+            first_difference(&left, &right, String::new()),
+            Some(("/a/0/b~1c".into(), "1".into(), "3".into()))
+        );
+        let longer = json!({"machine": 1, "a": [{"b/c": 1}, 2, 5], "z": 0});
+        assert_eq!(
+            first_difference(&left, &longer, String::new()),
+            Some(("/a".into(), "2 items".into(), "3 items".into()))
+        );
+        assert_eq!(first_difference(&left, &left, String::new()), None);
+    }
+}

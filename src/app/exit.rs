@@ -1,0 +1,90 @@
+//! Exit codes, and the failures that lead to them.
+
+use crate::contracts::codes::Code;
+use crate::contracts::v1::Conclusion;
+use crate::core::policy::PolicyError;
+use crate::git::GitError;
+use crate::run::ports::PortError;
+use crate::store::StoreError;
+
+/// What the process returns. A tool failure and a verdict never share a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// PASS.
+    Pass = 0,
+    /// FAIL: the change violates the policy.
+    Fail = 1,
+    /// The command line or the policy is wrong.
+    Usage = 2,
+    /// No verdict could be reached; this says nothing about the change.
+    CouldNotComplete = 3,
+    /// A replay gave something else than recorded.
+    Drift = 4,
+    /// A defect of this program.
+    Bug = 70,
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Pass => Self::Pass,
+            Conclusion::Fail => Self::Fail,
+            Conclusion::CouldNotComplete => Self::CouldNotComplete,
+        }
+    }
+}
+
+/// Why a command ended without its result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// The stable code; none for a wrong command line.
+    pub(crate) code: Option<Code>,
+    /// One line, made of trusted or escaped text.
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, code: None, message: message.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn with_code(code: Code, message: impl Into<String>) -> Self {
+        let exit = match code {
+            Code::PolicyInvalid => Exit::Usage,
+            Code::DeterminismDriftDetected => Exit::Drift,
+            Code::InternalError => Exit::Bug,
+            _ => Exit::CouldNotComplete,
+        };
+        Self { exit, code: Some(code), message: message.into(), hint: code.hint().to_owned() }
+    }
+
+    pub(crate) fn policy(path: &str, error: &PolicyError) -> Self {
+        Self::with_code(Code::PolicyInvalid, format!("failed to read {path}: {error}"))
+    }
+}
+
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        Self { hint: error.hint.to_owned(), ..Self::with_code(error.code, error.message) }
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        Self { hint: error.hint().to_owned(), ..Self::with_code(error.code(), format!("failed to {error}")) }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::with_code(error.code(), format!("failed to {error}"))
+    }
+}

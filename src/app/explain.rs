@@ -1,0 +1,114 @@
+//! `qa-skill explain`: a rule's page, or everything known about one finding.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use crate::contracts::v1::{Finding, SkillResult};
+use crate::core::escape::{visible, visible_cut};
+use crate::lenses;
+use crate::store::RunDirectory;
+
+/// Explains a rule, a lens, or a finding by the beginning of its id.
+pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
+    if let Some(text) = rule_page(subject) {
+        return Ok(text.into_bytes());
+    }
+    let is_id = subject.len() >= 6 && subject.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id {
+        return finding(&subject.to_lowercase(), artifact_root);
+    }
+    let rules: Vec<&str> =
+        lenses::ALL.iter().flat_map(|lens| lens.spec().rules).map(|rule| rule.id).collect();
+    let near =
+        rules.iter().min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).copied().unwrap_or("");
+    let shown = visible_cut(subject, 80);
+    Err(Failure::usage(
+        format!("there is no rule or finding `{shown}`"),
+        format!("did you mean `{near}`? `qa-skill policy-check` lists all rules"),
+    ))
+}
+
+fn rule_page(subject: &str) -> Option<String> {
+    let lens = lenses::ALL.iter().find(|lens| {
+        let spec = lens.spec();
+        spec.id == subject || spec.rules.iter().any(|rule| rule.id == subject)
+    })?;
+    let page = lens.spec().page;
+    if lens.spec().id == subject {
+        return Some(prose(page));
+    }
+    let heading = format!("## {subject}");
+    let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
+    Some(prose(&format!("{heading}\n{}", section.split_once('\n').map_or("", |(_, rest)| rest))))
+}
+
+/// A page without its cases: those are for the tests.
+fn prose(page: &str) -> String {
+    let mut text = String::new();
+    let mut in_case = false;
+    for line in page.lines() {
+        if line.starts_with("### ") {
+            in_case = true;
+        } else if line.starts_with("## ") || line.starts_with("# ") {
+            in_case = false;
+        }
+        if !in_case {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    format!("{}\n", text.trim_end())
+}
+
+fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
+    let runs = artifact_root.join("runs");
+    let mut directories: Vec<_> = std::fs::read_dir(&runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+        .map(|entry| entry.path())
+        .collect();
+    directories.sort();
+    for directory in directories {
+        let Ok(result) = RunDirectory::open(&directory).and_then(|run| run.artifact::<SkillResult>()) else {
+            continue;
+        };
+        let mut findings = result.lens_results.iter().flat_map(|result| &result.findings);
+        if let Some(found) = findings.find(|finding| finding.finding_id.as_str().starts_with(id)) {
+            return Ok(describe(found, &directory).into_bytes());
+        }
+    }
+    let root = visible(&runs.display().to_string());
+    Err(Failure::usage(
+        format!("no run below {root} has a finding {id}"),
+        "pass --out with the artifact root the run used",
+    ))
+}
+
+fn describe(finding: &Finding, directory: &Path) -> String {
+    let quote = finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("");
+    let mut text = format!(
+        "{}\n{}:{}\n\n{}\n",
+        finding.rule_id,
+        finding.file,
+        finding.start_line,
+        visible(&finding.summary)
+    );
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<14} {value}\n"));
+    line("finding", finding.finding_id.to_string());
+    line("evidence hash", finding.evidence_hash.to_string());
+    line("severity", finding.severity.to_string());
+    line("blocks", if finding.blocking { "yes" } else { "no" }.to_owned());
+    line("strength", format!("{} in {} scope", finding.strength, finding.scope));
+    line("origin", finding.origin.to_string());
+    line("quote", visible_cut(quote, 200));
+    line("fix", finding.fix.clone());
+    line("run", visible(&directory.display().to_string()));
+    if let Some(page) = rule_page(&finding.rule_id) {
+        text.push('\n');
+        text.push_str(&page);
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! Where results go: formats to files and standard output, everything said to people to standard error.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use super::check::Finished;
+use super::exit::{Exit, Failure};
+use crate::config::Environment;
+use crate::formats;
+use crate::formats::contract::{Format, Report, TerminalStyle};
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// A format and where it goes; without a path to standard output.
+#[derive(Clone)]
+pub(crate) struct Output {
+    format: &'static dyn Format,
+    path: Option<PathBuf>,
+}
+
+/// Reads `FORMAT` or `FORMAT=PATH`.
+pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("the path after `=` is empty".to_owned()),
+        Some((name, path)) => (name, Some(PathBuf::from(path))),
+        None => (text, None),
+    };
+    let known: Vec<&str> = formats::ALL.iter().map(|format| format.spec().id).collect();
+    formats::ALL
+        .iter()
+        .copied()
+        .find(|format| format.spec().id == name)
+        .map(|format| Output { format, path })
+        .ok_or_else(|| format!("there is no format `{name}`; known formats: {}", known.join(", ")))
+}
+
+/// At most one format may go to standard output, so that what stands there is one document.
+pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
+    if outputs.iter().filter(|output| output.path.is_none()).count() > 1 {
+        return Err(Failure::usage(
+            "more than one format goes to standard output",
+            "give all but one a path: --format sarif=out.sarif",
+        ));
+    }
+    Ok(())
+}
+
+/// Prints a finished run in every format asked for; the terminal's when none is.
+pub(crate) fn print(
+    finished: &Finished,
+    outputs: &[Output],
+    color: Color,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let directory = finished.stored.path.display().to_string();
+    let report = Report {
+        input: &finished.input,
+        result: &finished.stored.result,
+        change_set: &finished.change_set,
+        coverage: &finished.derived.coverage,
+        cross_check: &finished.derived.cross_check,
+        sensitivity: &finished.sensitivity,
+        registry: &finished.registry,
+        texts: &finished.derived.texts,
+        run_directory: Some(&directory),
+        replayed: finished.stored.replayed,
+        terminal: TerminalStyle { color: use_color(color, environment), width: environment.width() },
+    };
+    let fallback = [parse_output("terminal").map_err(|message| Failure::usage(message, ""))?];
+    let outputs = if outputs.is_empty() { &fallback } else { outputs };
+    for output in outputs {
+        let bytes = output.format.render(&report);
+        match &output.path {
+            Some(path) => std::fs::write(path, bytes)
+                .map_err(|error| write_failure(&path.display().to_string(), &error))?,
+            None => write_stdout(&bytes)?,
+        }
+    }
+    Ok(Exit::from(report.result.final_verdict.conclusion))
+}
+
+/// Writes a document to standard output. A reader that went away has seen what it wanted.
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(write_failure("standard output", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_failure(path: &str, error: &std::io::Error) -> Failure {
+    let path = crate::core::escape::visible(path);
+    Failure::with_code(
+        crate::contracts::codes::Code::ArtifactWriteFailed,
+        format!("failed to write {path}: {error}"),
+    )
+}
+
+pub(crate) fn use_color(color: Color, environment: &Environment) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => environment.color(std::io::stdout().is_terminal()),
+    }
+}
+
+/// Says why a command ended without its result.
+pub(crate) fn print_failure(failure: &Failure) {
+    let code = failure.code.map_or(String::new(), |code| format!("[{code}]"));
+    let mut text = format!("error{code}: {}\n", failure.message);
+    if !failure.hint.is_empty() {
+        text.push_str(&format!("  help: {}\n", failure.hint));
+    }
+    let _nobody_listens = std::io::stderr().write_all(text.as_bytes());
+}

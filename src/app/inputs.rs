@@ -1,0 +1,122 @@
+//! What a run reads before anything is judged: commits, the base's policy and waivers, head's policy for the preview.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
+use crate::contracts::limits::MAX_POLICY_BYTES;
+use crate::contracts::v1::{RecordedInputs, Registry, Waiver};
+use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
+use crate::core::policy_text;
+use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
+use crate::run::ports::{BlobRead, Objects};
+
+/// What a person or an action asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) repository: std::path::PathBuf,
+    pub(crate) base: Option<String>,
+    pub(crate) head: String,
+    pub(crate) overrides: Overrides,
+    pub(crate) artifact_root: Option<std::path::PathBuf>,
+    pub(crate) refresh: bool,
+}
+
+/// An opened repository with its commits resolved.
+pub(crate) struct Opened {
+    pub(crate) repository: OpenRepository,
+    pub(crate) objects: GitObjects,
+    pub(crate) resolved: Resolved,
+}
+
+/// Opens the repository and resolves base, merge base and head.
+pub(crate) fn open(request: &Request) -> Result<Opened, Failure> {
+    let repository = OpenRepository::discover(&request.repository)?;
+    let resolved = resolve(&repository, request.base.as_deref(), &request.head)?;
+    let objects = GitObjects::new(&repository)?;
+    Ok(Opened { repository, objects, resolved })
+}
+
+/// The policy and waivers in force, and the texts they were read from.
+pub(crate) struct InForce {
+    pub(crate) policy: Policy,
+    pub(crate) waivers: Vec<Waiver>,
+    pub(crate) recorded: RecordedInputs,
+}
+
+/// Reads policy and waivers from the base commit. A file that cannot be read is an error: judging by defaults what a
+/// maintainer meant to judge otherwise would be a silent change of policy.
+pub(crate) fn read_policy(
+    objects: &dyn Objects,
+    resolved: &Resolved,
+    overrides: &Overrides,
+    registry: &Registry,
+) -> Result<InForce, Failure> {
+    let base_policy = text_at(objects, &resolved.base, POLICY_PATH)?;
+    let base_waivers = text_at(objects, &resolved.base, WAIVERS_PATH)?;
+    // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
+    let head_policy = text_at(objects, &resolved.head, POLICY_PATH).unwrap_or_default();
+    let recorded = RecordedInputs {
+        schema_version: Default::default(),
+        base_policy,
+        base_waivers,
+        head_policy,
+        surveys: Vec::new(),
+    };
+    in_force(recorded, overrides, registry)
+}
+
+/// Parses recorded or freshly read policy texts.
+pub(crate) fn in_force(
+    recorded: RecordedInputs,
+    overrides: &Overrides,
+    registry: &Registry,
+) -> Result<InForce, Failure> {
+    let policy = Policy::read(recorded.base_policy.as_deref(), overrides, registry)
+        .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
+    let waivers = match &recorded.base_waivers {
+        Some(text) => policy_text::parse_waivers(text, registry)
+            .map_err(|error| Failure::policy(WAIVERS_PATH, &PolicyError::Text(error)))?,
+        None => Default::default(),
+    };
+    check_lenses(overrides, registry)?;
+    Ok(InForce { policy, waivers: waivers.waiver, recorded })
+}
+
+fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failure> {
+    let Some(requested) = &overrides.lens_ids else { return Ok(()) };
+    let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
+    for (index, lens) in requested.iter().enumerate() {
+        if !known.contains(&lens.as_str()) {
+            let name = crate::core::escape::visible_cut(lens, 80);
+            return Err(Failure::usage(
+                format!("there is no lens `{name}`"),
+                format!("known lenses: {}", known.join(", ")),
+            ));
+        }
+        if requested[..index].contains(lens) {
+            return Err(Failure::usage(format!("lens `{lens}` is asked for twice"), "name each lens once"));
+        }
+    }
+    Ok(())
+}
+
+fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Option<String>, Failure> {
+    let Some(id) = objects.file_at(commit, path)? else { return Ok(None) };
+    let invalid =
+        |reason: String| Failure::with_code(Code::PolicyInvalid, format!("failed to read {path}: {reason}"));
+    match objects.reader()?.blob(&id, MAX_POLICY_BYTES as u64)? {
+        BlobRead::Content(bytes) => {
+            String::from_utf8(bytes).map(Some).map_err(|_| invalid("it is not UTF-8".to_owned()))
+        }
+        BlobRead::TooLarge(size) => {
+            Err(invalid(format!("it has {size} bytes, the limit is {MAX_POLICY_BYTES}")))
+        }
+    }
+}
+
+/// Where run directories are kept unless said otherwise.
+pub(crate) fn artifact_root(request: &Request, repository_root: &Path) -> std::path::PathBuf {
+    request.artifact_root.clone().unwrap_or_else(|| repository_root.join(".qa-skill"))
+}

@@ -1,0 +1,70 @@
+//! The execution key and what goes into it (S003-97, C-22, D-1).
+
+use std::collections::BTreeSet;
+
+use crate::contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
+use crate::contracts::schema;
+use crate::contracts::v1::{
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, Registry, SelectedLens, Waiver,
+};
+use crate::core::canonical;
+use crate::core::diff;
+use crate::core::policy::Policy;
+
+/// The version of this engine.
+pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The digest over all schemas, so that a run says which contracts it was written against.
+fn schema_set_hash() -> Sha256Hex {
+    let digests: Vec<(&str, Sha256Hex)> =
+        schema::ALL.iter().map(|schema| (schema.name, canonical::sha256(schema.text.as_bytes()))).collect();
+    canonical::digest(&digests).expect("names and digests have a canonical form")
+}
+
+/// What the configuration hash is the digest of.
+pub(crate) fn config_preimage(
+    merge_base: &CommitId,
+    policy: &Policy,
+    waivers: &[Waiver],
+    registry: &Registry,
+    requested: Option<&[String]>,
+) -> ConfigPreimage {
+    let hash =
+        |value: Result<Sha256Hex, canonical::CanonicalError>| value.expect("settings have a canonical form");
+    ConfigPreimage {
+        engine_version: ENGINE_VERSION.to_owned(),
+        merge_base_sha: merge_base.clone(),
+        policy_hash: hash(canonical::digest(policy)),
+        waivers_hash: hash(canonical::digest(waivers)),
+        registry_hash: hash(canonical::digest(registry)),
+        schema_set_hash: schema_set_hash(),
+        diff_algorithm: diff::ALGORITHM.to_owned(),
+        requested_lens_ids: requested.map(<[String]>::to_vec),
+    }
+}
+
+/// The adapter every plan is bound to that asks no model (C-28).
+pub(crate) fn builtin_adapter() -> BoundAdapter {
+    BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "1".to_owned() }
+}
+
+/// The lenses a run selects, by id.
+pub(crate) fn selected_lenses(
+    registry: &Registry,
+    policy: &Policy,
+    requested: Option<&[String]>,
+) -> Vec<SelectedLens> {
+    let selected: BTreeSet<SelectedLens> = registry
+        .lenses
+        .iter()
+        .filter(|lens| policy.lenses.get(&lens.lens_id).is_some_and(|settings| settings.enabled))
+        .filter(|lens| requested.is_none_or(|requested| requested.contains(&lens.lens_id)))
+        .map(|lens| SelectedLens { lens_id: lens.lens_id.clone(), lens_version: lens.lens_version.clone() })
+        .collect();
+    selected.into_iter().collect()
+}
+
+/// The key of a preimage.
+pub(crate) fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
+    canonical::digest(preimage).expect("ids and names have a canonical form").into()
+}

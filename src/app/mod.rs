@@ -1,0 +1,21 @@
+//! The composition root: commands, the wiring of ports, and what the process says and returns.
+
+mod check;
+mod cli;
+mod derive;
+mod drift;
+mod evidence;
+mod exit;
+mod explain;
+mod face;
+mod inputs;
+mod keys;
+mod plan_command;
+mod policy_check;
+mod progress;
+mod schema_command;
+mod store_run;
+mod verify;
+
+pub use cli::main_with;
+pub use exit::Exit;

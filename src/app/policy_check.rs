@@ -1,0 +1,64 @@
+//! `qa-skill policy-check`: what is in force, and where each value comes from.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use super::inputs::{Request, open, read_policy};
+use crate::contracts::codes::Code;
+use crate::contracts::v1::Scope;
+use crate::core::policy::{POLICY_PATH, Policy, in_scope};
+use crate::lenses;
+
+/// Checks the policy of the base, or a file that is not committed yet.
+pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let registry = lenses::registry();
+    let (policy, source) = match file {
+        Some(path) => {
+            let shown = crate::core::escape::visible(&path.display().to_string());
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
+            })?;
+            let policy = Policy::read(Some(&text), &request.overrides, &registry);
+            (policy.map_err(|error| Failure::policy(&shown, &error))?, shown)
+        }
+        None => {
+            let opened = open(request)?;
+            let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+            let found = if in_force.recorded.base_policy.is_some() {
+                POLICY_PATH
+            } else {
+                "no policy file, defaults"
+            };
+            (in_force.policy, format!("{found} at base {}", opened.resolved.base.short()))
+        }
+    };
+    Ok(table(&policy, &source).into_bytes())
+}
+
+fn table(policy: &Policy, source: &str) -> String {
+    let mut text = format!("policy: {source}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
+    for setting in &policy.settings {
+        text.push_str(&format!("{:<34} {:<22} {}\n", setting.name, setting.value, setting.origin));
+    }
+    text.push_str(&format!("\n{:<20} {:<8} {:<9} {}\n", "lens", "enabled", "required", "ignores"));
+    for (id, lens) in &policy.lenses {
+        let yes = |value| if value { "yes" } else { "no" };
+        text.push_str(&format!(
+            "{id:<20} {:<8} {:<9} {}\n",
+            yes(lens.enabled),
+            yes(lens.required),
+            lens.ignore.join(" ")
+        ));
+    }
+    text.push_str(&format!("\n{:<42}", "rule"));
+    Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.text())));
+    text.push('\n');
+    for (id, strengths) in &policy.rules {
+        text.push_str(&format!("{id:<42}"));
+        Scope::ALL
+            .iter()
+            .for_each(|scope| text.push_str(&format!(" {:<9}", in_scope(strengths, *scope).text())));
+        text.push('\n');
+    }
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"
+}

@@ -1,0 +1,52 @@
+//! Tells a person at a terminal how far a long step is; short runs stay silent.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::run::ports::Progress;
+
+/// Runs shorter than this show nothing.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// How often the line changes.
+const INTERVAL: Duration = Duration::from_millis(80);
+
+/// A line on standard error that is rewritten in place.
+pub(crate) struct TerminalProgress {
+    started: Instant,
+    drawn: Mutex<Option<Instant>>,
+    enabled: bool,
+}
+
+impl TerminalProgress {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self {
+            started: Instant::now(),
+            drawn: Mutex::new(None),
+            enabled: !quiet && std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Takes the line away before something else is printed.
+    pub(crate) fn clear(&self) {
+        let Ok(mut drawn) = self.drawn.lock() else { return };
+        if drawn.take().is_some() {
+            let _a_terminal_that_is_gone_shows_nothing = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn step(&self, step: &'static str, done: usize, total: usize) {
+        if !self.enabled || self.started.elapsed() < PATIENCE {
+            return;
+        }
+        let Ok(mut drawn) = self.drawn.try_lock() else { return };
+        if drawn.is_some_and(|last| last.elapsed() < INTERVAL) {
+            return;
+        }
+        *drawn = Some(Instant::now());
+        let _a_terminal_that_is_gone_shows_nothing =
+            write!(std::io::stderr(), "\r\x1b[2K{step}: {done} of {total} files");
+    }
+}

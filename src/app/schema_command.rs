@@ -1,0 +1,52 @@
+//! `qa-skill schema`: prints what the contracts are.
+
+use super::exit::Failure;
+use crate::contracts::schema;
+use crate::contracts::v1::{LensClass, SkillManifest};
+use crate::core::canonical;
+use crate::lenses;
+
+/// One schema, the registry or the manifest; all names without one.
+pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
+    match name {
+        None => {
+            let mut names: Vec<&str> = schema::ALL.iter().map(|schema| schema.name).collect();
+            names.extend(["manifest", "registry"]);
+            names.sort_unstable();
+            Ok(format!("{}\n", names.join("\n")).into_bytes())
+        }
+        Some("registry") => pretty(&lenses::registry()),
+        Some("manifest") => pretty(&manifest()),
+        Some(name) => match schema::find(name).or_else(|| schema::find(&format!("{name}.v1"))) {
+            Some(schema) => Ok(schema.text.as_bytes().to_vec()),
+            None => {
+                let name = crate::core::escape::visible_cut(name, 80);
+                Err(Failure::usage(format!("there is no schema `{name}`"), "`qa-skill schema` lists them"))
+            }
+        },
+    }
+}
+
+/// The skill's manifest.
+fn manifest() -> SkillManifest {
+    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    SkillManifest {
+        schema_version: Default::default(),
+        skill_id: "qa-skill".to_owned(),
+        version: super::keys::ENGINE_VERSION.to_owned(),
+        description: env!("CARGO_PKG_DESCRIPTION").to_owned(),
+        entrypoint: owned(&["qa-skill", "run", "--format", "json"]),
+        result_schema: "skill-result.v1".to_owned(),
+        registry: "skill/registry.v1.json".to_owned(),
+        supported_lens_classes: LensClass::ALL.to_vec(),
+    }
+}
+
+/// Indented for people and reviews; the same value always gives the same text.
+fn pretty<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, Failure> {
+    let canonical = canonical::to_vec(value).expect("names and words have a canonical form");
+    let value: serde_json::Value = serde_json::from_slice(&canonical).expect("it was just written");
+    let mut text = serde_json::to_vec_pretty(&value).expect("a value can be written");
+    text.push(b'\n');
+    Ok(text)
+}

@@ -1,0 +1,248 @@
+//! Turns an outcome into the files of a run directory and publishes them, or finds that they are there already.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::check::normalized_input_hash;
+use super::derive::Derived;
+use super::drift;
+use super::exit::Failure;
+use crate::contracts::codes::Code;
+use crate::contracts::limits::RECORDING_CHUNK_BYTES;
+use crate::contracts::v1::{
+    ChangeSensitivity, ChangeSet, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
+    RecordedFile, RecordedInputs, Recording, Registry, SkillInput, SkillResult, Trace, TraceEvent,
+    TraceMachine,
+};
+use crate::formats;
+use crate::formats::contract::{Report, TerminalStyle};
+use crate::run::gather::Texts;
+use crate::run::ports::Cancellation;
+use crate::store::{ArtifactRoot, Entry, RunDirectory, RunWriter, StoreError};
+
+/// Everything that is stored.
+pub(crate) struct Outcome<'a> {
+    pub(crate) input: &'a SkillInput,
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) sensitivity: &'a ChangeSensitivity,
+    pub(crate) registry: &'a Registry,
+    pub(crate) derived: &'a Derived,
+    pub(crate) texts: &'a dyn Texts,
+    pub(crate) recorded_inputs: &'a RecordedInputs,
+    pub(crate) machine: MachineCounters,
+    pub(crate) base_rule: &'a str,
+    pub(crate) base_codes: &'a [Code],
+    pub(crate) refresh: bool,
+    pub(crate) cancellation: &'a Cancellation,
+}
+
+/// Where a run is kept.
+pub(crate) struct Stored {
+    pub(crate) path: PathBuf,
+    pub(crate) result: SkillResult,
+    /// Whether an earlier run of the same key was there and agrees.
+    pub(crate) replayed: bool,
+}
+
+/// Stores a run. A run of the same key that is there already is not trusted but compared: a difference is drift.
+pub(crate) fn store(outcome: &Outcome<'_>) -> Result<Stored, Failure> {
+    let result = skill_result(outcome.input, outcome.derived);
+    let root = ArtifactRoot::prepare(std::path::Path::new(&outcome.input.artifact_root))?;
+    let key = &outcome.derived.key;
+    let existing = root.run(key);
+    let mut writer = RunWriter::begin(&root, key)?;
+    for entry in artifacts(outcome, &result)? {
+        writer.add(&entry)?;
+    }
+    write_recordings(outcome, &mut writer)?;
+    outcome.cancellation.check()?;
+    if std::fs::symlink_metadata(&existing).is_ok() && !outcome.refresh {
+        let before = RunDirectory::open(&existing)?;
+        if before.hashes.run_digest == writer.run_digest() {
+            return Ok(Stored { path: existing, result, replayed: true });
+        }
+        let (path, _) = writer.publish()?;
+        let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;
+        let message = format!(
+            "{} was judged before with another result: {}",
+            key.short(),
+            difference.map_or("the digests differ".to_owned(), |difference| difference.to_string())
+        );
+        return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+    }
+    let (path, hashes) = writer.publish()?;
+    reread(&path, &hashes)?;
+    Ok(Stored { path, result, replayed: false })
+}
+
+/// What was written is read back and checked before anyone is told a verdict.
+fn reread(path: &std::path::Path, written: &Hashes) -> Result<(), StoreError> {
+    let run = RunDirectory::open(path)?;
+    debug_assert_eq!(run.hashes, *written);
+    run.artifact::<SkillResult>().map(|_| ())
+}
+
+/// The outcome as one contract value.
+pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult {
+    SkillResult {
+        schema_version: Default::default(),
+        execution_key: derived.key.clone(),
+        normalized_input_hash: normalized_input_hash(input),
+        lens_plans: derived.plans.clone(),
+        lens_results: derived.results.clone(),
+        final_verdict: derived.verdict.clone(),
+    }
+}
+
+/// All files but the recorded texts, in no particular order.
+pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<Vec<Entry>, StoreError> {
+    let derived = outcome.derived;
+    let plans = LensPlanList { schema_version: Default::default(), lens_plans: derived.plans.clone() };
+    let results =
+        LensResultList { schema_version: Default::default(), lens_results: derived.results.clone() };
+    let mut entries = vec![
+        Entry::artifact(outcome.input)?,
+        Entry::artifact(&plans)?,
+        Entry::artifact(&results)?,
+        Entry::artifact(&derived.verdict)?,
+        Entry::artifact(result)?,
+        Entry::artifact(outcome.change_set)?,
+        Entry::artifact(&derived.coverage)?,
+        Entry::artifact(&derived.cross_check)?,
+        Entry::artifact(outcome.sensitivity)?,
+        Entry::artifact(&metrics(outcome))?,
+        Entry::artifact(&trace(outcome))?,
+        Entry::artifact(outcome.recorded_inputs)?,
+    ];
+    let report = Report {
+        input: outcome.input,
+        result,
+        change_set: outcome.change_set,
+        coverage: &derived.coverage,
+        cross_check: &derived.cross_check,
+        sensitivity: outcome.sensitivity,
+        registry: outcome.registry,
+        texts: &derived.texts,
+        run_directory: None,
+        replayed: false,
+        terminal: TerminalStyle { color: false, width: 100 },
+    };
+    for format in formats::ALL {
+        if let Some(file) = format.spec().file {
+            entries.push(Entry::report(file, format.render(&report)));
+        }
+    }
+    Ok(entries)
+}
+
+/// Recorded texts are written file after file, a few mebibytes at a time.
+fn write_recordings(outcome: &Outcome<'_>, writer: &mut RunWriter<'_>) -> Result<(), Failure> {
+    for_each_recording(outcome.change_set, outcome.texts, |entry| {
+        outcome.cancellation.check()?;
+        Ok(writer.add(&entry)?)
+    })
+}
+
+/// Makes each recorded chunk in turn.
+pub(crate) fn for_each_recording(
+    change_set: &ChangeSet,
+    texts: &dyn Texts,
+    mut each: impl FnMut(Entry) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut chunk = Vec::new();
+    let (mut bytes, mut number) = (0, 0);
+    let mut flush = |chunk: &mut Vec<RecordedFile>, number: &mut usize| -> Result<(), Failure> {
+        let recording = Recording { schema_version: Default::default(), files: std::mem::take(chunk) };
+        let entry = Entry::artifact_at(&format!("recordings/{number:05}.json"), &recording)?;
+        *number += 1;
+        each(entry)
+    };
+    for (position, file) in change_set.files.iter().enumerate() {
+        let text = texts.text(position)?.into_owned();
+        if text.cuts.is_empty() && text.full_base.is_none() && text.full_head.is_none() {
+            continue;
+        }
+        bytes += text.text.len()
+            + text.full_base.as_ref().map_or(0, String::len)
+            + text.full_head.as_ref().map_or(0, String::len);
+        chunk.push(RecordedFile { file: file.path.clone(), text });
+        if bytes >= RECORDING_CHUNK_BYTES {
+            flush(&mut chunk, &mut number)?;
+            bytes = 0;
+        }
+    }
+    if chunk.is_empty() { Ok(()) } else { flush(&mut chunk, &mut number) }
+}
+
+fn metrics(outcome: &Outcome<'_>) -> Metrics {
+    let derived = outcome.derived;
+    let mut findings_by_severity = BTreeMap::new();
+    for finding in derived.results.iter().flat_map(|result| &result.findings) {
+        *findings_by_severity.entry(finding.severity.text().to_owned()).or_insert(0) += 1;
+    }
+    let mut plans_by_status = BTreeMap::new();
+    for result in &derived.results {
+        *plans_by_status.entry(result.status.text().to_owned()).or_insert(0) += 1;
+    }
+    Metrics {
+        schema_version: Default::default(),
+        conclusion: derived.verdict.conclusion,
+        findings_by_severity,
+        plans_by_status,
+        aggregate_usage: derived.verdict.aggregate_usage.clone(),
+        machine: outcome.machine.clone(),
+    }
+}
+
+fn trace(outcome: &Outcome<'_>) -> Trace {
+    let derived = outcome.derived;
+    let change_set = outcome.change_set;
+    let hunks: usize = change_set.files.iter().map(|file| file.hunks.len()).sum();
+    let mut steps: Vec<(&str, String, Option<Code>)> = vec![
+        (
+            "base",
+            format!("policy from {}, change from {}", change_set.base_sha, change_set.merge_base_sha),
+            None,
+        ),
+        ("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None),
+        ("plan", format!("{} plans", derived.plans.len()), None),
+    ];
+    for (plan, result) in derived.plans.iter().zip(&derived.results) {
+        let detail = format!("{} {}: {} findings", plan.lens_id, result.status, result.findings.len());
+        steps.push(("run", detail, result.error_codes.first().copied()));
+    }
+    steps.push((
+        "cross-check",
+        if derived.cross_check.passed { "passed" } else { "failed" }.to_owned(),
+        None,
+    ));
+    steps.push((
+        "verdict",
+        derived.verdict.conclusion.to_string(),
+        derived.verdict.error_codes.first().copied(),
+    ));
+    let events = steps
+        .into_iter()
+        .enumerate()
+        .map(|(sequence, (step, detail, code))| TraceEvent {
+            sequence: sequence as u64,
+            step: step.to_owned(),
+            detail,
+            code,
+        })
+        .collect();
+    Trace {
+        schema_version: Default::default(),
+        execution_key: derived.key.clone(),
+        execution_key_preimage: derived.key_preimage.clone(),
+        config_preimage: derived.config_preimage.clone(),
+        canonicalization: "rfc8785".to_owned(),
+        events,
+        base_rule: outcome.base_rule.to_owned(),
+        base_codes: outcome.base_codes.to_vec(),
+        machine: TraceMachine {
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+        },
+    }
+}

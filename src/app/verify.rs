@@ -1,0 +1,275 @@
+//! Derives a stored run once more from what it recorded and names the first difference.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::check::gather;
+use super::derive::{Derived, Recorded, derive};
+use super::drift::{self, Difference};
+use super::evidence::{BlobLines, recorded_lines};
+use super::exit::Failure;
+use super::inputs::{InForce, Opened, in_force};
+use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{
+    ChangeSensitivity, ChangeSet, ChangedFile, FileText, Metrics, RecordedInputs, Recording, Registry,
+    SkillInput, Trace,
+};
+use crate::core::policy::Overrides;
+use crate::core::sensitivity;
+use crate::git::{GitObjects, OpenRepository, Resolved};
+use crate::lenses;
+use crate::run::gather::{Gathered, Texts};
+use crate::run::ports::{Cancellation, PortError, Progress};
+use crate::run::survey::{BaseSurveys, RecordedSurveys, Surveys};
+use crate::store::{Entry, RunDirectory};
+
+/// What verifying gave.
+pub(crate) struct Verified {
+    pub(crate) input: SkillInput,
+    pub(crate) run: RunDirectory,
+    pub(crate) difference: Option<Difference>,
+    /// Whether texts were read from the repository and not from the recording.
+    pub(crate) from_repository: bool,
+    /// How many recorded texts have masked secrets in them, which only the repository can confirm.
+    pub(crate) masked: usize,
+}
+
+/// Recorded texts by position in the change set.
+struct RecordedTexts(Vec<FileText>);
+
+impl Texts for RecordedTexts {
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+        Ok(Cow::Borrowed(&self.0[position]))
+    }
+}
+
+/// Verifies a run directory, offline or against a repository.
+pub(crate) fn verify(
+    directory: &Path,
+    repository: Option<&Path>,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Verified, Failure> {
+    let run = RunDirectory::open(directory)?;
+    let input: SkillInput = run.artifact()?;
+    let change_set: ChangeSet = run.artifact()?;
+    let recorded: RecordedInputs = run.artifact()?;
+    let texts = read_texts(&run, &change_set)?;
+    let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
+    let registry = lenses::registry();
+    let overrides = Overrides {
+        mode: Some(input.run_mode),
+        preset: Some(input.preset),
+        max_concurrency: Some(input.max_concurrency),
+        lens_ids: input.requested_lens_ids.clone(),
+    };
+    let in_force = in_force(recorded.clone(), &overrides, &registry)?;
+    let replay =
+        Replay { run: &run, input: &input, registry: &registry, in_force, overrides, cancellation, progress };
+    let difference = match repository {
+        None => replay.offline(&change_set, &texts, &recorded)?,
+        Some(path) => replay.live(path, &change_set)?,
+    };
+    Ok(Verified { from_repository: repository.is_some(), masked, input, difference, run })
+}
+
+struct Replay<'a> {
+    run: &'a RunDirectory,
+    input: &'a SkillInput,
+    registry: &'a Registry,
+    in_force: InForce,
+    overrides: Overrides,
+    cancellation: &'a Cancellation,
+    progress: &'a dyn Progress,
+}
+
+impl Replay<'_> {
+    fn offline(
+        &self,
+        change_set: &ChangeSet,
+        texts: &RecordedTexts,
+        recorded: &RecordedInputs,
+    ) -> Result<Option<Difference>, Failure> {
+        let scores = change_set
+            .files
+            .iter()
+            .zip(&texts.0)
+            .map(|(file, text)| sensitivity::file_sensitivity(file, text))
+            .collect();
+        let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
+        let surveys = RecordedSurveys(&recorded.surveys);
+        let lines =
+            |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
+        let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
+        let entries = self.entries(change_set, &sensitivity, texts, derived)?;
+        drift::compare_entries(self.run, &entries)
+    }
+
+    fn live(&self, repository: &Path, recorded: &ChangeSet) -> Result<Option<Difference>, Failure> {
+        let repository = OpenRepository::discover(repository)?;
+        let objects = GitObjects::new(&repository)?;
+        let resolved = Resolved {
+            base: recorded.base_sha.clone(),
+            merge_base: recorded.merge_base_sha.clone(),
+            head: recorded.head_sha.clone(),
+            base_time: recorded.base_time,
+            base_rule: "recorded",
+            codes: Vec::new(),
+        };
+        let opened = Opened { repository, objects, resolved };
+        let fresh =
+            super::inputs::read_policy(&opened.objects, &opened.resolved, &self.overrides, self.registry)?;
+        let Gathered { change_set, sensitivity, texts } =
+            gather(&opened, &fresh, self.cancellation, self.progress)?;
+        let surveys = BaseSurveys {
+            objects: &opened.objects,
+            base: &opened.resolved.base,
+            globs: self.in_force.policy.scope_globs(),
+        };
+        let blob_lines =
+            BlobLines::new(&opened.objects, &change_set.files, self.in_force.policy.limits.max_blob_bytes);
+        let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
+        let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines)?;
+        let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
+        let mut entries = self.entries(&change_set, &sensitivity, &texts, derived)?;
+        entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
+        entries.push(Entry::artifact(&recorded_inputs)?);
+        for_each_recording(&change_set, &texts, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        drift::compare_entries(self.run, &entries)
+    }
+
+    fn derive(
+        &self,
+        change_set: &ChangeSet,
+        sensitivity: &ChangeSensitivity,
+        texts: &dyn Texts,
+        surveys: &dyn Surveys,
+        lines: &crate::core::crosscheck::LineReader<'_>,
+    ) -> Result<Derived, Failure> {
+        derive(&Recorded {
+            repo_id: &self.input.repo_id,
+            change_set,
+            sensitivity,
+            texts,
+            inputs: &self.in_force.recorded,
+            policy: &self.in_force.policy,
+            waivers: &self.in_force.waivers,
+            overrides: &self.overrides,
+            registry: self.registry,
+            surveys,
+            lines,
+            cancellation: self.cancellation,
+            progress: self.progress,
+        })
+    }
+
+    /// The files this run would write, with what differs by nature taken from the recording.
+    fn entries(
+        &self,
+        change_set: &ChangeSet,
+        sensitivity: &ChangeSensitivity,
+        texts: &dyn Texts,
+        derived: Derived,
+    ) -> Result<Vec<Entry>, Failure> {
+        let metrics: Metrics = self.run.artifact()?;
+        let trace: Trace = self.run.artifact()?;
+        let policy = &self.in_force.policy;
+        #[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53 micro-dollars")]
+        let run_budget_max_cost_usd = Some(policy.max_cost_micro_usd as f64 / 1e6);
+        let input = SkillInput {
+            config_hash: derived.key_preimage.config_hash.clone(),
+            base_sha: change_set.base_sha.clone(),
+            merge_base_sha: change_set.merge_base_sha.clone(),
+            head_sha: change_set.head_sha.clone(),
+            run_mode: policy.mode,
+            preset: policy.preset,
+            run_budget_max_tokens: policy.max_tokens,
+            run_budget_max_cost_usd,
+            ..self.input.clone()
+        };
+        let result = skill_result(&input, &derived);
+        let recorded_inputs =
+            RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
+        Ok(artifacts(
+            &Outcome {
+                input: &input,
+                change_set,
+                sensitivity,
+                registry: self.registry,
+                derived: &derived,
+                texts,
+                recorded_inputs: &recorded_inputs,
+                machine: metrics.machine,
+                base_rule: &trace.base_rule,
+                base_codes: &trace.base_codes,
+                refresh: false,
+                cancellation: self.cancellation,
+            },
+            &result,
+        )?)
+    }
+}
+
+fn read_texts(run: &RunDirectory, change_set: &ChangeSet) -> Result<RecordedTexts, Failure> {
+    let mut texts: Vec<Option<FileText>> = change_set.files.iter().map(|_| None).collect();
+    for name in run.recordings() {
+        let recording: Recording = run.artifact_at(&name)?;
+        for recorded in recording.files {
+            let position = change_set.files.binary_search_by(|file| file.path.cmp(&recorded.file));
+            match position {
+                Ok(position) if texts[position].is_none() => texts[position] = Some(recorded.text),
+                _ => {
+                    let message =
+                        format!("{name} has a text for {} that the change does not have", recorded.file);
+                    return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));
+                }
+            }
+        }
+    }
+    let mut complete = Vec::with_capacity(texts.len());
+    for (file, text) in change_set.files.iter().zip(texts) {
+        let text = match text {
+            Some(text) => text,
+            None if file.hunks.is_empty() => FileText::default(),
+            None => {
+                let message = format!("the text of {} is not in the recording", file.path);
+                return Err(Failure::with_code(Code::RecordingMissing, message));
+            }
+        };
+        if !fits(file, &text) {
+            let message = format!("the recorded text of {} does not fit its hunks", file.path);
+            return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));
+        }
+        complete.push(text);
+    }
+    Ok(RecordedTexts(complete))
+}
+
+/// Whether every offset of a recorded text is in order and on a character boundary.
+fn fits(file: &ChangedFile, text: &FileText) -> bool {
+    let mut last = 0;
+    let ordered =
+        text.cuts.iter().flat_map(|cuts| [cuts.before, cuts.removed, cuts.added, cuts.after]).all(|offset| {
+            let in_order = offset >= last && text.text.is_char_boundary(offset as usize);
+            last = offset;
+            in_order
+        });
+    let secrets = text.secrets.iter().all(|secret| {
+        use crate::contracts::v1::TextPlace;
+        let place = match secret.place {
+            TextPlace::Hunks => Some(&text.text),
+            TextPlace::FullBase => text.full_base.as_ref(),
+            TextPlace::FullHead => text.full_head.as_ref(),
+        };
+        place.is_some_and(|place| {
+            secret.start <= secret.end
+                && place.is_char_boundary(secret.start as usize)
+                && place.is_char_boundary(secret.end as usize)
+        })
+    });
+    ordered && secrets && text.cuts.len() == file.hunks.len()
+}

@@ -1,0 +1,58 @@
+//! Reads the environment, once, into typed settings; the one owner of envy.
+
+use serde::Deserialize;
+
+/// What the environment says about the terminal.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Environment {
+    no_color: Option<String>,
+    clicolor_force: Option<String>,
+    columns: Option<String>,
+    term: Option<String>,
+}
+
+/// The narrowest and widest output worth making.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
+
+impl Environment {
+    /// Reads the process environment. A variable that is not Unicode counts as absent.
+    pub(crate) fn read() -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        envy::from_iter(variables).unwrap_or_default()
+    }
+
+    /// Columns of the terminal.
+    pub(crate) fn width(&self) -> usize {
+        let stated = self.columns.as_ref().and_then(|columns| columns.parse::<usize>().ok()).unwrap_or(100);
+        stated.clamp(*WIDTHS.start(), *WIDTHS.end())
+    }
+
+    /// Whether colour is wanted, as <https://no-color.org> and <https://bixense.com/clicolors> say.
+    pub(crate) fn color(&self, terminal: bool) -> bool {
+        let set = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_empty());
+        if set(&self.no_color) {
+            return false;
+        }
+        let forced = set(&self.clicolor_force) && self.clicolor_force.as_deref() != Some("0");
+        forced || terminal && self.term.as_deref() != Some("dumb")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_color_wins_over_everything_and_a_pipe_has_none() {
+        let of = |no_color: &str, force: &str, terminal| {
+            let text = |value: &str| Some(value.to_owned());
+            Environment { no_color: text(no_color), clicolor_force: text(force), ..Environment::default() }
+                .color(terminal)
+        };
+        assert!(of("", "", true));
+        assert!(!of("", "", false));
+        assert!(of("", "1", false));
+        assert!(!of("1", "1", true));
+    }
+}

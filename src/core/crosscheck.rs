@@ -1,0 +1,277 @@
+//! The second look, in both directions: nothing blocks without proof, and nothing passes without it.
+
+use std::collections::BTreeSet;
+
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{RepoPath, Sha256Hex};
+use crate::contracts::v1::{
+    ChangeSet, Coverage, CoverageStatus, CrossCheck, CrossCheckItem, Direction, Finding, FindingOrigin,
+    ItemOutcome, LensPlan, LensResult, LensStatus, Side, Strength,
+};
+use crate::core::policy::{Policy, WAIVERS_PATH};
+
+/// Reads lines of a version of a file independently of the packet a lens saw; `None` when they do not exist.
+pub(crate) type LineReader<'a> = dyn Fn(&RepoPath, Side, u64, u64) -> Option<String> + 'a;
+
+/// What is looked at a second time.
+pub(crate) struct Subject<'a> {
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) policy: &'a Policy,
+    pub(crate) plans: &'a [LensPlan],
+    /// The plans, made once more from the same inputs.
+    pub(crate) plans_again: &'a [LensPlan],
+    pub(crate) results: &'a [LensResult],
+    pub(crate) coverage: &'a Coverage,
+    /// What each plan drafted over the files of the self-test, forwards and in reverse.
+    pub(crate) self_test: &'a [(Sha256Hex, Sha256Hex)],
+    pub(crate) notices: &'a [Code],
+    pub(crate) lines: &'a LineReader<'a>,
+}
+
+/// Runs all items in their fixed order.
+pub(crate) fn cross_check(subject: &Subject<'_>) -> CrossCheck {
+    let items = vec![
+        in_range(subject),
+        verbatim(subject),
+        may_block(subject),
+        introduced(subject),
+        no_duplicates(subject),
+        plans_rederived(subject),
+        results_match_plans(subject),
+        required_scope_complete(subject),
+        coverage_complete(subject),
+        order_does_not_matter(subject),
+        evidence_not_empty(subject),
+        policy_change_reported(subject),
+    ];
+    let passed = items.iter().all(|item| item.outcome != ItemOutcome::Failed);
+    CrossCheck { schema_version: Default::default(), passed, items }
+}
+
+fn item(name: &str, direction: Direction, outcome: ItemOutcome, detail: String) -> CrossCheckItem {
+    CrossCheckItem { item: name.to_owned(), direction, outcome, detail }
+}
+
+/// An item over a list: not applicable without members, failed when one is at fault.
+fn over<T>(
+    name: &str,
+    direction: Direction,
+    members: &[T],
+    what: &str,
+    fault: impl Fn(&T) -> Option<String>,
+) -> CrossCheckItem {
+    if members.is_empty() {
+        return item(name, direction, ItemOutcome::NotApplicable, format!("no {what}"));
+    }
+    match members.iter().find_map(fault) {
+        Some(fault) => item(name, direction, ItemOutcome::Failed, fault),
+        None => item(name, direction, ItemOutcome::Passed, format!("{} {what} checked", members.len())),
+    }
+}
+
+fn blocking<'a>(subject: &Subject<'a>) -> Vec<&'a Finding> {
+    subject.results.iter().flat_map(|result| &result.findings).filter(|finding| finding.blocking).collect()
+}
+
+fn side(finding: &Finding) -> Side {
+    match finding.evidence.get("side").and_then(serde_json::Value::as_str) {
+        Some("base") => Side::Base,
+        _ => Side::Head,
+    }
+}
+
+fn quote(finding: &Finding) -> &str {
+    finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("")
+}
+
+fn in_range(subject: &Subject<'_>) -> CrossCheckItem {
+    over("evidence-in-range", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+        let place = || format!("{} at {}:{}", finding.rule_id, finding.file, finding.start_line);
+        let Some(file) = subject.change_set.files.iter().find(|file| file.path == finding.file) else {
+            return Some(format!("{} is not in the change", place()));
+        };
+        if quote(finding).is_empty() {
+            return None;
+        }
+        let touches = file.hunks.iter().any(|hunk| {
+            let (start, count) = match side(finding) {
+                Side::Head => (hunk.new_start, hunk.new_lines),
+                Side::Base => (hunk.old_start, hunk.old_lines),
+            };
+            finding.start_line < start + count && finding.end_line >= start && count > 0
+        });
+        (!touches).then(|| format!("{} is outside the changed lines", place()))
+    })
+}
+
+fn verbatim(subject: &Subject<'_>) -> CrossCheckItem {
+    over("evidence-verbatim", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+        let quote = quote(finding);
+        if quote.is_empty() {
+            return None;
+        }
+        let text = (subject.lines)(&finding.file, side(finding), finding.start_line, finding.end_line);
+        let stands = text
+            .is_some_and(|text| text.lines().any(|line| stands_in(quote, line)) || stands_in(quote, &text));
+        (!stands).then(|| {
+            format!("{} at {}:{} quotes what is not there", finding.rule_id, finding.file, finding.start_line)
+        })
+    })
+}
+
+/// Whether a quote stands in a text; `*` in the quote stands for any byte, because secrets are masked in quotes.
+pub(crate) fn stands_in(quote: &str, text: &str) -> bool {
+    if text.contains(quote) {
+        return true;
+    }
+    let (quote, text) = (quote.as_bytes(), text.as_bytes());
+    quote.contains(&b'*')
+        && quote.len() <= text.len()
+        && text
+            .windows(quote.len())
+            .any(|window| window.iter().zip(quote).all(|(have, want)| *want == b'*' || have == want))
+}
+
+fn may_block(subject: &Subject<'_>) -> CrossCheckItem {
+    over("rule-may-block", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+        use crate::contracts::v1::BlockingPolicy;
+        let strength = subject.policy.strength(&finding.rule_id, finding.scope);
+        let by_rule = match strength {
+            Strength::Block => true,
+            Strength::Ratchet => finding.ratchet.as_ref().is_some_and(|ratchet| ratchet.holds),
+            Strength::Advise | Strength::Off => false,
+        };
+        let by_severity = finding.severity <= subject.policy.blocking_threshold;
+        let allowed = match subject.policy.blocking_policy {
+            BlockingPolicy::RuleDefined => by_rule,
+            BlockingPolicy::SeverityThreshold => by_severity,
+            BlockingPolicy::Mixed => by_rule || by_severity,
+        };
+        (!allowed).then(|| format!("{} may not block in {} scope", finding.rule_id, finding.scope))
+    })
+}
+
+fn introduced(subject: &Subject<'_>) -> CrossCheckItem {
+    over("introduced-only", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+        let at_fault = finding.origin != FindingOrigin::Introduced || finding.waiver.is_some();
+        at_fault.then(|| {
+            format!(
+                "{} at {}:{} is pre-existing or waived",
+                finding.rule_id, finding.file, finding.start_line
+            )
+        })
+    })
+}
+
+fn no_duplicates(subject: &Subject<'_>) -> CrossCheckItem {
+    let findings = blocking(subject);
+    let mut seen = BTreeSet::new();
+    let twice = findings.iter().find(|finding| {
+        let column = finding.evidence.get("startColumn").and_then(serde_json::Value::as_u64);
+        !seen.insert((&finding.rule_id, &finding.file, side(finding), finding.start_line, column))
+    });
+    let twice = twice.map(|finding| {
+        format!("{} is reported twice at {}:{}", finding.rule_id, finding.file, finding.start_line)
+    });
+    over("no-duplicates", Direction::FalseFail, &findings, "blocking findings", |_| twice.clone())
+}
+
+fn plans_rederived(subject: &Subject<'_>) -> CrossCheckItem {
+    let same = subject.plans == subject.plans_again;
+    let (outcome, detail) = if same {
+        (ItemOutcome::Passed, format!("{} plans were derived again and are the same", subject.plans.len()))
+    } else {
+        (ItemOutcome::Failed, "planning the same inputs again gave other plans".to_owned())
+    };
+    item("plans-rederived", Direction::FalsePass, outcome, detail)
+}
+
+fn results_match_plans(subject: &Subject<'_>) -> CrossCheckItem {
+    let same = subject.plans.len() == subject.results.len()
+        && subject.plans.iter().zip(subject.results).all(|(plan, result)| {
+            (plan.plan_ordinal, &plan.lens_id, &plan.sub_lens_id, &plan.lens_version)
+                == (result.plan_ordinal, &result.lens_id, &result.sub_lens_id, &result.lens_version)
+        });
+    let (outcome, detail) = if same {
+        (ItemOutcome::Passed, format!("{} results belong to their plans", subject.results.len()))
+    } else {
+        (ItemOutcome::Failed, "a result is missing or belongs to another plan".to_owned())
+    };
+    item("results-match-plans", Direction::FalsePass, outcome, detail)
+}
+
+fn required_scope_complete(subject: &Subject<'_>) -> CrossCheckItem {
+    let required: Vec<&LensPlan> = subject.plans.iter().filter(|plan| plan.required).collect();
+    over("required-scope-complete", Direction::FalsePass, &required, "required plans", |plan| {
+        let left_out = !plan.omitted_files.is_empty() && !subject.policy.limits.allow_omitted;
+        left_out.then(|| format!("{} leaves out {} files", plan.lens_id, plan.omitted_files.len()))
+    })
+}
+
+/// Every hunk of every file a completed plan names has been looked at: the manifest is compared with the change set and
+/// not with what the scheduler believes.
+fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
+    let completed: Vec<&LensPlan> = subject
+        .plans
+        .iter()
+        .zip(subject.results)
+        .filter(|(_, result)| result.status == LensStatus::Completed && !result.degraded)
+        .map(|(plan, _)| plan)
+        .collect();
+    over("coverage-complete", Direction::FalsePass, &completed, "completed plans", |plan| {
+        plan.changed_files
+            .iter()
+            .find(|path| !is_covered(subject, plan, path))
+            .map(|path| format!("{} did not look at all of {path}", plan.lens_id))
+    })
+}
+
+fn is_covered(subject: &Subject<'_>, plan: &LensPlan, path: &RepoPath) -> bool {
+    let Ok(index) = subject.change_set.files.binary_search_by(|file| file.path.cmp(path)) else {
+        return false;
+    };
+    let file = &subject.change_set.files[index];
+    let row = subject.coverage.rows.get(index).filter(|row| row.file == *path);
+    let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.plan_ordinal == plan.plan_ordinal));
+    cell.is_some_and(|cell| {
+        let full = cell.status == CoverageStatus::Full && cell.inspected_hunks == file.hunks.len() as u64;
+        full || subject.policy.limits.allow_omitted && plan.omitted_files.contains(path)
+    })
+}
+
+fn order_does_not_matter(subject: &Subject<'_>) -> CrossCheckItem {
+    over(
+        "order-does-not-matter",
+        Direction::FalsePass,
+        subject.self_test,
+        "plans run twice in opposite order",
+        |pair| (pair.0 != pair.1).then(|| "a lens gave something else when files came in reverse".to_owned()),
+    )
+}
+
+fn evidence_not_empty(subject: &Subject<'_>) -> CrossCheckItem {
+    let (outcome, detail) = if subject.change_set.files.is_empty() {
+        (ItemOutcome::NotApplicable, "nothing changed".to_owned())
+    } else if subject.coverage.full_cells == 0 {
+        (ItemOutcome::Failed, "files changed and no lens looked at one completely".to_owned())
+    } else {
+        (ItemOutcome::Passed, format!("{} complete looks at files", subject.coverage.full_cells))
+    };
+    item("evidence-not-empty", Direction::FalsePass, outcome, detail)
+}
+
+fn policy_change_reported(subject: &Subject<'_>) -> CrossCheckItem {
+    let touched = |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/");
+    let touching: Vec<&RepoPath> = subject
+        .change_set
+        .files
+        .iter()
+        .flat_map(|file| std::iter::once(&file.path).chain(&file.old_path))
+        .filter(|path| touched(path))
+        .collect();
+    debug_assert!(WAIVERS_PATH.starts_with(".qa-skill/"));
+    over("policy-change-reported", Direction::FalsePass, &touching, "policy files changed", |path| {
+        (!subject.notices.contains(&Code::PolicyChangedInPr))
+            .then(|| format!("{path} changed and nothing says so"))
+    })
+}

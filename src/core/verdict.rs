@@ -1,0 +1,226 @@
+//! PASS or FAIL (S003-108…111): every path that is not shown to be complete and clean ends in FAIL.
+
+use std::collections::BTreeSet;
+
+use super::findings::sort_findings;
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{
+    ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, LensPlan, LensResult, LensStatus,
+    PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
+};
+
+/// Everything a verdict depends on.
+pub(crate) struct Grounds<'a> {
+    pub(crate) mode: RunMode,
+    /// The lenses PASS needs, whether or not they were planned.
+    pub(crate) required_lens_ids: &'a BTreeSet<String>,
+    pub(crate) plans: &'a [LensPlan],
+    pub(crate) results: &'a [LensResult],
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) coverage: &'a Coverage,
+    /// Null when the check itself could not run.
+    pub(crate) cross_check: Option<&'a CrossCheck>,
+    /// Whether an empty change may pass.
+    pub(crate) empty_may_pass: bool,
+    /// Codes of the run as a whole that do not decide anything by themselves.
+    pub(crate) notices: &'a [Code],
+    pub(crate) policy_preview: Option<PolicyPreview>,
+}
+
+/// The verdict.
+pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
+    let missing = missing_lenses(grounds);
+    let failed = failed_lenses(grounds);
+    let mut blocking: Vec<Finding> = grounds
+        .results
+        .iter()
+        .flat_map(|result| &result.findings)
+        .filter(|finding| finding.blocking)
+        .cloned()
+        .collect();
+    sort_findings(&mut blocking);
+    let degraded =
+        grounds.results.iter().any(|result| result.degraded || result.status != LensStatus::Completed);
+
+    let mut errors: BTreeSet<Code> =
+        grounds.results.iter().flat_map(|result| result.error_codes.clone()).collect();
+    let mut rationale = Vec::new();
+    if !blocking.is_empty() {
+        rationale.push(format!(
+            "{} blocking {}",
+            blocking.len(),
+            plural(blocking.len(), "finding", "findings")
+        ));
+    }
+    let mut complete = true;
+    let mut incomplete = |code: Code, reason: String| {
+        complete = false;
+        errors.insert(code);
+        rationale.push(reason);
+    };
+    if !missing.is_empty() {
+        incomplete(
+            Code::LensRequiredMissing,
+            format!("required but without a result: {}", missing.join(", ")),
+        );
+    }
+    if !failed.is_empty() {
+        incomplete(Code::LensRequiredFailed, format!("required but not completed: {}", failed.join(", ")));
+    }
+    match grounds.cross_check {
+        None => incomplete(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned()),
+        Some(check) if !check.passed => incomplete(Code::CrossCheckFailed, failed_items(check)),
+        Some(_) => {}
+    }
+    let vacuous = grounds.coverage.full_cells == 0;
+    let empty = grounds.change_set.files.is_empty();
+    if vacuous && !(empty && grounds.empty_may_pass) {
+        let reason =
+            if empty { "nothing changed between base and head" } else { "no lens looked at anything" };
+        incomplete(Code::NothingToJudge, reason.to_owned());
+    }
+    // A degradation nobody can name is a defect, and a defect must not pass (S003-111).
+    let unnamed = grounds.results.iter().any(|result| {
+        (result.degraded || result.status != LensStatus::Completed) && result.error_codes.is_empty()
+    });
+    if unnamed {
+        incomplete(Code::InternalError, "a lens is degraded without saying why".to_owned());
+    }
+
+    let conclusion = match (blocking.is_empty(), complete) {
+        (false, _) => Conclusion::Fail,
+        (true, false) => Conclusion::CouldNotComplete,
+        (true, true) => Conclusion::Pass,
+    };
+    if conclusion == Conclusion::Pass {
+        rationale.push(pass_reason(grounds, degraded));
+    }
+    let warnings: BTreeSet<Code> = grounds
+        .results
+        .iter()
+        .flat_map(|result| &result.warning_codes)
+        .chain(grounds.notices)
+        .chain(grounds.results.iter().flat_map(|result| &result.findings).flat_map(|finding| &finding.codes))
+        .copied()
+        .collect();
+    FinalVerdict {
+        schema_version: Default::default(),
+        status: if conclusion == Conclusion::Pass { VerdictStatus::Pass } else { VerdictStatus::Fail },
+        degraded,
+        rationale,
+        required_lens_ids: grounds.required_lens_ids.iter().cloned().collect(),
+        missing_required_lens_ids: missing,
+        failed_required_lens_ids: failed,
+        blocking_findings: blocking,
+        error_codes: errors.into_iter().collect(),
+        aggregate_usage: aggregate_usage(grounds.results),
+        conclusion,
+        warning_codes: warnings.into_iter().collect(),
+        vacuous,
+        policy_preview: grounds.policy_preview.clone(),
+    }
+}
+
+fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+fn pass_reason(grounds: &Grounds<'_>, degraded: bool) -> String {
+    let checks = grounds.coverage.full_cells;
+    let files = grounds.change_set.files.len();
+    let base = format!(
+        "{checks} {} over {files} changed {}, nothing blocks",
+        plural(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
+        plural(files, "file", "files")
+    );
+    match (grounds.mode, degraded) {
+        (_, false) => base,
+        (RunMode::Strict | RunMode::BestEffort, true) => {
+            format!("{base}; something that is not required is missing")
+        }
+    }
+}
+
+fn failed_items(check: &CrossCheck) -> String {
+    use crate::contracts::v1::ItemOutcome;
+    let failed: Vec<&str> = check
+        .items
+        .iter()
+        .filter(|item| item.outcome == ItemOutcome::Failed)
+        .map(|item| item.item.as_str())
+        .collect();
+    format!("the cross-check failed: {}", failed.join(", "))
+}
+
+fn missing_lenses(grounds: &Grounds<'_>) -> Vec<String> {
+    let has_result = |lens_id: &String| {
+        let planned: Vec<u64> = grounds
+            .plans
+            .iter()
+            .filter(|plan| plan.lens_id == *lens_id)
+            .map(|plan| plan.plan_ordinal)
+            .collect();
+        !planned.is_empty()
+            && planned.iter().all(|ordinal| {
+                grounds
+                    .results
+                    .iter()
+                    .any(|result| result.plan_ordinal == *ordinal && result.lens_id == *lens_id)
+            })
+    };
+    grounds.required_lens_ids.iter().filter(|lens_id| !has_result(lens_id)).cloned().collect()
+}
+
+/// A required lens must be completed in either mode; only what is not required may be degraded.
+fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
+    let failed: BTreeSet<String> = grounds
+        .results
+        .iter()
+        .filter(|result| {
+            grounds.required_lens_ids.contains(&result.lens_id)
+                && (result.status != LensStatus::Completed || result.degraded)
+        })
+        .map(|result| result.lens_id.clone())
+        .collect();
+    failed.into_iter().collect()
+}
+
+/// The sum of what is known per member; null with the most serious reason where nothing is (decisions, section 7).
+pub(crate) fn aggregate_usage(results: &[LensResult]) -> UsageMetrics {
+    let sum = |member: fn(&UsageMetrics) -> Option<u64>| {
+        results
+            .iter()
+            .filter_map(|result| member(&result.usage))
+            .reduce(|left, right| left.saturating_add(right))
+    };
+    let micro: Option<u64> = results
+        .iter()
+        .filter_map(|result| result.usage.cost_usd)
+        .map(|usd| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "costs are small and not negative"
+            )]
+            let micro = (usd * 1e6).round().max(0.0) as u64;
+            micro
+        })
+        .reduce(|left, right| left.saturating_add(right));
+    let reasons = results.iter().filter_map(|result| result.usage.unavailable_reason);
+    if results.is_empty() {
+        return UsageMetrics::NONE;
+    }
+    UsageMetrics {
+        input_tokens: sum(|usage| usage.input_tokens),
+        output_tokens: sum(|usage| usage.output_tokens),
+        total_tokens: sum(|usage| usage.total_tokens),
+        #[expect(clippy::cast_precision_loss, reason = "micro-dollars of one run are far below 2^53")]
+        cost_usd: micro.map(|micro| micro as f64 / 1e6),
+        // Declared most serious first.
+        unavailable_reason: reasons.min_by_key(|reason: &UsageUnavailableReason| *reason),
+    }
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

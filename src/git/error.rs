@@ -1,0 +1,67 @@
+//! Why a repository cannot be read, each with its stable code and the way out.
+
+use crate::contracts::codes::Code;
+use crate::core::escape::visible_cut;
+
+/// A failure to read. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GitError {
+    #[error("open a git repository at {path}: {reason}")]
+    Open { path: String, reason: String },
+    #[error("read this repository: {0}")]
+    Unsupported(String),
+    #[error("find the base {0}")]
+    BaseNotFound(String),
+    #[error("find the head {0}")]
+    HeadNotFound(String),
+    #[error("find a base: {0}")]
+    NoBase(String),
+    #[error("read object {id}: {reason}")]
+    ObjectMissing { id: String, reason: String },
+    #[error("read tree {id}: {reason}")]
+    TreeMalformed { id: String, reason: String },
+    #[error("accept {0}")]
+    PathRefused(String),
+    #[error("read the repository: {0}")]
+    Other(String),
+}
+
+impl GitError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Open { .. } | Self::Unsupported(_) => Code::RepositoryUnsupported,
+            Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
+            Self::HeadNotFound(_) | Self::NoBase(_) => Code::BaseRefResolutionFailed,
+            Self::ObjectMissing { .. } => Code::ObjectMissing,
+            Self::TreeMalformed { .. } => Code::TreeMalformed,
+            Self::PathRefused(_) => Code::PathRefused,
+            Self::Other(_) => Code::InternalError,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "run inside a git checkout, or name one with --repo",
+            Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
+            Self::Unsupported(_)
+            | Self::BaseNotFound(_)
+            | Self::NoBase(_)
+            | Self::ObjectMissing { .. }
+            | Self::TreeMalformed { .. }
+            | Self::PathRefused(_)
+            | Self::Other(_) => self.code().hint(),
+        }
+    }
+
+    /// An error of libgit2 while reading an object.
+    pub(super) fn object(id: impl std::fmt::Display, error: &git2::Error) -> Self {
+        Self::ObjectMissing { id: id.to_string(), reason: reason(error) }
+    }
+}
+
+/// libgit2's words, which may hold text from the repository.
+pub(super) fn reason(error: &git2::Error) -> String {
+    visible_cut(error.message(), 200)
+}

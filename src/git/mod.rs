@@ -1,0 +1,14 @@
+//! Everything that reads a git repository; the one owner of libgit2. Nothing here writes, and nothing a repository's
+//! configuration names is ever run.
+
+mod base;
+mod error;
+mod objects;
+mod open;
+mod tree;
+mod walk;
+
+pub(crate) use base::{Resolved, resolve};
+pub(crate) use error::GitError;
+pub(crate) use objects::GitObjects;
+pub(crate) use open::{OpenRepository, isolate};

@@ -1,0 +1,159 @@
+//! The object port over libgit2: trees compared, blobs read within their limit, everything counted.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use git2::{Odb, Oid, Repository};
+
+use super::error::GitError;
+use super::open::{OpenRepository, reopen};
+use super::walk::{self, Budget};
+use crate::contracts::ids::{BlobId, CommitId, RepoPath};
+use crate::run::ports::{BlobRead, ObjectCounters, ObjectReader, Objects, PortError, TreeChange};
+
+/// How many entries a survey of the base tree may list.
+const MAX_LISTED_ENTRIES: u64 = 200_000;
+/// How many files it may name.
+const MAX_LISTED_FILES: usize = 50_000;
+
+/// Reads objects of one repository.
+pub(crate) struct GitObjects {
+    /// For trees; blobs are read through a handle per thread.
+    handle: Mutex<Repository>,
+    git_directory: PathBuf,
+    objects_read: AtomicU64,
+    bytes_inflated: AtomicU64,
+    trees_walked: AtomicU64,
+}
+
+impl GitObjects {
+    pub(crate) fn new(repository: &OpenRepository) -> Result<Self, GitError> {
+        let zero = || AtomicU64::new(0);
+        Ok(Self {
+            handle: Mutex::new(reopen(&repository.git_directory)?),
+            git_directory: repository.git_directory.clone(),
+            objects_read: zero(),
+            bytes_inflated: zero(),
+            trees_walked: zero(),
+        })
+    }
+
+    fn handle(&self) -> MutexGuard<'_, Repository> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, budget: &Budget) {
+        self.objects_read.fetch_add(budget.trees_walked, Ordering::Relaxed);
+        self.trees_walked.fetch_add(budget.trees_walked, Ordering::Relaxed);
+        self.bytes_inflated.fetch_add(budget.bytes, Ordering::Relaxed);
+    }
+}
+
+fn tree_of(repository: &Repository, commit: &CommitId) -> Result<Oid, GitError> {
+    let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+    let commit = repository.find_commit(id).map_err(|error| GitError::object(id, &error))?;
+    Ok(commit.tree_id())
+}
+
+fn port(error: &GitError) -> PortError {
+    PortError { code: error.code(), message: format!("failed to {error}"), hint: error.hint() }
+}
+
+impl Objects for GitObjects {
+    fn compare(
+        &self,
+        old: &CommitId,
+        new: &CommitId,
+        max_entries: u64,
+    ) -> Result<Vec<TreeChange>, PortError> {
+        let handle = self.handle();
+        let mut budget = Budget { entries_left: max_entries, trees_walked: 0, bytes: 0 };
+        let compared = (|| {
+            let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+            walk::compare(&odb, tree_of(&handle, old)?, tree_of(&handle, new)?, &mut budget)
+        })();
+        self.count(&budget);
+        compared.map_err(|error| port(&error))
+    }
+
+    fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<BlobId>, PortError> {
+        let handle = self.handle();
+        let found = (|| {
+            let id = tree_of(&handle, commit)?;
+            let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+            match tree.get_path(std::path::Path::new(path)) {
+                Ok(entry)
+                    if entry.kind() == Some(git2::ObjectType::Blob) && entry.filemode() != 0o120_000 =>
+                {
+                    BlobId::parse(&entry.id().to_string())
+                        .map(Some)
+                        .map_err(|error| GitError::Other(error.to_string()))
+                }
+                Ok(_) => Err(GitError::Unsupported(format!("{path} is not a regular file"))),
+                Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+                Err(error) => Err(GitError::object(path, &error)),
+            }
+        })();
+        found.map_err(|error| port(&error))
+    }
+
+    fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
+        let handle = self.handle();
+        let mut budget = Budget { entries_left: MAX_LISTED_ENTRIES, trees_walked: 0, bytes: 0 };
+        let listed = (|| {
+            let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+            walk::list(&odb, tree_of(&handle, commit)?, &mut budget, MAX_LISTED_FILES)
+        })();
+        self.count(&budget);
+        listed.map_err(|error| port(&error))
+    }
+
+    fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
+        let repository = reopen(&self.git_directory).map_err(|error| port(&error))?;
+        Ok(Box::new(Reader { repository, objects: self }))
+    }
+
+    fn counters(&self) -> ObjectCounters {
+        ObjectCounters {
+            objects_read: self.objects_read.load(Ordering::Relaxed),
+            bytes_inflated: self.bytes_inflated.load(Ordering::Relaxed),
+            trees_walked: self.trees_walked.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// One thread's handle; libgit2's own are not shared between threads.
+struct Reader<'a> {
+    repository: Repository,
+    objects: &'a GitObjects,
+}
+
+impl Reader<'_> {
+    fn read(&self, odb: &Odb<'_>, id: &BlobId, max_bytes: u64) -> Result<BlobRead, GitError> {
+        let oid = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
+        // The header first: a blob over the limit must not be inflated at all.
+        let (size, kind) = odb.read_header(oid).map_err(|error| GitError::object(id, &error))?;
+        if kind != git2::ObjectType::Blob {
+            return Err(GitError::ObjectMissing {
+                id: id.to_string(),
+                reason: "it is not a blob".to_owned(),
+            });
+        }
+        if size as u64 > max_bytes {
+            return Ok(BlobRead::TooLarge(size as u64));
+        }
+        let object = odb.read(oid).map_err(|error| GitError::object(id, &error))?;
+        self.objects.objects_read.fetch_add(1, Ordering::Relaxed);
+        self.objects.bytes_inflated.fetch_add(size as u64, Ordering::Relaxed);
+        Ok(BlobRead::Content(object.data().to_vec()))
+    }
+}
+
+impl ObjectReader for Reader<'_> {
+    fn blob(&self, id: &BlobId, max_bytes: u64) -> Result<BlobRead, PortError> {
+        let odb =
+            self.repository.odb().map_err(|error| port(&GitError::Other(error.message().to_owned())))?;
+        self.read(&odb, id, max_bytes).map_err(|error| port(&error))
+    }
+}

@@ -1,0 +1,126 @@
+//! Opens a repository without trusting its owner's configuration, or anyone's.
+
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::error::{GitError, reason};
+
+/// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
+///
+/// System, global and XDG files are not searched, so nothing of the account enters a result. Owner validation is off:
+/// in a container the checkout belongs to another user, and it protects against running what a repository's
+/// configuration names, which nothing here does. Hashes are not verified on read, as in git's own reads; `verify`
+/// compares digests of its own. The caches are small because every blob is read once.
+pub(crate) fn isolate() {
+    use git2::ConfigLevel::{Global, ProgramData, System, XDG};
+    #[expect(
+        unsafe_code,
+        reason = "libgit2's global options; no other thread exists yet, as these calls require"
+    )]
+    // SAFETY: `main` calls this before it starts any thread and before any other use of libgit2.
+    unsafe {
+        for level in [System, Global, XDG, ProgramData] {
+            let _ignored_where_unknown = git2::opts::set_search_path(level, "");
+        }
+        let _default_stays_on_failure = git2::opts::set_verify_owner_validation(false);
+        let _default_stays_on_failure = git2::opts::set_cache_max_size(32 << 20);
+    }
+    git2::opts::strict_hash_verification(false);
+}
+
+/// An open repository and where it is.
+pub(crate) struct OpenRepository {
+    repository: Repository,
+    /// The git directory, from which more handles are opened.
+    pub(super) git_directory: PathBuf,
+    /// The checkout, or the git directory of a bare repository.
+    pub(crate) root: PathBuf,
+}
+
+impl OpenRepository {
+    /// Finds the repository that holds a directory. Environment variables that redirect git are not consulted.
+    pub(crate) fn discover(from: &Path) -> Result<Self, GitError> {
+        let open = |error: &git2::Error| match error.class() {
+            git2::ErrorClass::Repository | git2::ErrorClass::Config if mentions_format(error) => {
+                GitError::Unsupported(reason(error))
+            }
+            _ => GitError::Open { path: from.display().to_string(), reason: reason(error) },
+        };
+        let repository =
+            Repository::open_ext(from, git2::RepositoryOpenFlags::empty(), &[] as &[&std::ffi::OsStr])
+                .map_err(|error| open(&error))?;
+        let git_directory = repository.path().to_owned();
+        let root = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
+        Ok(Self { repository, git_directory, root })
+    }
+
+    pub(super) fn handle(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Whether the clone has only part of the history.
+    pub(crate) fn is_shallow(&self) -> bool {
+        self.repository.is_shallow()
+    }
+
+    /// `owner/name` of the origin remote when it is on another host; local paths say nothing that two clones share.
+    pub(crate) fn origin_repo_id(&self) -> Option<String> {
+        let remote = self.repository.find_remote("origin").ok()?;
+        repo_id_of_url(remote.url().ok()?)
+    }
+}
+
+/// Another handle on the same repository, for another thread.
+pub(super) fn reopen(git_directory: &Path) -> Result<Repository, GitError> {
+    Repository::open(git_directory)
+        .map_err(|error| GitError::Open { path: git_directory.display().to_string(), reason: reason(&error) })
+}
+
+fn mentions_format(error: &git2::Error) -> bool {
+    let message = error.message().to_lowercase();
+    ["object format", "extension", "repository version", "repositoryformatversion"]
+        .iter()
+        .any(|word| message.contains(word))
+}
+
+/// The path of a remote URL without host, user, slashes and `.git`.
+fn repo_id_of_url(url: &str) -> Option<String> {
+    let path = match url.split_once("://") {
+        Some(("file", _)) => return None,
+        Some((_, rest)) => rest.split_once('/')?.1,
+        // scp-like: user@host:path; a slash before the colon makes it a local path.
+        None => match url.split_once(':') {
+            Some((host, path)) if !host.contains('/') && host.len() > 1 => path,
+            _ => return None,
+        },
+    };
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).trim_matches('/');
+    let fit = !path.is_empty()
+        && path.len() <= 200
+        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+    fit.then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repo_id_of_url;
+
+    #[test]
+    fn clones_of_one_repository_have_one_id_however_they_name_it() {
+        let urls = [
+            "https://github.com/acme/widget.git",
+            "https://user:pass@github.com/acme/widget",
+            "ssh://git@github.com:22/acme/widget.git/",
+            "git@github.com:acme/widget.git",
+            "git@github.com:/acme/widget",
+        ];
+        for url in urls {
+            assert_eq!(repo_id_of_url(url).as_deref(), Some("acme/widget"), "{url}");
+        }
+        for url in ["/srv/git/widget.git", "../widget", "file:///srv/widget", "C:\\widget", "https://host"] {
+            assert_eq!(repo_id_of_url(url), None, "{url}");
+        }
+    }
+}

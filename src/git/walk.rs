@@ -1,0 +1,187 @@
+//! The merge-join walk over two trees: equal ids are skipped, so the cost follows the change and not the repository.
+
+use git2::{ObjectType, Odb, Oid};
+
+use super::error::GitError;
+use super::tree::{Entry, Mode, parse};
+use crate::contracts::ids::{BlobId, RepoPath};
+use crate::contracts::limits::MAX_TREE_DEPTH;
+use crate::run::ports::{TreeChange, TreeEntry};
+
+/// What a walk may cost and has cost.
+pub(super) struct Budget {
+    pub(super) entries_left: u64,
+    pub(super) trees_walked: u64,
+    pub(super) bytes: u64,
+}
+
+/// A pair of trees still to be compared, with the path they are at.
+struct Pending {
+    path: Vec<u8>,
+    depth: usize,
+    old: Option<Oid>,
+    new: Option<Oid>,
+}
+
+/// Compares two trees. Changes come out sorted by path bytes.
+pub(super) fn compare(
+    odb: &Odb<'_>,
+    old: Oid,
+    new: Oid,
+    budget: &mut Budget,
+) -> Result<Vec<TreeChange>, GitError> {
+    let mut changes = Vec::new();
+    let mut pending = vec![Pending { path: Vec::new(), depth: 0, old: Some(old), new: Some(new) }];
+    while let Some(pair) = pending.pop() {
+        if pair.old == pair.new {
+            continue;
+        }
+        if pair.depth > MAX_TREE_DEPTH {
+            let id = pair.new.or(pair.old).map_or_else(String::new, |id| id.to_string());
+            return Err(GitError::TreeMalformed {
+                id,
+                reason: format!("directories are nested deeper than {MAX_TREE_DEPTH}"),
+            });
+        }
+        let old_data = read_tree(odb, pair.old, budget)?;
+        let new_data = read_tree(odb, pair.new, budget)?;
+        let old_entries = entries(pair.old, old_data.as_ref(), budget)?;
+        let new_entries = entries(pair.new, new_data.as_ref(), budget)?;
+        for (old, new) in join(&old_entries, &new_entries) {
+            step(&pair, old, new, &mut changes, &mut pending)?;
+        }
+    }
+    changes.sort_by(|left: &TreeChange, right| left.path.cmp(&right.path));
+    Ok(changes)
+}
+
+/// Lists the files of a tree, at most `most` of them, in a fixed order.
+pub(super) fn list(
+    odb: &Odb<'_>,
+    root: Oid,
+    budget: &mut Budget,
+    most: usize,
+) -> Result<Vec<(RepoPath, BlobId)>, GitError> {
+    let mut files = Vec::new();
+    let mut pending = vec![(Vec::new(), 0, root)];
+    while let Some((path, depth, tree)) = pending.pop() {
+        if depth > MAX_TREE_DEPTH {
+            continue;
+        }
+        let data = read_tree(odb, Some(tree), budget)?;
+        for entry in entries(Some(tree), data.as_ref(), budget)? {
+            let full = child(&path, entry.name);
+            match entry.mode {
+                Mode::Tree => pending.push((full, depth + 1, entry.id)),
+                Mode::File | Mode::Executable => {
+                    if let (Ok(path), Ok(id)) =
+                        (RepoPath::from_bytes(&full), BlobId::parse(&entry.id.to_string()))
+                    {
+                        files.push((path, id));
+                    }
+                }
+                Mode::Link | Mode::Submodule => {}
+            }
+            if files.len() >= most {
+                return Ok(files);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn read_tree<'a>(
+    odb: &'a Odb<'_>,
+    id: Option<Oid>,
+    budget: &mut Budget,
+) -> Result<Option<git2::OdbObject<'a>>, GitError> {
+    let Some(id) = id else { return Ok(None) };
+    let object = odb.read(id).map_err(|error| GitError::object(id, &error))?;
+    if object.kind() != ObjectType::Tree {
+        return Err(GitError::TreeMalformed { id: id.to_string(), reason: "it is not a tree".to_owned() });
+    }
+    budget.trees_walked += 1;
+    budget.bytes += object.len() as u64;
+    Ok(Some(object))
+}
+
+fn entries<'a>(
+    id: Option<Oid>,
+    data: Option<&'a git2::OdbObject<'_>>,
+    budget: &mut Budget,
+) -> Result<Vec<Entry<'a>>, GitError> {
+    let (Some(id), Some(data)) = (id, data) else { return Ok(Vec::new()) };
+    let mut entries = parse(id, data.data())?;
+    let count = entries.len() as u64;
+    budget.entries_left = budget.entries_left.checked_sub(count).ok_or_else(|| GitError::TreeMalformed {
+        id: id.to_string(),
+        reason: "the change touches more tree entries than limits.max-tree-entries".to_owned(),
+    })?;
+    // By plain name, so that a file and a directory of one name meet.
+    entries.sort_unstable_by_key(|entry| entry.name);
+    Ok(entries)
+}
+
+type Pair<'a, 'b> = (Option<&'b Entry<'a>>, Option<&'b Entry<'a>>);
+
+fn join<'a, 'b>(old: &'b [Entry<'a>], new: &'b [Entry<'a>]) -> Vec<Pair<'a, 'b>> {
+    let mut pairs = Vec::new();
+    let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
+    loop {
+        let order = match (left.peek(), right.peek()) {
+            (None, None) => return pairs,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.name.cmp(new.name),
+        };
+        let pair = match order {
+            std::cmp::Ordering::Less => (left.next(), None),
+            std::cmp::Ordering::Greater => (None, right.next()),
+            std::cmp::Ordering::Equal => (left.next(), right.next()),
+        };
+        if !matches!(pair, (Some(old), Some(new)) if old.id == new.id && old.mode == new.mode) {
+            pairs.push(pair);
+        }
+    }
+}
+
+fn child(path: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut full = Vec::with_capacity(path.len() + 1 + name.len());
+    if !path.is_empty() {
+        full.extend_from_slice(path);
+        full.push(b'/');
+    }
+    full.extend_from_slice(name);
+    full
+}
+
+fn step(
+    pair: &Pending,
+    old: Option<&Entry<'_>>,
+    new: Option<&Entry<'_>>,
+    changes: &mut Vec<TreeChange>,
+    pending: &mut Vec<Pending>,
+) -> Result<(), GitError> {
+    let name = old.or(new).map_or(&b""[..], |entry| entry.name);
+    let path = child(&pair.path, name);
+    let subtree =
+        |entry: Option<&Entry<'_>>| entry.filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id);
+    let (old_tree, new_tree) = (subtree(old), subtree(new));
+    let leaf = |entry: Option<&Entry<'_>>| {
+        entry.filter(|entry| entry.mode != Mode::Tree).map(tree_entry).transpose()
+    };
+    let (old_leaf, new_leaf) = (leaf(old)?, leaf(new)?);
+    if old_leaf.is_some() || new_leaf.is_some() {
+        let path = RepoPath::from_bytes(&path).map_err(|error| GitError::PathRefused(error.to_string()))?;
+        changes.push(TreeChange { path, old: old_leaf, new: new_leaf });
+    }
+    if old_tree.is_some() || new_tree.is_some() {
+        pending.push(Pending { path, depth: pair.depth + 1, old: old_tree, new: new_tree });
+    }
+    Ok(())
+}
+
+fn tree_entry(entry: &Entry<'_>) -> Result<TreeEntry, GitError> {
+    let id = BlobId::parse(&entry.id.to_string()).map_err(|error| GitError::Other(error.to_string()))?;
+    Ok(TreeEntry { mode: entry.mode.text(), id })
+}

@@ -1,0 +1,334 @@
+//! From plans to results: budget, sweep, evidence, surveys, judgement, and the proof of what was looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::Texts;
+use super::ports::PortError;
+use super::survey::Surveys;
+use super::sweep::{Assignment, Sweep, Swept};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{RepoPath, Sha256Hex};
+use crate::contracts::v1::{
+    ChangeSet, ChangedFile, FileText, LensPlan, LensResult, LensStatus, RecordedSurvey, Side, Strength,
+    UsageMetrics, Waiver,
+};
+use crate::core::canonical;
+use crate::core::coverage::Inspected;
+use crate::core::crosscheck::stands_in;
+use crate::core::findings::{self, Judge, Statement};
+use crate::core::packet::Packet;
+use crate::core::plan::{self, included_hunks};
+use crate::core::policy::Policy;
+use crate::lenses::contract::{Draft, Lens};
+
+/// Everything plans are executed with.
+pub(crate) struct Execution<'a> {
+    pub(crate) sweep: Sweep<'a>,
+    pub(crate) policy: &'a Policy,
+    pub(crate) waivers: &'a [Waiver],
+    pub(crate) surveys: &'a dyn Surveys,
+    /// The lens of an id.
+    pub(crate) lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
+}
+
+/// What executing gave.
+pub(crate) struct Executed {
+    pub(crate) results: Vec<LensResult>,
+    pub(crate) inspected: Vec<Inspected>,
+    pub(crate) surveys: Vec<RecordedSurvey>,
+    pub(crate) self_test: Vec<(Sha256Hex, Sha256Hex)>,
+    /// The text of every file with a finding, by path.
+    pub(crate) texts: BTreeMap<RepoPath, FileText>,
+    /// What was stated, per plan, before the policy weighed it; another policy can weigh it again.
+    pub(crate) statements: Vec<Vec<Statement>>,
+    /// What stood on removed lines, per plan.
+    pub(crate) moved: Vec<BTreeMap<findings::MovedKey, usize>>,
+    pub(crate) notices: Vec<Code>,
+}
+
+impl Execution<'_> {
+    /// Executes all plans.
+    pub(crate) fn run(&self, plans: &[LensPlan]) -> Result<Executed, PortError> {
+        let change_set = self.sweep.change_set;
+        let refusals = plan::reserve(
+            plans,
+            self.policy.mode,
+            self.policy.max_tokens,
+            Some(self.policy.max_cost_micro_usd),
+        );
+        let admitted: Vec<(usize, Assignment<'_>)> = plans
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| refusals[*index].is_none())
+            .filter_map(|(index, plan)| Some((index, Assignment { plan, lens: (self.lens)(&plan.lens_id)? })))
+            .collect();
+        let (positions, assignments): (Vec<usize>, Vec<Assignment<'_>>) = admitted.into_iter().unzip();
+        let swept = self.sweep.run(&assignments)?;
+        let moved = self.moved(&assignments, &swept)?;
+        let self_test = self.sweep.self_test(&assignments)?;
+
+        let mut executed = Executed {
+            results: Vec::new(),
+            inspected: Vec::new(),
+            surveys: Vec::new(),
+            self_test,
+            texts: BTreeMap::new(),
+            statements: Vec::new(),
+            moved: Vec::new(),
+            notices: Vec::new(),
+        };
+        let mut by_plan: BTreeMap<usize, (Swept, BTreeMap<findings::MovedKey, usize>)> =
+            positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
+        for (index, plan) in plans.iter().enumerate() {
+            let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
+            let ran = refusals[index].is_none() && (self.lens)(&plan.lens_id).is_some();
+            let statements = self.statements(plan, &swept, &mut executed.texts)?;
+            self.survey(plan, &statements, &mut executed.surveys)?;
+            let mut result = self.result(plan, &swept, statements.clone(), moved.clone(), &executed.surveys);
+            if let Some(refusal) = refusals[index] {
+                refuse(&mut result, refusal.status, refusal.code);
+            } else if !ran {
+                refuse(&mut result, LensStatus::Failed, Code::LensRequiredMissing);
+            }
+            let inspected = if ran { swept.inspected } else { vec![None; change_set.files.len()] };
+            executed.inspected.push(inspected);
+            executed.results.push(result);
+            executed.statements.push(statements);
+            executed.moved.push(moved);
+        }
+        executed.notices = self.notices(&executed.results);
+        Ok(executed)
+    }
+
+    /// Only worth a second sweep when a finding could turn out to be an old acquaintance.
+    fn moved(
+        &self,
+        assignments: &[Assignment<'_>],
+        swept: &[Swept],
+    ) -> Result<Vec<BTreeMap<findings::MovedKey, usize>>, PortError> {
+        let minds = |lens: &dyn Lens, draft: &Draft| {
+            lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
+        };
+        let any = assignments
+            .iter()
+            .zip(swept)
+            .any(|(assignment, swept)| swept.drafts.iter().any(|draft| minds(assignment.lens, draft)));
+        if any {
+            self.sweep.moved(assignments)
+        } else {
+            Ok(assignments.iter().map(|_| BTreeMap::new()).collect())
+        }
+    }
+
+    fn statements(
+        &self,
+        plan: &LensPlan,
+        swept: &Swept,
+        texts: &mut BTreeMap<RepoPath, FileText>,
+    ) -> Result<Vec<Statement>, PortError> {
+        let Some(lens) = (self.lens)(&plan.lens_id) else { return Ok(Vec::new()) };
+        let files = &self.sweep.change_set.files;
+        let included = included_hunks(plan, files);
+        let mut statements = Vec::with_capacity(swept.drafts.len());
+        for draft in &swept.drafts {
+            let position = find_file(files, draft);
+            let verified = match position {
+                None => false,
+                Some(position) => {
+                    let file = &files[position];
+                    if !texts.contains_key(&file.path) {
+                        texts.insert(file.path.clone(), self.sweep.texts.text(position)?.into_owned());
+                    }
+                    let included = included[position].as_deref().unwrap_or(&[]);
+                    is_evident(draft, &Packet { file, text: &texts[&file.path], included })
+                }
+            };
+            let path = position.map_or_else(|| draft.file.clone(), |position| files[position].path.clone());
+            statements.push(statement(lens, draft, path, verified));
+        }
+        Ok(statements)
+    }
+
+    fn survey(
+        &self,
+        plan: &LensPlan,
+        statements: &[Statement],
+        surveys: &mut Vec<RecordedSurvey>,
+    ) -> Result<(), PortError> {
+        let Some(lens) = (self.lens)(&plan.lens_id) else { return Ok(()) };
+        let files = by_path(self.sweep.change_set);
+        for statement in statements {
+            let Some(file) = files.get(&statement.file) else { continue };
+            if self.policy.strength(&statement.rule_id, file.scope) != Strength::Ratchet {
+                continue;
+            }
+            let population = findings::population(file);
+            let known = surveys
+                .iter()
+                .any(|survey| survey.rule_id == statement.rule_id && survey.population == population);
+            if !known {
+                surveys.push(self.surveys.survey(lens, &statement.rule_id, file)?);
+                surveys.sort_by(|left, right| {
+                    (&left.rule_id, &left.population).cmp(&(&right.rule_id, &right.population))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn result(
+        &self,
+        plan: &LensPlan,
+        swept: &Swept,
+        statements: Vec<Statement>,
+        moved: BTreeMap<findings::MovedKey, usize>,
+        surveys: &[RecordedSurvey],
+    ) -> LensResult {
+        let change_set = self.sweep.change_set;
+        let unverified = statements.iter().filter(|statement| !statement.verified).count();
+        let mostly_unverified = unverified * 2 > statements.len();
+        let mut judge = Judge {
+            policy: self.policy,
+            waivers: self.waivers,
+            today: findings::day(change_set.base_time),
+            surveys,
+            moved,
+        };
+        let findings = findings::judge(&plan.lens_id, statements, &by_path(change_set), &mut judge);
+        let mut errors: BTreeSet<Code> = BTreeSet::new();
+        let mut status = LensStatus::Completed;
+        if !plan.omitted_files.is_empty() && !self.policy.limits.allow_omitted {
+            status = LensStatus::Degraded;
+            let reasons = [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge];
+            errors.extend(plan.planning_codes.iter().copied().filter(|code| reasons.contains(code)));
+        }
+        if mostly_unverified {
+            status = LensStatus::Degraded;
+            errors.insert(Code::EvidenceUnverified);
+        }
+        if swept.panicked {
+            status = LensStatus::Failed;
+            errors.insert(Code::LensPanicked);
+        }
+        let mut warnings: BTreeSet<Code> =
+            plan.planning_codes.iter().copied().filter(|code| !errors.contains(code)).collect();
+        let in_plan =
+            change_set.files.iter().filter(|file| plan.changed_files.binary_search(&file.path).is_ok());
+        warnings
+            .extend(in_plan.flat_map(|file| &file.codes).copied().filter(|code| *code == Code::CoarseDiff));
+        LensResult {
+            schema_version: Default::default(),
+            plan_ordinal: plan.plan_ordinal,
+            lens_id: plan.lens_id.clone(),
+            sub_lens_id: plan.sub_lens_id.clone(),
+            lens_version: plan.lens_version.clone(),
+            status,
+            degraded: status == LensStatus::Degraded,
+            findings,
+            evidence_summary: vec![summary(plan, &swept.inspected)],
+            usage: UsageMetrics::NONE,
+            error_codes: errors.into_iter().collect(),
+            warning_codes: warnings.into_iter().collect(),
+            execution_audit: None,
+            adapter_response_hash: canonical::digest(&swept.drafts).expect("drafts are made of JSON values"),
+        }
+    }
+
+    fn notices(&self, results: &[LensResult]) -> Vec<Code> {
+        let mut notices = BTreeSet::new();
+        let change_set = self.sweep.change_set;
+        let touches_policy = |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/");
+        if change_set
+            .files
+            .iter()
+            .any(|file| touches_policy(&file.path) || file.old_path.as_ref().is_some_and(touches_policy))
+        {
+            notices.insert(Code::PolicyChangedInPr);
+        }
+        if change_set.renames.not_compared > 0 {
+            notices.insert(Code::RenameDetectionLimited);
+        }
+        let used = |waiver: &Waiver| {
+            results.iter().flat_map(|result| &result.findings).any(|finding| {
+                finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
+            })
+        };
+        if self
+            .waivers
+            .iter()
+            .any(|waiver| waiver.expires < findings::day(change_set.base_time) && used(waiver))
+        {
+            notices.insert(Code::WaiverExpired);
+        }
+        notices.into_iter().collect()
+    }
+}
+
+fn refuse(result: &mut LensResult, status: LensStatus, code: Code) {
+    result.status = status;
+    result.degraded = status == LensStatus::Skipped;
+    result.error_codes = vec![code];
+}
+
+fn summary(plan: &LensPlan, inspected: &Inspected) -> String {
+    let files = inspected.iter().flatten().count();
+    let hunks: u64 = inspected.iter().flatten().sum();
+    if plan.changed_files.is_empty() && plan.omitted_files.is_empty() {
+        return "nothing in this change concerns the lens".to_owned();
+    }
+    format!("looked at {hunks} hunks in {files} files")
+}
+
+fn by_path(change_set: &ChangeSet) -> BTreeMap<&RepoPath, &ChangedFile> {
+    change_set.files.iter().map(|file| (&file.path, file)).collect()
+}
+
+/// The changed file a draft is about; one about the base may name the old path.
+fn find_file(files: &[ChangedFile], draft: &Draft) -> Option<usize> {
+    let by_path = files.binary_search_by(|file| file.path.cmp(&draft.file)).ok();
+    match draft.side {
+        Side::Head => by_path,
+        Side::Base => {
+            by_path.or_else(|| files.iter().position(|file| file.old_path.as_ref() == Some(&draft.file)))
+        }
+    }
+}
+
+fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> Statement {
+    let rule = lens.spec().rules.iter().find(|rule| rule.id == draft.rule);
+    Statement {
+        rule_id: draft.rule.to_owned(),
+        severity: draft
+            .severity
+            .or(rule.map(|rule| rule.severity))
+            .unwrap_or(crate::contracts::v1::Severity::Info),
+        fix: rule.map_or(String::new(), |rule| rule.fix.to_owned()),
+        moves: rule.is_some_and(|rule| rule.moves),
+        file,
+        side: draft.side,
+        start_line: draft.start_line,
+        end_line: draft.end_line.max(draft.start_line),
+        start_column: draft.start_column,
+        end_column: draft.end_column,
+        quote: draft.quote.clone(),
+        summary: draft.summary.clone(),
+        detail: draft.detail.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        verified: verified && rule.is_some(),
+    }
+}
+
+/// Whether the quote stands where the draft says, on lines this change touches. A draft without a quote is about the
+/// file, and the file is in the change.
+fn is_evident(draft: &Draft, packet: &Packet<'_>) -> bool {
+    if draft.quote.is_empty() {
+        return true;
+    }
+    let stands = |number: u64, text: &str| {
+        (draft.start_line..=draft.end_line.max(draft.start_line)).contains(&number)
+            && stands_in(&draft.quote, text)
+    };
+    match draft.side {
+        Side::Head => packet.added().any(|line| stands(line.number, line.text)),
+        Side::Base => packet.removed().any(|line| stands(line.number, line.text)),
+    }
+}

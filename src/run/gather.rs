@@ -1,0 +1,340 @@
+//! Reads what changed once: trees compared, renames paired, every file decoded, diffed, masked and scored.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ports::{
+    BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeChange, TreeEntry,
+};
+use super::workers;
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{BlobId, RepoPath};
+use crate::contracts::v1::{
+    ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileSensitivity, FileText, Hunk, HunkCuts,
+    MaskedSecret, RenameSummary, TextPlace,
+};
+use crate::core::classify::{self, ScopeGlobs};
+use crate::core::diff::{Content, content, diff_file};
+use crate::core::policy::Limits;
+use crate::core::renames::{self, Fingerprint, Lone, Renamed};
+use crate::core::{secrets, sensitivity};
+
+/// Texts up to this many bytes, in path order, stay in memory between steps; the others are read again.
+const RETAINED_BYTES: usize = 96 << 20;
+/// Larger blobs are not compared for similarity.
+const MAX_FINGERPRINT_BYTES: u64 = 1 << 20;
+
+/// The world and the bounds a gathering needs.
+pub(crate) struct Gathering<'a> {
+    pub(crate) objects: &'a dyn Objects,
+    pub(crate) limits: Limits,
+    pub(crate) globs: ScopeGlobs,
+    /// Whether a lens needs the whole file.
+    pub(crate) whole: &'a (dyn Fn(&ChangedFile) -> bool + Sync),
+    pub(crate) workers: u64,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// What was gathered; texts come through [`Texts`].
+pub(crate) struct Gathered<'a> {
+    pub(crate) change_set: ChangeSet,
+    pub(crate) sensitivity: ChangeSensitivity,
+    pub(crate) texts: GatheredTexts<'a>,
+}
+
+/// The text of each changed file, by position in the change set.
+pub(crate) trait Texts: Sync {
+    /// The text; it may be read again from the repository or a recording.
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError>;
+}
+
+/// Texts kept from gathering, or read again through the same steps.
+pub(crate) struct GatheredTexts<'a> {
+    gathering: Gathering<'a>,
+    files: Vec<ChangedFile>,
+    retained: Vec<Option<FileText>>,
+}
+
+impl Texts for GatheredTexts<'_> {
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+        match &self.retained[position] {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => {
+                let reader = self.gathering.objects.reader()?;
+                let mut file = self.files[position].clone();
+                self.gathering.load(reader.as_ref(), &mut file).map(Cow::Owned)
+            }
+        }
+    }
+}
+
+struct Loaded {
+    file: ChangedFile,
+    text: Option<FileText>,
+    score: FileSensitivity,
+}
+
+impl<'a> Gathering<'a> {
+    /// Gathers the change between the merge base and head; `frame` brings commits and times.
+    pub(crate) fn gather(self, frame: ChangeSet) -> Result<Gathered<'a>, PortError> {
+        let changes =
+            self.objects.compare(&frame.merge_base_sha, &frame.head_sha, self.limits.max_tree_entries)?;
+        let (pairs, summary) = self.pair_renames(&changes)?;
+        let files = self.frame_files(changes, &pairs);
+        let retained_bytes = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
+        let total = files.len();
+        let loaded = workers::map(
+            total,
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let mut file = files[position].clone();
+                let text = self.load(reader.as_ref(), &mut file)?;
+                let score = sensitivity::file_sensitivity(&file, &text);
+                self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
+                let text = (so_far < RETAINED_BYTES).then_some(text);
+                Ok(Loaded { file, text, score })
+            },
+        )?;
+        Ok(self.finish(frame, summary, loaded))
+    }
+
+    fn finish(self, frame: ChangeSet, renames: RenameSummary, loaded: Vec<Loaded>) -> Gathered<'a> {
+        let (mut files, mut retained, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ordinal = 0;
+        for mut each in loaded {
+            for hunk in &mut each.file.hunks {
+                hunk.ordinal = ordinal;
+                ordinal += 1;
+            }
+            files.push(each.file);
+            retained.push(each.text);
+            scores.push(each.score);
+        }
+        let sensitivity = sensitivity::change_sensitivity(&files, scores);
+        let texts = GatheredTexts { gathering: self, files: files.clone(), retained };
+        Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
+    }
+
+    fn pair_renames(&self, changes: &[TreeChange]) -> Result<(Vec<Renamed>, RenameSummary), PortError> {
+        let lone = |side: fn(&TreeChange) -> (Option<&TreeEntry>, Option<&TreeEntry>)| -> Vec<Lone> {
+            changes
+                .iter()
+                .filter_map(|change| match side(change) {
+                    (Some(entry), None) if is_file(entry) => {
+                        Some(Lone { path: change.path.clone(), id: entry.id.clone() })
+                    }
+                    _ => None,
+                })
+                .collect()
+        };
+        let deleted = lone(|change| (change.old.as_ref(), change.new.as_ref()));
+        let added = lone(|change| (change.new.as_ref(), change.old.as_ref()));
+        let mut pairs = renames::exact(&deleted, &added);
+        let exact = pairs.len() as u64;
+        let left = |files: Vec<Lone>, taken: fn(&Renamed) -> &RepoPath| -> Vec<Lone> {
+            let taken: std::collections::BTreeSet<&RepoPath> = pairs.iter().map(taken).collect();
+            files.into_iter().filter(|file| !taken.contains(&file.path)).collect()
+        };
+        let (deleted, added) = (left(deleted, |pair| &pair.old), left(added, |pair| &pair.new));
+        let mut summary = RenameSummary { exact, inexact: 0, not_compared: 0 };
+        if deleted.is_empty() || added.is_empty() {
+            return Ok((pairs, summary));
+        }
+        if deleted.len() as u64 * added.len() as u64 > self.limits.max_rename_pairs {
+            summary.not_compared = (deleted.len() + added.len()) as u64;
+            return Ok((pairs, summary));
+        }
+        let reader = self.objects.reader()?;
+        let mut fingerprints = |files: Vec<Lone>| -> Result<Vec<(RepoPath, Fingerprint)>, PortError> {
+            let mut prints = Vec::new();
+            for file in files {
+                match reader.blob(&file.id, MAX_FINGERPRINT_BYTES)? {
+                    BlobRead::Content(bytes) => prints.push((file.path, Fingerprint::new(&bytes))),
+                    BlobRead::TooLarge(_) => summary.not_compared += 1,
+                }
+            }
+            Ok(prints)
+        };
+        let (deleted, added) = (fingerprints(deleted)?, fingerprints(added)?);
+        let similar = renames::inexact(&deleted, &added);
+        summary.inexact = similar.len() as u64;
+        pairs.extend(similar);
+        Ok((pairs, summary))
+    }
+
+    /// The changed files without hunks, sorted by path.
+    fn frame_files(&self, changes: Vec<TreeChange>, pairs: &[Renamed]) -> Vec<ChangedFile> {
+        let old_of: BTreeMap<&RepoPath, &RepoPath> =
+            pairs.iter().map(|pair| (&pair.new, &pair.old)).collect();
+        let renamed_away: std::collections::BTreeSet<&RepoPath> =
+            pairs.iter().map(|pair| &pair.old).collect();
+        let old_entries: BTreeMap<RepoPath, TreeEntry> = changes
+            .iter()
+            .filter(|change| renamed_away.contains(&change.path))
+            .filter_map(|change| Some((change.path.clone(), change.old.clone()?)))
+            .collect();
+        changes
+            .into_iter()
+            .filter(|change| !renamed_away.contains(&change.path))
+            .map(|change| {
+                let old_path = old_of.get(&change.path).map(|path| (*path).clone());
+                let old = old_path.as_ref().and_then(|path| old_entries.get(path).cloned()).or(change.old);
+                self.frame_file(change.path, old_path, old, change.new)
+            })
+            .collect()
+    }
+
+    fn frame_file(
+        &self,
+        path: RepoPath,
+        old_path: Option<RepoPath>,
+        old: Option<TreeEntry>,
+        new: Option<TreeEntry>,
+    ) -> ChangedFile {
+        let class = classify::class(&path);
+        let kind = match (&old, &new) {
+            _ if old_path.is_some() => ChangeKind::Renamed,
+            (None, _) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(old), Some(new))
+                if is_file(old) != is_file(new) || !is_file(old) && old.mode != new.mode =>
+            {
+                ChangeKind::TypeChanged
+            }
+            (Some(old), Some(new)) if old.id == new.id => ChangeKind::ModeChanged,
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        };
+        ChangedFile {
+            scope: self.globs.scope(&path, class),
+            language: classify::language(&path).map(str::to_owned),
+            path,
+            old_path,
+            kind,
+            old_mode: old.as_ref().map(|entry| entry.mode.to_owned()),
+            new_mode: new.as_ref().map(|entry| entry.mode.to_owned()),
+            old_blob: old.map(|entry| entry.id),
+            new_blob: new.map(|entry| entry.id),
+            class,
+            text: false,
+            hunks: Vec::new(),
+            codes: Vec::new(),
+        }
+    }
+
+    /// Reads both versions and fills in hunks; ordinals count from 0 within the file.
+    fn load(&self, reader: &dyn ObjectReader, file: &mut ChangedFile) -> Result<FileText, PortError> {
+        let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
+        file.codes.clear();
+        file.hunks.clear();
+        let old = self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?;
+        let new = if file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some() {
+            Version::Same
+        } else {
+            self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?
+        };
+        if matches!(old, Version::TooLarge) || matches!(new, Version::TooLarge) {
+            file.codes.push(Code::BlobTooLarge);
+            return Ok(FileText::default());
+        }
+        let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
+        let decode = |bytes| match content(bytes, file.class) {
+            Content::Text(text) => Some(text),
+            Content::Binary => None,
+        };
+        let (Some(old_text), Some(new_text)) = (decode(old_bytes), decode(new_bytes)) else {
+            return Ok(FileText::default());
+        };
+        file.text = true;
+        let new_text = if matches!(new, Version::Same) { old_text.clone() } else { new_text };
+        let mut diff = diff_file(&old_text, &new_text, self.limits.max_line_diff_bytes);
+        if diff.coarse {
+            file.codes.push(Code::CoarseDiff);
+        }
+        diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
+        file.hunks = std::mem::take(&mut diff.hunks);
+        let mut text = diff.text;
+        if (self.whole)(file) {
+            let whole =
+                |bytes: &[u8], present: bool| present.then(|| String::from_utf8_lossy(bytes).into_owned());
+            text.full_base = whole(&old_text, file.old_blob.is_some());
+            text.full_head = whole(&new_text, file.new_blob.is_some());
+        }
+        mask_secrets(&mut text);
+        Ok(text)
+    }
+
+    fn version(
+        &self,
+        reader: &dyn ObjectReader,
+        mode: Option<&str>,
+        id: Option<&BlobId>,
+    ) -> Result<Version, PortError> {
+        let (Some(mode), Some(id)) = (mode, id) else { return Ok(Version::Absent) };
+        if mode == "160000" {
+            return Ok(Version::Absent);
+        }
+        match reader.blob(id, self.limits.max_blob_bytes)? {
+            BlobRead::Content(bytes) => Ok(Version::Content(bytes)),
+            BlobRead::TooLarge(_) => Ok(Version::TooLarge),
+        }
+    }
+}
+
+enum Version {
+    Absent,
+    Content(Vec<u8>),
+    /// The same object as the other side: nothing to read twice.
+    Same,
+    TooLarge,
+}
+
+impl Version {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Content(bytes) => bytes,
+            Self::Absent | Self::Same | Self::TooLarge => &[],
+        }
+    }
+}
+
+fn is_file(entry: &TreeEntry) -> bool {
+    entry.mode == "100644" || entry.mode == "100755"
+}
+
+fn weight(text: &FileText) -> usize {
+    let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    text.text.len()
+        + text.cuts.len() * (size_of::<HunkCuts>() + size_of::<Hunk>())
+        + whole(&text.full_base)
+        + whole(&text.full_head)
+}
+
+/// Masks every secret before anything else sees the text: lenses, artifacts and reports only know the masked form.
+fn mask_secrets(text: &mut FileText) {
+    let mut found = Vec::new();
+    let mut mask = |place: TextPlace, text: &mut String| {
+        let spans = secrets::find(text);
+        secrets::mask(text, &spans);
+        found.extend(spans.into_iter().map(|span| MaskedSecret {
+            place,
+            start: u32::try_from(span.start).expect("texts are bounded well below 4 GiB"),
+            end: u32::try_from(span.end).expect("texts are bounded well below 4 GiB"),
+            detector: span.detector.to_owned(),
+        }));
+    };
+    mask(TextPlace::Hunks, &mut text.text);
+    if let Some(whole) = &mut text.full_base {
+        mask(TextPlace::FullBase, whole);
+    }
+    if let Some(whole) = &mut text.full_head {
+        mask(TextPlace::FullHead, whole);
+    }
+    found.sort();
+    text.secrets = found;
+}

@@ -1,0 +1,8 @@
+//! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
+
+pub(crate) mod execute;
+pub(crate) mod gather;
+pub(crate) mod ports;
+pub(crate) mod survey;
+pub(crate) mod sweep;
+mod workers;

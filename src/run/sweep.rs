@@ -1,0 +1,217 @@
+//! Gives every planned file to every lens that planned it, from as many threads as configured, and keeps the order.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::gather::Texts;
+use super::ports::{Cancellation, PortError, Progress};
+use super::workers;
+use crate::contracts::ids::Sha256Hex;
+use crate::contracts::v1::{ChangeSet, FileText, LensPlan};
+use crate::core::canonical;
+use crate::core::coverage::Inspected;
+use crate::core::findings::{MovedKey, normalized};
+use crate::core::packet::{Packet, reversed};
+use crate::core::plan::included_hunks;
+use crate::lenses::contract::{Draft, Fact, Inspection, Lens};
+
+/// The self-test runs lenses again over files up to this much text, in path order.
+const SELF_TEST_BYTES: usize = 4 << 20;
+
+/// A plan with the lens that runs it.
+pub(crate) struct Assignment<'a> {
+    pub(crate) plan: &'a LensPlan,
+    pub(crate) lens: &'a dyn Lens,
+}
+
+/// What a sweep needs.
+pub(crate) struct Sweep<'a> {
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) texts: &'a dyn Texts,
+    pub(crate) workers: u64,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// What a lens gave over all its files.
+#[derive(Debug, Default)]
+pub(crate) struct Swept {
+    pub(crate) drafts: Vec<Draft>,
+    /// Files and hunks the lens was given.
+    pub(crate) inspected: Inspected,
+    /// Whether it ended unexpectedly on any file; what it gave elsewhere is still here.
+    pub(crate) panicked: bool,
+}
+
+/// What one file gave to each assignment that plans it; null where the lens panicked.
+type FileOutcome = Vec<Option<Option<Inspection>>>;
+
+impl Sweep<'_> {
+    /// Runs all assignments over all files, each file's text read once for all of them.
+    pub(crate) fn run(&self, assignments: &[Assignment<'_>]) -> Result<Vec<Swept>, PortError> {
+        let included: Vec<_> =
+            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
+        let total = self.change_set.files.len();
+        let done = AtomicUsize::new(0);
+        let outcomes = workers::map(
+            total,
+            self.workers,
+            || Ok(()),
+            |(), position| {
+                self.cancellation.check()?;
+                let outcome = self.one_file(assignments, &included, position)?;
+                self.progress.step("judging", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok(outcome)
+            },
+        )?;
+        Ok(self.collect(assignments, &included, outcomes))
+    }
+
+    fn one_file(
+        &self,
+        assignments: &[Assignment<'_>],
+        included: &[Vec<Option<Vec<bool>>>],
+        position: usize,
+    ) -> Result<FileOutcome, PortError> {
+        if included.iter().all(|plan| plan[position].is_none()) {
+            return Ok(vec![None; assignments.len()]);
+        }
+        let text = self.texts.text(position)?;
+        let file = &self.change_set.files[position];
+        Ok(assignments
+            .iter()
+            .zip(included)
+            .map(|(assignment, included)| {
+                let included = included[position].as_deref()?;
+                Some(inspect(assignment.lens, &Packet { file, text: &text, included }))
+            })
+            .collect())
+    }
+
+    fn collect(
+        &self,
+        assignments: &[Assignment<'_>],
+        included: &[Vec<Option<Vec<bool>>>],
+        outcomes: Vec<FileOutcome>,
+    ) -> Vec<Swept> {
+        let mut swept: Vec<Swept> = assignments
+            .iter()
+            .map(|_| Swept { inspected: vec![None; outcomes.len()], ..Swept::default() })
+            .collect();
+        let mut facts: Vec<Vec<Fact>> = assignments.iter().map(|_| Vec::new()).collect();
+        for (position, outcome) in outcomes.into_iter().enumerate() {
+            for (index, inspection) in outcome.into_iter().enumerate() {
+                match inspection {
+                    None => {}
+                    Some(None) => swept[index].panicked = true,
+                    Some(Some(inspection)) => {
+                        swept[index].drafts.extend(inspection.drafts);
+                        facts[index].extend(inspection.facts);
+                        let hunks = included[index][position].as_deref().unwrap_or(&[]);
+                        swept[index].inspected[position] =
+                            Some(hunks.iter().filter(|taken| **taken).count() as u64);
+                    }
+                }
+            }
+        }
+        for ((assignment, swept), facts) in assignments.iter().zip(&mut swept).zip(facts) {
+            match catch_unwind(AssertUnwindSafe(|| assignment.lens.conclude(&facts))) {
+                Ok(drafts) => swept.drafts.extend(drafts),
+                Err(_) => swept.panicked = true,
+            }
+        }
+        swept
+    }
+
+    /// How often each text that some rule minds stood on removed lines: the same lenses over the change seen backwards.
+    pub(crate) fn moved(
+        &self,
+        assignments: &[Assignment<'_>],
+    ) -> Result<Vec<BTreeMap<MovedKey, usize>>, PortError> {
+        let outcomes = workers::map(
+            self.change_set.files.len(),
+            self.workers,
+            || Ok(()),
+            |(), position| {
+                self.cancellation.check()?;
+                let file = &self.change_set.files[position];
+                if file.hunks.iter().all(|hunk| hunk.old_lines == 0) {
+                    return Ok(Vec::new());
+                }
+                let text = self.texts.text(position)?;
+                let (file, text) = reversed(file, &text);
+                let included = vec![true; file.hunks.len()];
+                let packet = Packet { file: &file, text: &text, included: &included };
+                let keys = assignments.iter().map(|assignment| {
+                    let drafts = inspect(assignment.lens, &packet).map(|inspection| inspection.drafts);
+                    drafts
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|draft| (draft.rule.to_owned(), file.scope, normalized(&draft.quote)))
+                        .collect::<Vec<MovedKey>>()
+                });
+                Ok(keys.collect::<Vec<_>>())
+            },
+        )?;
+        let mut moved: Vec<BTreeMap<MovedKey, usize>> = assignments.iter().map(|_| BTreeMap::new()).collect();
+        for file in outcomes {
+            for (counts, keys) in moved.iter_mut().zip(file) {
+                for key in keys {
+                    *counts.entry(key).or_insert(0) += 1;
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Runs every assignment twice over the first files, in path order and in reverse on one thread, and digests what
+    /// came out: equal digests show that a lens keeps no state between files.
+    pub(crate) fn self_test(
+        &self,
+        assignments: &[Assignment<'_>],
+    ) -> Result<Vec<(Sha256Hex, Sha256Hex)>, PortError> {
+        let mut texts = Vec::new();
+        let mut bytes = 0;
+        for position in 0..self.change_set.files.len() {
+            let text: FileText = self.texts.text(position)?.into_owned();
+            bytes += text.text.len()
+                + text.full_base.as_ref().map_or(0, String::len)
+                + text.full_head.as_ref().map_or(0, String::len);
+            if bytes > SELF_TEST_BYTES {
+                break;
+            }
+            texts.push(text);
+        }
+        let digest_of = |assignment: &Assignment<'_>, order: &mut dyn Iterator<Item = usize>| {
+            let mut inspections: Vec<(usize, Option<Inspection>)> = order
+                .map(|position| {
+                    let file = &self.change_set.files[position];
+                    let included = vec![true; file.hunks.len()];
+                    (
+                        position,
+                        inspect(
+                            assignment.lens,
+                            &Packet { file, text: &texts[position], included: &included },
+                        ),
+                    )
+                })
+                .collect();
+            inspections.sort_by_key(|(position, _)| *position);
+            canonical::digest(&inspections).expect("drafts are made of JSON values")
+        };
+        Ok(assignments
+            .iter()
+            .map(|assignment| {
+                let forwards = digest_of(assignment, &mut (0..texts.len()));
+                let backwards = digest_of(assignment, &mut (0..texts.len()).rev());
+                (forwards, backwards)
+            })
+            .collect())
+    }
+}
+
+/// A lens that panics has no result for the file; the run goes on and the plan fails.
+fn inspect(lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
+    catch_unwind(AssertUnwindSafe(|| lens.inspect(packet))).ok()
+}

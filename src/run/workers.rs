@@ -1,0 +1,80 @@
+//! Spreads work over a fixed number of threads and gives results back in the order of the work.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ports::PortError;
+
+/// How many items a thread takes at a time.
+const BATCH: usize = 16;
+
+/// Maps every position from 0 to `count`. `prepare` makes each thread's own state. The first error by position wins,
+/// whichever thread met one first, so the outcome does not depend on timing.
+pub(super) fn map<S, R: Send>(
+    count: usize,
+    workers: u64,
+    prepare: impl Fn() -> Result<S, PortError> + Sync,
+    each: impl Fn(&S, usize) -> Result<R, PortError> + Sync,
+) -> Result<Vec<R>, PortError> {
+    let threads = usize::try_from(workers).unwrap_or(1).min(count.div_ceil(BATCH)).max(1);
+    if threads == 1 {
+        let state = prepare()?;
+        return (0..count).map(|position| each(&state, position)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let batches: Mutex<Vec<(usize, Result<Vec<R>, PortError>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let state = prepare();
+                loop {
+                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if start >= count {
+                        return;
+                    }
+                    let range = start..(start + BATCH).min(count);
+                    let result = match &state {
+                        Ok(state) => range.map(|position| each(state, position)).collect(),
+                        Err(error) => Err(error.clone()),
+                    };
+                    batches.lock().expect("a panic while holding this ends the scope").push((start, result));
+                }
+            });
+        }
+    });
+    let mut batches = batches.into_inner().expect("the scope has ended");
+    batches.sort_by_key(|(start, _)| *start);
+    let mut all = Vec::with_capacity(count);
+    for (_, batch) in batches {
+        all.extend(batch?);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::codes::Code;
+
+    #[test]
+    fn order_and_errors_do_not_depend_on_the_number_of_threads() {
+        for workers in [1, 2, 7, 64] {
+            let squares = map(1000, workers, || Ok(()), |(), position| Ok(position * position)).unwrap();
+            assert!(squares.iter().enumerate().all(|(position, square)| *square == position * position));
+            let error = map(
+                1000,
+                workers,
+                || Ok(()),
+                |(), position| {
+                    let message = position.to_string();
+                    if position % 300 == 299 {
+                        Err(PortError { code: Code::Cancelled, message, hint: "" })
+                    } else {
+                        Ok(())
+                    }
+                },
+            );
+            assert_eq!(error.unwrap_err().message, "299");
+        }
+    }
+}

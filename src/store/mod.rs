@@ -1,0 +1,49 @@
+//! The artifact root: run directories that are whole or absent, written once and read with suspicion.
+
+mod read;
+mod root;
+mod write;
+
+pub(crate) use read::{RunDirectory, read_artifact};
+pub(crate) use root::ArtifactRoot;
+pub(crate) use write::{Entry, RunWriter};
+
+use crate::contracts::codes::Code;
+use crate::core::escape::visible_cut;
+
+/// Why something could not be stored or read back. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    #[error("use {path} as artifact root: {reason}")]
+    UnsafeRoot { path: String, reason: String },
+    #[error("write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
+    #[error("read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("accept {path}: {reason}")]
+    Invalid { path: String, pointer: String, reason: String },
+}
+
+impl StoreError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::UnsafeRoot { .. } => Code::ArtifactRootUnsafe,
+            Self::Write { .. } => Code::ArtifactWriteFailed,
+            Self::Read { .. } | Self::Invalid { .. } => Code::ArtifactSchemaInvalid,
+        }
+    }
+
+    fn write(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Write { path: shown(path), source }
+    }
+
+    fn read(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Read { path: shown(path), source }
+    }
+}
+
+/// A path for people; it may hold text from the repository.
+fn shown(path: &std::path::Path) -> String {
+    visible_cut(&path.display().to_string(), 300)
+}

@@ -1,0 +1,155 @@
+//! Reads a run directory back: only what the manifest names, every byte hashed, every artifact validated.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::StoreError;
+use super::write::{run_digest, strip};
+use crate::contracts::artifact::Artifact;
+use crate::contracts::limits::MAX_JSON_BYTES;
+use crate::contracts::v1::Hashes;
+use crate::contracts::{schema, strict_json};
+use crate::core::canonical;
+
+/// How many files a run directory may hold.
+const MAX_FILES: usize = 10_000;
+
+/// A run directory whose files are all there and all have the digests of its manifest.
+pub(crate) struct RunDirectory {
+    path: PathBuf,
+    pub(crate) hashes: Hashes,
+}
+
+fn invalid(path: &str, pointer: &str, reason: impl Into<String>) -> StoreError {
+    StoreError::Invalid { path: path.to_owned(), pointer: pointer.to_owned(), reason: reason.into() }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| StoreError::read(path, error))?;
+    if !metadata.is_file() {
+        return Err(invalid(&super::shown(path), "", "it is not a regular file"));
+    }
+    let file = fs::File::open(path).map_err(|error| StoreError::read(path, error))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(MAX_JSON_BYTES));
+    file.take(MAX_JSON_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| StoreError::read(path, error))?;
+    if bytes.len() > MAX_JSON_BYTES {
+        return Err(invalid(&super::shown(path), "", format!("it is larger than {MAX_JSON_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Parses and validates an artifact's bytes; they must be exactly the canonical form this project writes.
+pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T, Value), StoreError> {
+    let value = strict_json::parse(bytes).map_err(|error| invalid(path, "", error.to_string()))?;
+    let schema = schema::find(T::SCHEMA).ok_or_else(|| invalid(path, "", "no schema"))?;
+    if let Some(fault) = schema.faults(&value).into_iter().next() {
+        return Err(invalid(path, &fault.pointer, fault.message));
+    }
+    let artifact: T =
+        serde_json::from_value(value.clone()).map_err(|error| invalid(path, "", error.to_string()))?;
+    let canonical = canonical::to_vec(&value).map_err(|error| invalid(path, "", error.to_string()))?;
+    if bytes.strip_suffix(b"\n") != Some(&canonical) {
+        return Err(invalid(path, "", "it is not in canonical form"));
+    }
+    Ok((artifact, value))
+}
+
+impl RunDirectory {
+    /// Opens a directory and checks every file against the manifest; a file the manifest does not name is an error too.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let (hashes, _) = read_artifact::<Hashes>(Hashes::FILE, &read_file(&path.join(Hashes::FILE))?)?;
+        let run = Self { path: path.to_owned(), hashes };
+        let named: BTreeSet<&str> = run.hashes.files.iter().map(|file| file.path.as_str()).collect();
+        if named.len() != run.hashes.files.len() || named.len() > MAX_FILES {
+            return Err(invalid(Hashes::FILE, "/files", "a path stands twice, or there are too many"));
+        }
+        let present = run.list()?;
+        if let Some(name) = present.iter().find(|name| !named.contains(name.as_str())) {
+            return Err(invalid(name, "", "the manifest does not name it"));
+        }
+        for (index, file) in run.hashes.files.iter().enumerate() {
+            if !present.contains(&file.path) {
+                return Err(invalid(&file.path, "", "it is missing"));
+            }
+            let bytes = run.bytes(&file.path)?;
+            if bytes.len() as u64 != file.bytes || canonical::sha256(&bytes) != file.full {
+                return Err(invalid(
+                    &file.path,
+                    &format!("/files/{index}/full"),
+                    "its digest is not the manifest's",
+                ));
+            }
+        }
+        if run.hashes.run_digest != run_digest(&run.hashes.files) {
+            return Err(invalid(Hashes::FILE, "/runDigest", "it is not the digest of the files"));
+        }
+        Ok(run)
+    }
+
+    /// The files below the directory, one level of subdirectories deep.
+    fn list(&self) -> Result<BTreeSet<String>, StoreError> {
+        let mut names = BTreeSet::new();
+        let mut pending = vec![(self.path.clone(), String::new())];
+        while let Some((directory, prefix)) = pending.pop() {
+            for entry in fs::read_dir(&directory).map_err(|error| StoreError::read(&directory, error))? {
+                let entry = entry.map_err(|error| StoreError::read(&directory, error))?;
+                let kind = entry.file_type().map_err(|error| StoreError::read(&directory, error))?;
+                let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+                if kind.is_dir() && prefix.is_empty() {
+                    pending.push((entry.path(), format!("{name}/")));
+                } else if name != Hashes::FILE {
+                    names.insert(name);
+                }
+                if names.len() > MAX_FILES {
+                    return Err(invalid(Hashes::FILE, "", format!("there are more than {MAX_FILES} files")));
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of a file the manifest names.
+    pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        read_file(&self.path.join(name))
+    }
+
+    /// An artifact of the usual path.
+    pub(crate) fn artifact<T: Artifact>(&self) -> Result<T, StoreError> {
+        self.artifact_at(T::FILE)
+    }
+
+    /// An artifact; its deterministic digest is computed again and held against the manifest.
+    pub(crate) fn artifact_at<T: Artifact>(&self, name: &str) -> Result<T, StoreError> {
+        let (artifact, mut value) = read_artifact::<T>(name, &self.bytes(name)?)?;
+        strip(&mut value, T::VOLATILE);
+        let digest = canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?;
+        let named = self.hashes.files.iter().find(|file| file.path == name);
+        if named.is_none_or(|file| file.deterministic != digest) {
+            return Err(invalid(name, "", "its deterministic digest is not the manifest's"));
+        }
+        Ok(artifact)
+    }
+
+    /// The recorded texts' file names, in order.
+    pub(crate) fn recordings(&self) -> Vec<String> {
+        self.hashes
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .filter(|path| {
+                path.starts_with("recordings/") && path != crate::contracts::v1::RecordedInputs::FILE
+            })
+            .collect()
+    }
+}
