@@ -6,9 +6,11 @@ mod excerpt;
 mod gaps;
 mod github;
 mod json;
+mod junit;
 mod markdown;
 #[cfg(test)]
 mod sample;
+mod sarif;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -17,4 +19,4 @@ use contract::Format;
 
 /// Every format, by id.
 pub(crate) static ALL: &[&dyn Format] =
-    &[&github::Github, &json::Json, &markdown::Markdown, &terminal::Terminal];
+    &[&github::Github, &json::Json, &junit::Junit, &markdown::Markdown, &sarif::Sarif, &terminal::Terminal];
