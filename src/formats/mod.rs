@@ -5,6 +5,7 @@ pub(crate) mod contract;
 mod excerpt;
 mod gaps;
 mod github;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -18,5 +19,12 @@ mod tests;
 use contract::Format;
 
 /// Every format, by id.
-pub(crate) static ALL: &[&dyn Format] =
-    &[&github::Github, &json::Json, &junit::Junit, &markdown::Markdown, &sarif::Sarif, &terminal::Terminal];
+pub(crate) static ALL: &[&dyn Format] = &[
+    &github::Github,
+    &html::Html,
+    &json::Json,
+    &junit::Junit,
+    &markdown::Markdown,
+    &sarif::Sarif,
+    &terminal::Terminal,
+];
