@@ -47,7 +47,7 @@ fn page(report: &Report<'_>) -> Markup {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                a.skip href="#main" { "Skip to the findings" }
+                a.skip href="#main" { "Skip to the result" }
                 (banner(report))
                 main.page id="main" { (body(report)) }
             }
@@ -57,32 +57,28 @@ fn page(report: &Report<'_>) -> Markup {
 
 fn body(report: &Report<'_>) -> Markup {
     let (all, gaps) = (findings(report), gaps(report));
-    let has_preview = report.result.final_verdict.policy_preview.is_some();
-    let parts = [
-        ("findings", "Findings", true),
-        ("gaps", "Not looked at", !gaps.is_empty()),
-        ("codes", "Codes", !crate::formats::common::codes(report).is_empty()),
-        ("preview", "Policy preview", has_preview),
-        ("coverage", "Coverage", true),
-        ("plans", "Lenses", true),
-        ("sensitivity", "Sensitivity", true),
-        ("cross-check", "Cross-check", true),
-        ("proof", "Proof", true),
+    let mut parts = [
+        ("findings", "Findings", finding::section(report, &all)),
+        ("gaps", "Not looked at", sections::not_looked_at(&gaps)),
+        ("codes", "Codes", sections::codes(report)),
+        ("preview", "Policy preview", sections::preview(report)),
+        ("coverage", "Coverage", sections::coverage(report, &all)),
+        ("plans", "Lenses", sections::plans(report)),
+        ("sensitivity", "Sensitivity", sections::sensitivity(report)),
+        ("cross-check", "Cross-check", sections::cross_check(report)),
+        ("proof", "Proof", sections::proof(report)),
     ];
+    if report.result.final_verdict.conclusion == Conclusion::CouldNotComplete {
+        // What is missing is the message of such a run.
+        parts[..3].rotate_left(1);
+    }
+    let parts: Vec<_> = parts.into_iter().filter(|(_, _, markup)| !markup.0.is_empty()).collect();
     html! {
         (sections::numbers(report, &all))
         nav.contents aria-label="Contents" {
-            ul { @for (id, title, _) in parts.iter().filter(|part| part.2) { li { a href={ "#" (id) } { (title) } } } }
+            ul { @for (id, title, _) in &parts { li { a href={ "#" (id) } { (title) } } } }
         }
-        (finding::section(report, &all))
-        (sections::not_looked_at(&gaps))
-        (sections::codes(report))
-        (sections::preview(report))
-        (sections::coverage(report, &all))
-        (sections::plans(report))
-        (sections::sensitivity(report))
-        (sections::cross_check(report))
-        (sections::proof(report))
+        @for (_, _, markup) in &parts { (markup) }
     }
 }
 
@@ -170,15 +166,15 @@ mod tests {
 
     #[test]
     fn the_page_is_well_formed_and_loads_and_runs_nothing() {
+        let tags = regex::Regex::new("<[^>]* (?:src|style|on[a-z]+)=").unwrap();
+        let links = regex::Regex::new("href=\"([^\"]*)\"").unwrap();
         for (name, sample) in sample::all() {
             let page = text(&sample);
             let names = elements(&page);
             for banned in ["script", "img", "link", "iframe", "object", "form", "base", "svg"] {
                 assert!(!names.contains(banned), "{name}: {banned}");
             }
-            let tags = regex::Regex::new("<[^>]* (?:src|style|on[a-z]+)=").unwrap();
             assert!(!tags.is_match(&page), "{name}");
-            let links = regex::Regex::new("href=\"([^\"]*)\"").unwrap();
             assert!(links.captures_iter(&page).all(|link| link[1].starts_with('#')), "{name}");
         }
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
@@ -186,9 +182,9 @@ mod tests {
 
     #[test]
     fn every_link_inside_the_page_has_its_target() {
+        let links = regex::Regex::new("href=\"#([^\"]*)\"").unwrap();
         for (name, sample) in sample::all() {
             let page = text(&sample);
-            let links = regex::Regex::new("href=\"#([^\"]*)\"").unwrap();
             for link in links.captures_iter(&page) {
                 let count = page.matches(&format!("id=\"{}\"", &link[1])).count();
                 assert_eq!(count, 1, "{name}: {}", &link[1]);

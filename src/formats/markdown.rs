@@ -27,9 +27,12 @@ impl Format for Markdown {
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
         let mut page = Page { out: String::new() };
         heading(&mut page, report);
-        findings_table(&mut page, report);
-        not_looked_at(&mut page, report);
-        code_list(&mut page, report);
+        let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
+        let parts: [fn(&mut Page, &Report<'_>); 3] = [findings_table, not_looked_at, code_list];
+        // What is missing is the message of a run that could not complete, so there it comes first.
+        for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
+            part(&mut page, report);
+        }
         preview(&mut page, report);
         cross_check(&mut page, report);
         coverage(&mut page, report);

@@ -98,6 +98,8 @@ pub(crate) fn incomplete() -> Sample {
         row.cells[0].status = if row.hunks > 1 { CoverageStatus::Partial } else { CoverageStatus::Omitted };
         row.cells[0].inspected_hunks = row.hunks / 2;
         row.cells[0].code = Some(Code::ContextBoundExceeded);
+        sample.coverage.full_cells -= 1;
+        sample.coverage.incomplete_cells += 1;
     }
     sample
 }
@@ -257,7 +259,7 @@ fn blocking() -> Finding {
         fix: "Revoke the token now, it is known to everyone who can read this branch. Then read it from the \
               environment."
             .into(),
-        ..finding("secret-token/github-token", "src/config.rs", 13, (19, 59), &"*".repeat(40))
+        ..finding("secret-token/github-token", "src/config.rs", 13, (20, 60), &"*".repeat(40))
     }
 }
 
@@ -275,7 +277,7 @@ fn ratcheted() -> Finding {
         }),
         summary: "`unwrap` on a value that comes from outside".into(),
         fix: "Return the error.".into(),
-        ..finding("debug-leftover/unwrap", "src/config.rs", 14, (30, 39), ".unwrap()")
+        ..finding("debug-leftover/unwrap", "src/config.rs", 14, (36, 45), ".unwrap()")
     }
 }
 

@@ -268,7 +268,7 @@ mod tests {
             json!({
                 "artifactLocation": {"uri": "src/config.rs", "uriBaseId": "SRCROOT"},
                 "region": {
-                    "startLine": 13, "startColumn": 19, "endLine": 13, "endColumn": 59,
+                    "startLine": 13, "startColumn": 20, "endLine": 13, "endColumn": 60,
                     "snippet": {"text": "*".repeat(40)}
                 }
             })

@@ -10,7 +10,7 @@ use crate::formats::common::{
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
-use crate::formats::gaps::{FileGap, Gaps, gaps};
+use crate::formats::gaps::{FileGap, gaps};
 
 /// From this many findings on, those that do not block are counted by rule instead of shown.
 const MANY: usize = 50;
@@ -40,9 +40,12 @@ impl Format for Terminal {
             width: report.terminal.width.clamp(40, 160),
         };
         verdict(&mut page, report);
-        all_findings(&mut page, report);
-        not_looked_at(&mut page, &gaps(report));
-        notes(&mut page, report);
+        let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
+        let parts: [fn(&mut Page, &Report<'_>); 3] = [all_findings, not_looked_at, notes];
+        // What is missing is the message of a run that could not complete, so there it comes first.
+        for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
+            part(&mut page, report);
+        }
         preview(&mut page, report);
         cross_check(&mut page, report);
         proof(&mut page, report);
@@ -225,7 +228,8 @@ fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
     footers
 }
 
-fn not_looked_at(page: &mut Page, gaps: &Gaps<'_>) {
+fn not_looked_at(page: &mut Page, report: &Report<'_>) {
+    let gaps = gaps(report);
     if gaps.is_empty() {
         return;
     }
@@ -347,12 +351,12 @@ mod tests {
         let text = text(&sample::fail(), false);
         let expected = format!(
             "critical[secret-token/github-token]: a GitHub token is added
-  --> src/config.rs:13:19
+  --> src/config.rs:13:20
    |
 11 | fn load() -> Result<Config> {{
 12 |     let url = \"https://example.com\";
 13 |     let token = \"…\"{};
-   |                   {}
+   |                    {}
 ",
             "*".repeat(40),
             "^".repeat(40)
@@ -363,10 +367,10 @@ mod tests {
 
     #[test]
     fn without_colour_there_is_no_escape_byte_and_with_it_only_styles() {
+        let styles = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
         for (name, sample) in sample::all() {
             assert!(!text(&sample, false).contains('\x1b'), "{name}");
             let colored = text(&sample, true);
-            let styles = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
             assert!(!styles.replace_all(&colored, "").contains('\x1b'), "{name}");
         }
     }

@@ -60,7 +60,7 @@ fn card(report: &Report<'_>, files: &Files<'_>, finding: &Finding, index: usize)
                     code { (visible(&finding.rule_id)) }
                     span.muted { (finding.scope) " file" }
                 }
-                h3 id={ "finding-" (index) } { (visible_cut(&finding.summary, 400)) }
+                h3 id={ "finding-" (index) } { (capital(&visible_cut(&finding.summary, 400))) }
                 p.where { code { (visible(&location(finding))) } }
             }
             @if lines.is_empty() { (message(finding)) } @else { (diff(finding, &lines, last)) }

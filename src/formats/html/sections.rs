@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensResult,
+    CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensResult, SensitivityReason,
 };
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{codes as all_codes, counted, plan_name, plan_totals, verdict_word};
@@ -224,13 +224,19 @@ pub(super) fn sensitivity(report: &Report<'_>) -> Markup {
                     tr {
                         th scope="row" { code { (visible(&file.file.to_string())) } }
                         td.r { (file.score) }
-                        td { @for reason in &file.reasons { (visible(&reason.reason.replace('-', " "))) " " (format!("{:+}", reason.points)) " " } }
+                        td { (reasons(&file.reasons)) }
                     }
                 }
             }))
             (left_out(MAX_SENSITIVE, files.len(), "file", "change-sensitivity.json"))
         }
     }
+}
+
+fn reasons(reasons: &[SensitivityReason]) -> String {
+    let words =
+        reasons.iter().map(|one| format!("{} {:+}", visible(&one.reason.replace('-', " ")), one.points));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A word of the contract that has no text of its own, as it stands in artifacts.
