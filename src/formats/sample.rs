@@ -118,16 +118,19 @@ pub(crate) fn large(files: usize, findings: usize) -> Sample {
         finding
     });
     let mut sample = assemble(all.collect(), Conclusion::Fail);
+    let template = path("src/config.rs");
+    let at = sample.change_set.files.iter().position(|file| file.path == template).unwrap();
     for index in 0..files {
         let name = path(&format!("src/gen/file_{index:05}.rs"));
-        let mut file = sample.change_set.files[0].clone();
+        let mut file = sample.change_set.files[at].clone();
         file.path = name.clone();
         sample.change_set.files.push(file);
-        sample.texts.insert(name.clone(), sample.texts[&path("src/config.rs")].clone());
-        let mut row = sample.coverage.rows[0].clone();
+        sample.texts.insert(name.clone(), sample.texts[&template].clone());
+        let mut row = sample.coverage.rows[at].clone();
         row.file = name;
         if index % 3 == 0 {
             row.cells[0].status = CoverageStatus::Partial;
+            row.cells[0].inspected_hunks = 1;
             row.cells[0].code = Some(Code::ContextBoundExceeded);
         }
         sample.coverage.rows.push(row);

@@ -62,7 +62,7 @@ struct Page {
 
 impl Page {
     fn paint(&self, style: &str, text: &str) -> String {
-        if self.color { format!("{style}{text}\x1b[0m") } else { text.to_owned() }
+        if self.color && !style.is_empty() { format!("{style}{text}\x1b[0m") } else { text.to_owned() }
     }
 
     fn heading(&mut self, text: &str) {
@@ -167,7 +167,7 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
         Some((text, first, span)) => {
             // The column the snippet would show is counted in escaped text, so that one is shown only where it is right.
             let is_exact =
-                text[..span.start].lines().last().map_or(1, |line| line.chars().count() + 1) == column;
+                text[..span.start].rsplit('\n').next().map_or(1, |line| line.chars().count() + 1) == column;
             let mut snippet = Snippet::source(text)
                 .line_start(first)
                 .fold(false)
@@ -317,11 +317,6 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
 
 fn proof(page: &mut Page, report: &Report<'_>) {
     page.heading("Proof");
-    let blocks =
-        report.result.lens_results.iter().flat_map(|result| &result.findings).any(|one| one.blocking);
-    if blocks {
-        page.item("  waive   ", DIM, WAIVE);
-    }
     page.item("  checked ", DIM, &extent(report));
     page.item("  key     ", DIM, report.result.execution_key.as_str());
     if let Some(directory) = report.run_directory {
