@@ -322,3 +322,77 @@ pub(crate) fn is_warning(finding: &Finding) -> bool {
         && finding.origin == FindingOrigin::Introduced
         && matches!(finding.severity, Severity::Critical | Severity::High | Severity::Medium)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::RatchetEvidence;
+    use crate::formats::sample;
+
+    #[test]
+    fn blocking_findings_come_first_and_the_worst_before_the_others() {
+        let sample = sample::fail();
+        let report = sample.report(false);
+        let order: Vec<(&str, Severity)> =
+            findings(&report).iter().map(|finding| (standing(finding), finding.severity)).collect();
+        assert_eq!(
+            order,
+            [
+                ("blocks", Severity::Critical),
+                ("blocks", Severity::Medium),
+                ("waived", Severity::High),
+                ("advice", Severity::High),
+                ("advice", Severity::Medium),
+                ("pre-existing", Severity::Low),
+                ("advice", Severity::Low),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_way_to_block_or_not_has_its_reason() {
+        let sample = sample::fail();
+        let report = sample.report(false);
+        let plain = Finding { waiver: None, ..findings(&report)[4].clone() };
+        let ratchet = |support, complying| {
+            Some(RatchetEvidence { theta_permille: 900, min_support: 20, support, complying, holds: false })
+        };
+        let check = |change: &dyn Fn(&mut Finding), expected: &str| {
+            let mut finding = plain.clone();
+            change(&mut finding);
+            assert_eq!(why(&finding), expected);
+        };
+        check(&|_| {}, "does not block: the rule only advises in product files");
+        check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
+        check(
+            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
+            "does not block: the ratchet needs 20 base files to compare with and has 3",
+        );
+        check(
+            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),
+            "does not block: 20 of 30 base files comply, and the ratchet holds from 90 %",
+        );
+        check(
+            &|one| one.codes = vec![Code::EvidenceUnverified],
+            "does not block: its quote does not stand where it claims, so it does not count",
+        );
+        check(
+            &|one| one.origin = FindingOrigin::PreExisting,
+            "does not block: pre-existing, the same text stood in the base already",
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_nouns_agree() {
+        let cases = [
+            (0, "0 files"),
+            (1, "1 file"),
+            (999, "999 files"),
+            (1000, "1,000 files"),
+            (1234567, "1,234,567 files"),
+        ];
+        for (count, expected) in cases {
+            assert_eq!(counted(count, "file"), expected);
+        }
+    }
+}

@@ -174,8 +174,87 @@ fn head(text: &str, limit: usize) -> String {
 }
 
 fn tail(text: &str, limit: usize) -> String {
-    match text.char_indices().rev().nth(limit) {
-        Some((start, _)) => format!("…{}", visible(&text[start..])),
-        None => visible(text),
+    let count = text.chars().count();
+    match text.char_indices().nth(count.saturating_sub(limit)) {
+        Some((start, _)) if count > limit => format!("…{}", visible(&text[start..])),
+        Some(_) | None => visible(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::sample;
+    use proptest::prelude::*;
+
+    fn lines(sample: &sample::Sample, rule: &str, sides: Sides) -> Vec<String> {
+        let report = sample.report(false);
+        let finding =
+            crate::formats::common::findings(&report).into_iter().find(|one| one.rule_id == rule).unwrap();
+        let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
+        excerpt(&report, &Files::of(&report), finding, 1, sides)
+            .into_iter()
+            .map(|line| {
+                let mark = if line.flagged { format!("[{}]", line.marked) } else { String::new() };
+                format!("{} {} {}{mark}{}", number(line.old), number(line.new), line.before, line.after)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_diff_shows_both_sides_with_their_numbers() {
+        assert_eq!(
+            lines(&sample::fail(), "debug-leftover/dbg", Sides::Both),
+            ["28 30 ", "- 31     [dbg!(&url);]", "- 32     // TODO: retry"]
+        );
+        assert_eq!(
+            lines(&sample::fail(), "secret-token/private-key", Sides::Both)[..2],
+            ["12 -     let url = env(\"URL\")?;", "- 12     [let url] = \"https://example.com\";"]
+        );
+    }
+
+    #[test]
+    fn one_side_alone_has_running_numbers() {
+        assert_eq!(
+            lines(&sample::fail(), "secret-token/private-key", Sides::Own)[..2],
+            ["11 11 fn load() -> Result<Config> {", "- 12     [let url] = \"https://example.com\";"]
+        );
+        assert_eq!(
+            lines(&sample::fail(), "debug-leftover/deleted-test", Sides::Own),
+            ["1 - #[test]", "2 - [fn it_works()] {", "3 -     assert!(true);"]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_mark() {
+        let text = format!("{}SECRET{}", "a".repeat(5000), "b".repeat(5000));
+        let line = cut(LineKind::Added, &text, None, Some(1), Some(5000..5006));
+        assert_eq!(line.before, format!("…{}", "a".repeat(LEAD)));
+        assert_eq!((line.marked.as_str(), line.after.chars().count()), ("SECRET", LEAD + 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_and_any_columns_can_be_shown(text in "\\PC{0,300}|[\\s\\S]{0,60}", start in 0u64..400, length in 0u64..400, width in 1usize..200) {
+            let mut sample = sample::fail();
+            let text = text.replace('\n', "");
+            for result in &mut sample.result.lens_results {
+                for finding in &mut result.findings {
+                    finding.evidence.insert("startColumn".into(), start.into());
+                    finding.evidence.insert("endColumn".into(), (start + length).into());
+                }
+            }
+            for (path, file) in &mut sample.texts {
+                if path.to_string() == "tests/old.rs" {
+                    file.text = format!("a\n{text}\n");
+                    file.cuts[0] = crate::contracts::v1::HunkCuts { before: 0, removed: file.text.len() as u32, added: file.text.len() as u32, after: file.text.len() as u32 };
+                }
+            }
+            for format in crate::formats::ALL {
+                let mut report = sample.report(false);
+                report.terminal.width = width;
+                format.render(&report);
+            }
+        }
     }
 }

@@ -143,3 +143,50 @@ fn omission(reason: OmissionReason) -> &'static str {
         OmissionReason::BlobTooLarge => "the file is over limits.max-blob-bytes",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::sample;
+
+    #[test]
+    fn a_whole_run_has_no_gaps() {
+        assert!(gaps(&sample::pass().report(false)).is_empty());
+    }
+
+    #[test]
+    fn gaps_name_lens_file_reason_and_code() {
+        let sample = sample::incomplete();
+        let report = sample.report(false);
+        let gaps = gaps(&report);
+        assert_eq!(gaps.missing, ["merge-leftover"]);
+        assert_eq!(
+            gaps.plans,
+            [PlanGap {
+                plan: "secret-token".into(),
+                status: "failed",
+                required: true,
+                codes: vec![Code::BlobTooLarge, Code::ContextBoundExceeded]
+            }]
+        );
+        let shown: Vec<String> = gaps
+            .files
+            .iter()
+            .map(|gap| format!("{} {:?} {} {:?}", gap.file, gap.plans, gap.looked_at, gap.reasons))
+            .filter(|line| line.starts_with("src/config.rs"))
+            .collect();
+        assert_eq!(
+            shown,
+            ["src/config.rs [\"secret-token\"] 1 of 2 hunks [\"the file is over limits.max-blob-bytes\"]"]
+        );
+    }
+
+    #[test]
+    fn an_omitted_hunk_counts_even_where_coverage_has_no_cell() {
+        let mut sample = sample::incomplete();
+        sample.coverage.rows.clear();
+        let report = sample.report(false);
+        let files: Vec<String> = gaps(&report).files.iter().map(|gap| gap.file.to_string()).collect();
+        assert_eq!(files.len(), 2);
+    }
+}

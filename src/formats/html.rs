@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::contracts::v1::Conclusion;
 use crate::core::canonical::sha256;
 use crate::core::escape::{visible, visible_cut};
-use crate::formats::common::{counted, findings, reason, verdict_word};
+use crate::formats::common::{counted, extent, findings, reason, verdict_word};
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::gaps::gaps;
 
@@ -99,6 +99,7 @@ fn banner(report: &Report<'_>) -> Markup {
                 }
                 h1 { span aria-hidden="true" { (symbol) " " } (verdict_word(verdict.conclusion)) }
                 p.reason { (reason(report)) }
+                p.extent { (extent(report)) "." }
                 @if !verdict.rationale.is_empty() {
                     ul {
                         @for line in verdict.rationale.iter().take(MAX_RATIONALE) { li { (visible_cut(line, 600)) } }

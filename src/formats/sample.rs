@@ -287,7 +287,7 @@ fn ratcheted() -> Finding {
 fn advised() -> Finding {
     Finding {
         severity: Severity::Medium,
-        ..finding("debug-leftover/dbg", "src/config.rs", 31, (5, 15), "dbg!(&url);")
+        ..finding("debug-leftover/dbg", "src/config.rs", 31, (5, 16), "dbg!(&url);")
     }
 }
 

@@ -34,8 +34,9 @@ fn table(label: &str, class: &str, head: Markup, body: Markup) -> Markup {
     }
 }
 
-fn columns(names: &[&str]) -> Markup {
-    html! { @for name in names { th scope="col" { (name) } } }
+/// Column heads; those of numbers, by position, stand to the right as the numbers do.
+fn columns(names: &[&str], numbers: &[usize]) -> Markup {
+    html! { @for (index, name) in names.iter().enumerate() { th.r[numbers.contains(&index)] scope="col" { (name) } } }
 }
 
 pub(super) fn numbers(report: &Report<'_>, all: &[&Finding]) -> Markup {
@@ -71,7 +72,7 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
                 }
             }
             @if !gaps.files.is_empty() {
-                (table("Files not looked at", "gaps", columns(&["File", "Lenses", "Looked at", "Why"]), html! {
+                (table("Files not looked at", "gaps", columns(&["File", "Lenses", "Looked at", "Why"], &[]), html! {
                     @for gap in gaps.files.iter().take(MAX_ROWS) {
                         tr {
                             th scope="row" { code { (visible(&gap.file.to_string())) } }
@@ -119,7 +120,7 @@ pub(super) fn preview(report: &Report<'_>) -> Markup {
                 None => p { "The new policy cannot be read: " (visible_cut(preview.error.as_deref().unwrap_or("no reason is known"), 400)) },
             }
             @if !preview.weakened.is_empty() {
-                (table("Weaker settings", "weaker", columns(&["Weaker setting", "Base", "Head"]), html! {
+                (table("Weaker settings", "weaker", columns(&["Weaker setting", "Base", "Head"], &[]), html! {
                     @for setting in preview.weakened.iter().take(MAX_ROWS) {
                         tr {
                             th scope="row" { code { (visible_cut(&setting.name, 200)) } }
@@ -189,7 +190,7 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="plans" {
             h2 id="plans" { "Lenses" small { (counted(plans.len(), "planned run")) } }
-            (table("Lenses", "plans", columns(&["Lens", "Class", "Status", "Findings", "Hunks", "Needed for PASS", "Asks", "May"]), html! {
+            (table("Lenses", "plans", columns(&["Lens", "Class", "Status", "Findings", "Hunks", "Needed for PASS", "Asks", "May"], &[3, 4]), html! {
                 @for plan in plans.iter().take(MAX_ROWS) {
                     @let result = results.get(&plan.plan_ordinal);
                     @let status = result.map_or("no result", |result| result.status.text());
@@ -219,7 +220,7 @@ pub(super) fn sensitivity(report: &Report<'_>) -> Markup {
             h2 id="sensitivity" { "Sensitivity" small { (sensitivity.score) " of 100, " (word(&sensitivity.tier)) } }
             p.muted { "How much attention the change deserves; it decides nothing. "
                 (counted(sensitivity.changed_lines as usize, "changed line")) ", a " (word(&sensitivity.bucket)) " change." }
-            (table("Sensitivity by file", "sensitive", columns(&["File", "Score", "Why"]), html! {
+            (table("Sensitivity by file", "sensitive", columns(&["File", "Score", "Why"], &[1]), html! {
                 @for file in files.iter().take(MAX_SENSITIVE) {
                     tr {
                         th scope="row" { code { (visible(&file.file.to_string())) } }
@@ -250,7 +251,7 @@ pub(super) fn cross_check(report: &Report<'_>) -> Markup {
         section aria-labelledby="cross-check" {
             h2 id="cross-check" { "Cross-check" small { @if check.passed { "agrees" } @else { "contradicts" } } }
             p.muted { "A second look at the result by other means than the first." }
-            (table("Cross-check", "items", columns(&["Item", "Outcome", "Guards against", "Compared"]), html! {
+            (table("Cross-check", "items", columns(&["Item", "Outcome", "Guards against", "Compared"], &[]), html! {
                 @for item in check.items.iter().take(MAX_ROWS) {
                     @let (class, outcome) = match item.outcome {
                         ItemOutcome::Passed => ("passed", "holds"),
