@@ -184,6 +184,7 @@ fn tail(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contracts::v1::HunkCuts;
     use crate::formats::sample;
     use proptest::prelude::*;
 
@@ -235,7 +236,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_and_any_columns_can_be_shown(text in "\\PC{0,300}|[\\s\\S]{0,60}", start in 0u64..400, length in 0u64..400, width in 1usize..200) {
+        fn any_line_and_any_columns_can_be_shown(
+            text in "\\PC{0,300}|[\\s\\S]{0,60}",
+            start in 0u64..400,
+            length in 0u64..400,
+            width in 1usize..200,
+        ) {
             let mut sample = sample::fail();
             let text = text.replace('\n', "");
             for result in &mut sample.result.lens_results {
@@ -247,7 +253,8 @@ mod tests {
             for (path, file) in &mut sample.texts {
                 if path.to_string() == "tests/old.rs" {
                     file.text = format!("a\n{text}\n");
-                    file.cuts[0] = crate::contracts::v1::HunkCuts { before: 0, removed: file.text.len() as u32, added: file.text.len() as u32, after: file.text.len() as u32 };
+                    let end = file.text.len() as u32;
+                    file.cuts[0] = HunkCuts { before: 0, removed: end, added: end, after: end };
                 }
             }
             for format in crate::formats::ALL {

@@ -201,6 +201,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_comes_first_where_that_is_the_message() {
+        let order =
+            |page: String| page.find("id=\"gaps\"").zip(page.find("id=\"findings\"")).map(|(a, b)| a < b);
+        assert_eq!(order(text(&sample::incomplete())), Some(true));
+        assert_eq!(order(text(&sample::large(10, 20))), Some(false));
+    }
+
+    #[test]
     fn the_style_is_allowed_by_its_digest() {
         assert_eq!(base64("00"), "AA==");
         assert_eq!(base64("ffff"), "//8=");

@@ -213,7 +213,7 @@ impl Xml {
     }
 }
 
-/// Text XML 1.0 can hold and every surface can show: its lines, each harmless, without the two noncharacters XML forbids.
+/// Text XML 1.0 can hold and every surface can show: harmless lines without the two noncharacters XML forbids.
 fn legal(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     lines.join("\n").replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")

@@ -165,7 +165,7 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     match source {
         None => group = group.element(origin),
         Some((text, first, span)) => {
-            // The column the snippet would show is counted in escaped text, so that one is shown only where it is right.
+            // The column a snippet shows is counted in escaped text, so it is used only where it is right.
             let is_exact =
                 text[..span.start].rsplit('\n').next().map_or(1, |line| line.chars().count() + 1) == column;
             let mut snippet = Snippet::source(text)

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::sections::{columns, left_out};
 use crate::contracts::v1::Finding;
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{Files, by_rule, counted, evidence_text, is_on_base, location, standing, why};
@@ -74,7 +75,7 @@ fn diff(finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup
         table.diff {
             caption.hidden { "Lines around " (visible(&location(finding))) }
             colgroup { col.number; col.number; col.sign; col; }
-            thead.hidden { tr { th scope="col" { "Base" } th scope="col" { "Head" } th scope="col" { "Change" } th scope="col" { "Text" } } }
+            thead.hidden { tr { (columns(&["Base", "Head", "Change", "Text"], &[])) } }
             tbody {
                 @for (index, line) in lines.iter().enumerate() {
                     (row(line))
@@ -131,12 +132,17 @@ fn facts(finding: &Finding) -> Markup {
                 dt { "Strength" } dd { (finding.strength) }
                 @if let Some(ratchet) = &finding.ratchet {
                     dt { "Ratchet" }
-                    dd { (ratchet.complying) " of " (ratchet.support) " base files comply; holds from " (ratchet.theta_permille)
-                        " ‰ and " (ratchet.min_support) " files" }
+                    dd {
+                        (ratchet.complying) " of " (ratchet.support) " base files comply; holds from "
+                        (ratchet.theta_permille) " ‰ and " (ratchet.min_support) " files"
+                    }
                 }
                 @if let Some(waiver) = &finding.waiver {
                     dt { "Waiver" }
-                    dd { (visible_cut(&waiver.owner, 100)) ", until " (visible(&waiver.expires)) ": " (visible_cut(&waiver.reason, 400)) }
+                    dd {
+                        (visible_cut(&waiver.owner, 100)) ", until " (visible(&waiver.expires)) ": "
+                        (visible_cut(&waiver.reason, 400))
+                    }
                 }
                 dt { "Explain" } dd { code { "qa-skill explain " (visible(&finding.rule_id)) } }
             }
@@ -145,12 +151,11 @@ fn facts(finding: &Finding) -> Markup {
 }
 
 fn table_of_rest(all: &[&Finding], rest: &[&Finding]) -> Markup {
-    let left_out = rest.len().saturating_sub(MAX_ROWS);
     html! {
         h3 { "All findings by rule" }
         div.scroll tabindex="0" role="region" aria-label="Findings by rule" {
             table.list {
-                thead { tr { th scope="col" { "Rule" } th.r scope="col" { "Blocking" } th.r scope="col" { "Not blocking" } } }
+                thead { tr { (columns(&["Rule", "Blocking", "Not blocking"], &[1, 2])) } }
                 tbody {
                     @for (rule, (blocking, other)) in by_rule(all) {
                         tr { th scope="row" { code { (visible(rule)) } } td.r { (blocking) } td.r { (other) } }
@@ -162,18 +167,20 @@ fn table_of_rest(all: &[&Finding], rest: &[&Finding]) -> Markup {
             summary { (counted(rest.len().min(MAX_ROWS), "further finding")) " in short" }
             div.scroll tabindex="0" role="region" aria-label="Further findings" {
                 table.list {
-                    thead { tr { th scope="col" { "Where" } th scope="col" { "Rule" } th scope="col" { "Severity" } th scope="col" { "Standing" } } }
+                    thead { tr { (columns(&["Where", "Rule", "Severity", "Standing"], &[])) } }
                     tbody {
                         @for finding in rest.iter().take(MAX_ROWS) {
                             tr {
                                 th scope="row" { code { (visible_cut(&location(finding), 300)) } }
-                                td { code { (visible(&finding.rule_id)) } } td { (finding.severity) } td { (standing(finding)) }
+                                td { code { (visible(&finding.rule_id)) } }
+                                td { (finding.severity) }
+                                td { (standing(finding)) }
                             }
                         }
                     }
                 }
             }
         }
-        @if left_out > 0 { p.rest { (counted(left_out, "finding")) " left out here; lens-results.json of the run lists all." } }
+        (left_out(MAX_ROWS, rest.len(), "finding", "lens-results.json"))
     }
 }

@@ -19,9 +19,11 @@ const MAX_ROWS: usize = 300;
 const MAX_SENSITIVE: usize = 15;
 
 /// A list's end: how many entries do not stand here, and where they stand.
-fn left_out(shown: usize, total: usize, noun: &str, file: &str) -> Markup {
+pub(super) fn left_out(shown: usize, total: usize, noun: &str, file: &str) -> Markup {
     html! {
-        @if total > shown { p.rest { (counted(total - shown, noun)) " left out here; " code { (file) } " of the run lists all." } }
+        @if total > shown {
+            p.rest { (counted(total - shown, noun)) " left out here; " code { (file) } " of the run lists all." }
+        }
     }
 }
 
@@ -35,7 +37,7 @@ fn table(label: &str, class: &str, head: Markup, body: Markup) -> Markup {
 }
 
 /// Column heads; those of numbers, by position, stand to the right as the numbers do.
-fn columns(names: &[&str], numbers: &[usize]) -> Markup {
+pub(super) fn columns(names: &[&str], numbers: &[usize]) -> Markup {
     html! { @for (index, name) in names.iter().enumerate() { th.r[numbers.contains(&index)] scope="col" { (name) } } }
 }
 
@@ -63,10 +65,13 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
         section aria-labelledby="gaps" {
             h2 id="gaps" { "Not looked at" }
             ul.plain {
-                @for lens in &gaps.missing { li { span.tag.failed { "missing" } " required lens " code { (visible(lens)) } " has no result" } }
+                @for lens in &gaps.missing {
+                    li { span.tag.failed { "missing" } " required lens " code { (visible(lens)) } " has no result" }
+                }
                 @for gap in gaps.plans.iter().take(MAX_ROWS) {
                     li {
-                        span.tag.(gap.status) { (gap.status) } " " @if gap.required { "required " } "lens " code { (visible(&gap.plan)) } " "
+                        span.tag.(gap.status) { (gap.status) } " " @if gap.required { "required " }
+                        "lens " code { (visible(&gap.plan)) } " "
                         @for code in &gap.codes { code { (code) } " " }
                     }
                 }
@@ -117,14 +122,18 @@ pub(super) fn preview(report: &Report<'_>) -> Markup {
                     "Under the new policy: " strong { (verdict_word(conclusion)) } ", "
                     (counted(preview.blocking_findings as usize, "finding")) " would block."
                 },
-                None => p { "The new policy cannot be read: " (visible_cut(preview.error.as_deref().unwrap_or("no reason is known"), 400)) },
+                None => p {
+                    "The new policy cannot be read: "
+                    (visible_cut(preview.error.as_deref().unwrap_or("no reason is known"), 400))
+                },
             }
             @if !preview.weakened.is_empty() {
                 (table("Weaker settings", "weaker", columns(&["Weaker setting", "Base", "Head"], &[]), html! {
                     @for setting in preview.weakened.iter().take(MAX_ROWS) {
                         tr {
                             th scope="row" { code { (visible_cut(&setting.name, 200)) } }
-                            td { code { (visible_cut(&setting.base, 200)) } } td { code { (visible_cut(&setting.head, 200)) } }
+                            td { code { (visible_cut(&setting.base, 200)) } }
+                            td { code { (visible_cut(&setting.head, 200)) } }
                         }
                     }
                 }))
@@ -137,16 +146,13 @@ pub(super) fn preview(report: &Report<'_>) -> Markup {
 pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
     let plans = &report.result.lens_plans;
     let with_findings: BTreeSet<&RepoPath> = all.iter().map(|finding| &finding.file).collect();
-    let is_whole = |row: &&CoverageRow| row.cells.iter().all(|cell| cell.status == CoverageStatus::Full);
-    let rows: Vec<&CoverageRow> = match report.coverage.rows.len() <= MAX_ROWS {
-        true => report.coverage.rows.iter().collect(),
-        false => report
-            .coverage
-            .rows
-            .iter()
-            .filter(|row| !is_whole(row) || with_findings.contains(&row.file))
-            .collect(),
-    };
+    let is_whole = |row: &CoverageRow| row.cells.iter().all(|cell| cell.status == CoverageStatus::Full);
+    let mut rows: Vec<&CoverageRow> = report.coverage.rows.iter().collect();
+    if rows.len() > MAX_ROWS {
+        // Too many to show: what is incomplete first, then what has findings.
+        rows.retain(|row| !is_whole(row) || with_findings.contains(&row.file));
+        rows.sort_by_key(|row| is_whole(row));
+    }
     let shown = rows.len().min(MAX_ROWS);
     html! {
         section aria-labelledby="coverage" {
@@ -157,7 +163,7 @@ pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
                 @for plan in plans { th scope="col" { (visible(&plan_name(plan))) } }
             }, html! {
                 @for row in rows.iter().take(MAX_ROWS) {
-                    @let cells: BTreeMap<u64, &CoverageCell> = row.cells.iter().map(|cell| (cell.plan_ordinal, cell)).collect();
+                    @let cells: BTreeMap<_, _> = row.cells.iter().map(|cell| (cell.plan_ordinal, cell)).collect();
                     tr {
                         th scope="row" { code { (visible(&row.file.to_string())) } }
                         td { (row.hunks) }
@@ -187,15 +193,18 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
     let results: BTreeMap<u64, &LensResult> =
         report.result.lens_results.iter().map(|result| (result.plan_ordinal, result)).collect();
     let plans = &report.result.lens_plans;
+    let names = ["Lens", "Class", "Status", "Findings", "Hunks", "Needed for PASS", "Asks", "May"];
     html! {
         section aria-labelledby="plans" {
             h2 id="plans" { "Lenses" small { (counted(plans.len(), "planned run")) } }
-            (table("Lenses", "plans", columns(&["Lens", "Class", "Status", "Findings", "Hunks", "Needed for PASS", "Asks", "May"], &[3, 4]), html! {
+            (table("Lenses", "plans", columns(&names, &[3, 4]), html! {
                 @for plan in plans.iter().take(MAX_ROWS) {
                     @let result = results.get(&plan.plan_ordinal);
                     @let status = result.map_or("no result", |result| result.status.text());
                     tr {
-                        th scope="row" { code { (visible(&plan_name(plan))) } " " span.muted { (visible(&plan.lens_version)) } }
+                        th scope="row" {
+                            code { (visible(&plan_name(plan))) } " " span.muted { (visible(&plan.lens_version)) }
+                        }
                         td { (plan.lens_class) }
                         td { span.tag.(if result.is_some() { status } else { "failed" }) { (status) } }
                         td.r { (result.map_or(0, |result| result.findings.len())) }
@@ -218,8 +227,11 @@ pub(super) fn sensitivity(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="sensitivity" {
             h2 id="sensitivity" { "Sensitivity" small { (sensitivity.score) " of 100, " (word(&sensitivity.tier)) } }
-            p.muted { "How much attention the change deserves; it decides nothing. "
-                (counted(sensitivity.changed_lines as usize, "changed line")) ", a " (word(&sensitivity.bucket)) " change." }
+            p.muted {
+                "How much attention the change deserves; it decides nothing. "
+                (counted(sensitivity.changed_lines as usize, "changed line")) ", a "
+                (word(&sensitivity.bucket)) " change."
+            }
             (table("Sensitivity by file", "sensitive", columns(&["File", "Score", "Why"], &[1]), html! {
                 @for file in files.iter().take(MAX_SENSITIVE) {
                     tr {
@@ -261,7 +273,12 @@ pub(super) fn cross_check(report: &Report<'_>) -> Markup {
                     tr {
                         th scope="row" { (visible(&item.item.replace('-', " "))) }
                         td { span.tag.(class) { (outcome) } }
-                        td { @match item.direction { Direction::FalseFail => "a wrong FAIL", Direction::FalsePass => "a wrong PASS" } }
+                        td {
+                            @match item.direction {
+                                Direction::FalseFail => "a wrong FAIL",
+                                Direction::FalsePass => "a wrong PASS",
+                            }
+                        }
                         td { (visible_cut(&item.detail, 400)) }
                     }
                 }
@@ -293,10 +310,17 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
             dl.facts {
                 @for (name, value) in rows { dt { (name) } dd { code { (visible(value)) } } }
                 dt { "Lenses" }
-                dd { @for plan in result.lens_plans.iter().take(MAX_ROWS) { code { (visible(&plan_name(plan))) "@" (visible(&plan.lens_version)) } " " } }
+                dd {
+                    @for plan in result.lens_plans.iter().take(MAX_ROWS) {
+                        code { (visible(&plan_name(plan))) "@" (visible(&plan.lens_version)) } " "
+                    }
+                }
             }
-            p { "To let a finding stand, commit a " code { "[[waiver]]" } " with its rule, evidence-hash, owner, reason and expires to "
-                code { ".qa-skill/waivers.toml" } " on the base branch." }
+            p {
+                "To let a finding stand, commit a " code { "[[waiver]]" }
+                " with its rule, evidence-hash, owner, reason and expires to "
+                code { ".qa-skill/waivers.toml" } " on the base branch."
+            }
         }
     }
 }
