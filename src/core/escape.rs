@@ -30,26 +30,71 @@ pub(crate) fn visible_cut(text: &str, limit: usize) -> String {
 }
 
 /// Text for Markdown: nothing in it can start a link, an image, a mention, HTML, a table cell or emphasis.
+///
+/// Signs that renderers look for after entities are decoded (mentions, mail addresses, issue links, bare addresses) are
+/// put into code spans of their own, the one place where no renderer looks.
 pub(crate) fn markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    for character in visible(text).chars() {
+    let shown = visible(text);
+    let mut out = String::with_capacity(shown.len() + 16);
+    let mut rest = shown.as_str();
+    while let Some(character) = rest.chars().next() {
+        let tail = &rest[character.len_utf8()..];
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A zero-width joiner would hide; an entity shows the sign and stops mentions and issue links.
-            '@' => out.push_str("&#64;"),
-            '#' => out.push_str("&#35;"),
-            ':' => out.push_str("&#58;"),
+            '@' | '#' => push_span(&mut out, &rest[..1]),
+            '.' if ends_with_www(&out) => push_span(&mut out, "."),
+            ':' if tail.starts_with("//") => {
+                out.push(':');
+                push_span(&mut out, "//");
+                rest = &tail[2..];
+                continue;
+            }
+            ':' if !tail.is_empty() && !tail.starts_with(' ') => out.push_str("&#58;"),
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '+' | '-' | '!' | '|' | '~'
-            | '$' => {
+            | '$' | '=' => {
                 out.push('\\');
                 out.push(character);
             }
             other => out.push(other),
         }
+        rest = tail;
     }
     out
+}
+
+/// Adds a code span, or lengthens the one the text ends with: two fences side by side would read as one of two signs.
+fn push_span(out: &mut String, text: &str) {
+    if out.ends_with('`') && !out.ends_with("\\`") {
+        out.pop();
+    } else {
+        out.push('`');
+    }
+    out.push_str(text);
+    out.push('`');
+}
+
+fn ends_with_www(out: &str) -> bool {
+    out.len() >= 3 && out.as_bytes()[out.len() - 3..].eq_ignore_ascii_case(b"www")
+}
+
+/// Text as a Markdown code span; empty text gives nothing.
+pub(crate) fn markdown_code(text: &str) -> String {
+    let shown = visible(text);
+    if shown.is_empty() {
+        return shown;
+    }
+    let longest = shown.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if longest > 0 || shown.starts_with(' ') || shown.ends_with(' ') { " " } else { "" };
+    format!("{fence}{pad}{shown}{pad}{fence}")
+}
+
+/// As [`markdown_code`], for a cell of a table: `\|` stands for the sign, and where a backslash comes before it, on which
+/// renderers disagree, it is spelled out.
+pub(crate) fn markdown_cell_code(text: &str) -> String {
+    markdown_code(&text.replace("\\|", "\\u{7c}")).replace('|', "\\|")
 }
 
 /// The message of a workflow command.
@@ -81,10 +126,20 @@ mod tests {
 
     #[test]
     fn markdown_keeps_text_text() {
+        assert_eq!(markdown("@@ -1 `@"), "`@@` \\-1 \\``@`");
         assert_eq!(
-            markdown("![x](https://evil/?d=1) @team #1 <img> `a|b`"),
-            "\\!\\[x\\]\\(https&#58;//evil/?d=1\\) &#64;team &#35;1 &lt;img&gt; \\`a\\|b\\`"
+            markdown("![x](https://evil/?d=1) @team #1 <img> `a|b` www.evil.com me@evil.com :x:"),
+            "\\!\\[x\\]\\(https:`//`evil/?d\\=1\\) `@`team `#`1 &lt;img&gt; \\`a\\|b\\` www`.`evil.com me`@`evil.com &#58;x:"
         );
+    }
+
+    #[test]
+    fn a_code_span_cannot_be_ended_early() {
+        assert_eq!(markdown_code("src/a.rs"), "`src/a.rs`");
+        assert_eq!(markdown_code("a``b"), "``` a``b ```");
+        assert_eq!(markdown_cell_code("a|b\n"), "`a\\|b\\u{a}`");
+        assert_eq!(markdown_cell_code("a\\|b"), "`a\\u{7c}b`");
+        assert_eq!(markdown_code(""), "");
     }
 
     #[test]

@@ -1,8 +1,30 @@
 //! The output formats: each a file here and an entry in [`ALL`].
 
+mod common;
 pub(crate) mod contract;
+mod excerpt;
+mod gaps;
+mod github;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+#[cfg(test)]
+mod sample;
+mod sarif;
+mod terminal;
+#[cfg(test)]
+mod tests;
 
 use contract::Format;
 
 /// Every format, by id.
-pub(crate) static ALL: &[&dyn Format] = &[];
+pub(crate) static ALL: &[&dyn Format] = &[
+    &github::Github,
+    &html::Html,
+    &json::Json,
+    &junit::Junit,
+    &markdown::Markdown,
+    &sarif::Sarif,
+    &terminal::Terminal,
+];
