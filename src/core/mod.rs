@@ -3,3 +3,4 @@
 pub(crate) mod canonical;
 pub(crate) mod escape;
 pub(crate) mod packet;
+pub(crate) mod secrets;

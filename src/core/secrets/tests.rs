@@ -1,0 +1,1 @@
+//! Tables of what is found and what is not.
