@@ -95,10 +95,10 @@ fn spaced(bytes: &[u8], name: Range<usize>) -> Range<usize> {
     start.unwrap_or(name.start)..name.end
 }
 
-/// Whether a `login` or `machine` of a `.netrc` stands before on the line.
+/// Whether a `machine` and a `login` of a `.netrc` stand before.
 fn follows_login(bytes: &[u8], at: usize) -> bool {
-    let line = bytes[at.saturating_sub(160)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    plausible::contains(line, b"login ") || plausible::contains(line, b"machine ")
+    let before = &bytes[at.saturating_sub(160)..at];
+    plausible::contains(before, b"login ") && plausible::contains(before, b"machine ")
 }
 
 /// Moves over what stands between a name and its value; whether the value may be bare. Null when nothing assigns.
@@ -237,7 +237,7 @@ pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
         return None;
     }
     let naming = words::naming(name)?;
-    if words::is_filled_in(value) || is_another_format(value) {
+    if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
         return None;
     }
     let vendor = scan::named(name, value).or_else(|| scan::shape_of(value));
@@ -259,29 +259,40 @@ fn is_another_format(value: &[u8]) -> bool {
 /// Whether a value was drawn at random or chosen as a strong password.
 pub(super) fn looks_drawn(value: &[u8], naming: Naming, bounded: bool) -> bool {
     let shape = Shape::of(value);
-    if shape.digits == value.len()
-        || plausible::is_sequence(value)
-        || words::is_weak(value)
-        || words::is_name(value)
-        || plausible::reads_as_words(value)
-    {
+    let hexadecimal = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    if shape.digits == value.len() || plausible::is_sequence(value) || words::is_weak(value) {
         return false;
     }
     let entropy = plausible::entropy(value);
-    let length = value.len() + usize::from(naming == Naming::Password) * 4 - usize::from(!bounded) * 2;
-    if value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-') {
+    if hexadecimal {
         let one_case = shape.lower == 0 || shape.upper == 0;
+        let least = if naming == Naming::Key { 32 } else { 16 };
         return one_case
             && shape.digits > 0
             && shape.lower + shape.upper > 1
-            && length >= 16
+            && value.len() >= least
             && entropy >= 2700;
     }
-    match (shape.kinds(), shape.digits) {
-        (_, 0) if shape.symbols == 0 => length >= 24 && shape.switches >= 6 && entropy >= 3800,
-        (_, 0) => length >= 16 && shape.switches >= 6 && shape.kinds() == 3 && entropy >= 3300,
-        (4, _) => length >= 12 && shape.switches >= 4 && entropy >= 2800,
-        (3, _) => length >= 14 && shape.switches >= 4 && entropy >= 3000,
-        _ => length >= 16 && shape.switches >= 4 && entropy >= 3000,
+    if words::is_name(value) || plausible::reads_as_words(value) {
+        return false;
+    }
+    let bonus = match naming {
+        Naming::Password => 6,
+        Naming::Token => 2,
+        Naming::Key => 0,
+    };
+    // Without quotes it may be code, so it has to be longer.
+    let length = (value.len() + bonus).saturating_sub(if bounded { 0 } else { 2 });
+    let (kinds, least) = (shape.kinds(), if naming == Naming::Key { 3300 } else { 2900 });
+    if shape.switches < 4 || entropy < least {
+        return false;
+    }
+    match (kinds, shape.digits) {
+        (1, _) => false,
+        (2, 0) => length >= 24 && shape.symbols == 0 && shape.switches >= 6 && entropy >= 3800,
+        (_, 0) => length >= 18 && kinds == 3 && shape.switches >= 6 && entropy >= 3300,
+        (4, _) => length >= 14,
+        (3, _) => length >= 15,
+        (_, _) => length >= 16,
     }
 }

@@ -100,7 +100,7 @@ pub(super) static TOKENS: &[Token] = &[
         "yandex-iam-token",
         "Yandex IAM token",
         &["t1."],
-        r"t1\.[A-Z0-9a-z_-]{8,400}={0,2}\.[A-Za-z0-9_-]{86}={0,2}",
+        r"t1\.[A-Z0-9a-z_-]{1,400}={0,2}\.[A-Za-z0-9_-]{86}={0,2}",
     ),
     provider("yandex-api-key", "Yandex API key", &["aqvn"], "AQVN[A-Za-z0-9_-]{35,38}"),
     provider("yandex-access-key", "Yandex storage secret", &["yc"], "YC[A-Za-z0-9_-]{38}").entropy(4000),

@@ -123,7 +123,7 @@ pub(super) static TOKENS: &[Token] = &[
     provider("perplexity-key", "Perplexity key", &["pplx-"], "pplx-[A-Za-z0-9]{40,56}"),
     provider("replicate-token", "Replicate token", &["r8_"], "r8_[A-Za-z0-9]{37}"),
     provider("xai-key", "xAI key", &["xai-"], "xai-[A-Za-z0-9_-]{64,90}"),
-    provider("nvidia-key", "NVIDIA key", &["nvapi-"], "nvapi-[A-Za-z0-9_-]{60,70}"),
+    provider("nvidia-key", "NVIDIA key", &["nvapi-"], "nvapi-[A-Za-z0-9_-]{64}"),
     provider(
         "langsmith-key",
         "LangSmith key",
@@ -169,7 +169,7 @@ pub(super) static TOKENS: &[Token] = &[
         &["api-", "sdk-"],
         "(?:api|sdk)-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}",
     ),
-    provider("octopus-key", "Octopus Deploy key", &["api-"], "API-[A-Z0-9]{26,33}").entropy(3300),
+    provider("octopus-key", "Octopus Deploy key", &["api-"], "API-[A-Z0-9]{25,28}").entropy(3300),
     provider(
         "harness-key",
         "Harness key",
@@ -177,7 +177,7 @@ pub(super) static TOKENS: &[Token] = &[
         r"[ps]at\.[A-Za-z0-9_-]{22}\.[a-f0-9]{24}\.[A-Za-z0-9]{20}",
     ),
     provider("prefect-key", "Prefect key", &["pnu_", "pnb_"], "pn[ub]_[A-Za-z0-9]{36}"),
-    provider("infracost-key", "Infracost key", &["ico-"], "ico-[A-Za-z0-9]{32}"),
+    provider("infracost-key", "Infracost key", &["ico-"], "ico-[A-Za-z0-9]{32}").entropy(4100),
     provider("postman-key", "Postman key", &["pmak-"], "PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
     provider("readme-key", "ReadMe key", &["rdme_"], "rdme_[a-z0-9]{70}"),
     provider(

@@ -10,6 +10,10 @@ use super::words::{self, Naming};
 pub(super) const KEYWORDS: &[&str] = &["basic ", "bearer ", "token "];
 pub(super) const JWT_KEYWORDS: &[&str] = &["eyj"];
 
+pub(super) const CURL_KEYWORDS: &[&str] = &["curl "];
+
+/// How much of a command line is looked at.
+const CURL_WINDOW: usize = 400;
 /// The longest header value and web token looked at.
 const LONGEST: usize = 4096;
 
@@ -76,6 +80,7 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
     const SAMPLES: &[&str] = &[
         "1234567890",
         "john doe",
+        "raw.githubusercontent.com",
         "example",
         "joe",
         "\"anon\"",
@@ -88,6 +93,28 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
     ];
     let sample = SAMPLES.iter().any(|sample| plausible::contains(&claims, sample.as_bytes()));
     (signed && !sample).then(|| Found::new(at + 3..at + length, &rules::JWT))
+}
+
+/// The password of `curl -u user:password` when `curl` begins at `at`.
+pub(super) fn curl(bytes: &[u8], at: usize) -> Option<Found> {
+    let window = &bytes[at..bytes.len().min(at + CURL_WINDOW)];
+    let line = window.iter().enumerate().position(|(at, byte)| *byte == b'\n' && window[at - 1] != b'\\');
+    let window = &window[..line.unwrap_or(window.len())];
+    let option = [&b" -u "[..], b" --user ", b" --user=", b" -u=", b" --proxy-user "].into_iter().find_map(
+        |option| {
+            window.windows(option.len()).position(|part| part == option).map(|found| found + option.len())
+        },
+    )?;
+    let quote = window.get(option).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+    let from = option + usize::from(quote.is_some());
+    let length = window[from..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_graphic() && quote.is_none_or(|quote| **byte != quote))
+        .count();
+    let pair = &window[from..from + length];
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    let span = at + from + colon + 1..at + from + length;
+    url::is_password(&pair[..colon], &pair[colon + 1..], b"a.b").then(|| Found::new(span, &rules::BASIC_AUTH))
 }
 
 /// Base64 in either alphabet, with or without padding.

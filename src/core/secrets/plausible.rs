@@ -86,32 +86,33 @@ impl Shape {
     }
 }
 
-/// Of the letter pairs in a value, how many there are and how many are usual in words.
-fn pairs(value: &[u8]) -> (usize, usize) {
-    let (mut all, mut usual) = (0, 0);
-    for pair in value.windows(2) {
-        let (first, second) = (pair[0], pair[1]);
-        // The end of one word and the begin of the next say nothing.
-        if !first.is_ascii_alphabetic()
-            || !second.is_ascii_alphabetic()
-            || (first.is_ascii_lowercase() && second.is_ascii_uppercase())
-        {
-            continue;
+/// Of the letter pairs inside runs of at least three letters, how many there are and how many are usual in words; and
+/// how many letters those runs have.
+fn pairs(value: &[u8]) -> (usize, usize, usize) {
+    let (mut all, mut usual, mut covered) = (0, 0, 0);
+    for run in value.split(|byte| !byte.is_ascii_alphabetic()).filter(|run| run.len() >= 3) {
+        covered += run.len();
+        for pair in run.windows(2) {
+            // The end of one word and the begin of the next say nothing.
+            if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
+                continue;
+            }
+            all += 1;
+            let row = PAIRS[usize::from(pair[0].to_ascii_lowercase() - b'a')];
+            usual += usize::from(row >> (pair[1].to_ascii_lowercase() - b'a') & 1 == 1);
         }
-        all += 1;
-        let row = PAIRS[usize::from(first.to_ascii_lowercase() - b'a')];
-        usual += usize::from(row >> (second.to_ascii_lowercase() - b'a') & 1 == 1);
     }
-    (all, usual)
+    (all, usual, covered)
 }
 
-/// Whether the letters of a value are words more likely than chance.
+/// Whether a value is mostly letters and they are words more likely than chance.
 pub(super) fn reads_as_words(value: &[u8]) -> bool {
-    let (all, usual) = pairs(value);
+    let (all, usual, covered) = pairs(value);
+    let mostly = covered * 2 >= value.len();
     match all {
-        0..=2 => false,
-        3..=7 => usual == all,
-        _ => usual * 100 >= all * 82,
+        0 | 1 => false,
+        2..=7 => mostly && usual == all,
+        _ => mostly && usual * 100 >= all * 82,
     }
 }
 
@@ -134,7 +135,7 @@ pub(super) fn is_sequence(value: &[u8]) -> bool {
     (2..=value.len().min(48) / 3).any(|period| steps(period) * 10 >= (value.len() - period) * 9)
 }
 
-/// Whether `needle` stands in `value`, case ignored; `needle` is lower-case.
+/// Whether `needle` stands in `value`, case ignored.
 pub(super) fn contains(value: &[u8], needle: &[u8]) -> bool {
     value.len() >= needle.len() && value.windows(needle.len()).any(|part| part.eq_ignore_ascii_case(needle))
 }
@@ -150,6 +151,28 @@ const NOT_TOKENS: &[&str] = &[
     "mytoken", "my_token", "goes_here", "goes-here", "here_", "dontuse", "testtest",
 ];
 
+/// How tokens begin that vendors print in their documentation and emulators, without the public prefix; the text after
+/// the prefix is enough to know them and too little to be one.
+const DOCUMENTED: &[&str] = &[
+    "4eC39HqLyjWDarj",
+    "BQokikJOvBiI2Hl",
+    "26PHem9AhJZvU62",
+    "tR3PYbcVNZZ796t",
+    "16C7e42F292c691",
+    "SyDdI0hCZtE6vyS",
+    "SyDaGmWKa4JsXZ-",
+    "Eby8vdM02xNOcqF",
+    "C2y6yDjf5/R+ob0",
+    "wJalrXUtnFEMI/K",
+    "je7MtGbClwBF/2Z",
+    "_5#y2L\"F4Q8z",
+];
+
+/// Whether a value says that it is none, or is known from documentation.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    DOCUMENTED.iter().chain(NOT_TOKENS).any(|known| contains(value, known.as_bytes()))
+}
+
 /// Whether the masked part of a vendor's token could have been drawn at random.
 pub(super) fn is_token(body: &[u8], least_entropy: u32) -> bool {
     let least = match (least_entropy, body.len()) {
@@ -160,7 +183,7 @@ pub(super) fn is_token(body: &[u8], least_entropy: u32) -> bool {
     };
     entropy(body) >= least
         && !is_sequence(body)
-        && !NOT_TOKENS.iter().any(|word| contains(body, word.as_bytes()))
+        && !is_placeholder(body)
         && !(body.len() >= 16
             && Shape::of(body).digits * 12 < body.len()
             && reads_as_words(body)

@@ -19,6 +19,14 @@ pub(super) fn find(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     if !plausible::contains(&label[..label_end], b"private key") || label[..label_end].contains(&b'\n') {
         return None;
     }
+    let line =
+        bytes[start.saturating_sub(80)..start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    if ["fake", "dummy", "example", "sample", "mock"]
+        .iter()
+        .any(|word| plausible::contains(line, word.as_bytes()))
+    {
+        return None;
+    }
     let from = start + "-----BEGIN ".len() + label_end + 5;
     let window = bytes.get(from..limit)?;
     let length = match position(window, b"-----END") {

@@ -23,6 +23,7 @@ enum Call {
     Assignment,
     Header,
     Jwt,
+    Curl,
 }
 
 struct Scanner {
@@ -47,12 +48,13 @@ static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
             calls.push(Call::Token(at));
         }
     }
-    let coded: [(&[&str], Call); 5] = [
+    let coded: [(&[&str], Call); 6] = [
         (private_key::KEYWORDS, Call::PrivateKey),
         (url::KEYWORDS, Call::Url),
         (assignment::KEYWORDS, Call::Assignment),
         (header::KEYWORDS, Call::Header),
         (header::JWT_KEYWORDS, Call::Jwt),
+        (header::CURL_KEYWORDS, Call::Curl),
     ];
     for (words, call) in coded {
         for word in words {
@@ -115,6 +117,7 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
             Call::Url => found.extend(url::find(bytes, start)),
             Call::Header => found.extend(header::find(bytes, start, end)),
             Call::Jwt => found.extend(header::jwt(bytes, start)),
+            Call::Curl => found.extend(header::curl(bytes, start)),
             Call::PrivateKey | Call::Assignment => {}
         }
     }
@@ -154,9 +157,20 @@ fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize) -> Vec<Fou
     };
     let mut found = vec![Found::new(span.clone(), &token.detector)];
     if token.detector.id == "aws-access-key-id" {
+        if is_presigned(bytes, begin) {
+            return Vec::new();
+        }
         found.extend(paired_secrets(bytes, span));
     }
     found
+}
+
+/// Whether an access key id stands in a presigned URL, where it is public and says nothing without its secret.
+fn is_presigned(bytes: &[u8], at: usize) -> bool {
+    let before = &bytes[at.saturating_sub(24)..at];
+    ["amz-credential=", "awsaccesskeyid="]
+        .iter()
+        .any(|parameter| plausible::contains(before, parameter.as_bytes()))
 }
 
 /// What is to be masked when a token begins at `begin`: the group, or all but `shown` bytes.

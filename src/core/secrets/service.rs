@@ -7,7 +7,7 @@ pub(super) static TOKENS: &[Token] = &[
         "slack-token",
         "Slack token",
         &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-"],
-        "xox[abprsocd]-(?:[0-9a-z]-)?[A-Za-z0-9%][A-Za-z0-9%-]{13,250}",
+        "(?:xox[abprsoc]-(?:[0-9]-)?(?:[0-9]{6,}-[A-Za-z0-9-]{10,220}|[A-Za-z0-9]{12,90})|xoxd-[A-Za-z0-9%]{40,300})",
     ),
     provider(
         "slack-config-token",
@@ -61,7 +61,7 @@ pub(super) static TOKENS: &[Token] = &[
         &["whsec_"],
         "whsec_[A-Za-z0-9+/]{24,80}={0,2}",
     ),
-    provider("twilio-key", "Twilio key", &["sk"], "SK[a-f0-9]{32}"),
+    provider("twilio-key", "Twilio key", &["sk"], "SK(?:[a-f0-9]{32}|[A-Fa-f0-9]{32})"),
     provider("sendgrid-key", "SendGrid key", &["sg."], r"SG\.[A-Za-z0-9_.-]{60,72}"),
     provider(
         "brevo-key",

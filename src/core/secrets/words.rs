@@ -29,6 +29,16 @@ const SECRET_KEY: &[&str] = &[
     "functions", "function", "instrumentation", "ingest", "ingestion", "account",
 ];
 
+/// Words that make a key after them an index or a name.
+#[rustfmt::skip]
+const OTHER_KEY: &[&str] = &[
+    "map", "item", "row", "column", "group", "object", "field", "state", "store", "cached", "query", "config", "settings",
+    "parent", "child", "node", "event", "message", "error", "data", "user", "react", "unique", "composite", "hot", "short",
+    "arrow", "enter", "tab", "escape", "shift", "control", "alt", "meta", "label", "bucket", "s3", "blob", "file", "path", "new",
+    "old", "current", "this", "that", "some", "other", "each", "dict", "hash", "lookup", "asset", "image", "video", "song",
+    "game", "product", "order", "issue", "ticket", "jira", "project", "build", "artifact", "release", "host", "known", "gpg",
+];
+
 /// Words after which a name says what a secret is about and not what it is.
 #[rustfmt::skip]
 const ABOUT: &[&str] = &[
@@ -55,6 +65,7 @@ const PUBLIC: &[&str] = &[
     "checksum", "sha", "sha1", "sha256", "sha512", "md5", "crc", "crc32", "css", "dom", "xml", "encoded",
     "invalid", "expected", "site", "publishable", "pagination", "resume", "recaptcha", "captcha", "lookup",
     "design", "unicode", "sri", "etags", "cid", "txid", "erc20", "lock", "content",
+    "mock", "mocked", "fake", "dummy", "example", "sample", "stub", "authenticity", "verification", "antiforgery", "i18n",
 ];
 
 /// Placeholder and default passwords, read after digits that stand for letters.
@@ -77,6 +88,8 @@ pub(super) enum Naming {
     Password,
     /// Something machines draw.
     Token,
+    /// A key of a kind the name does not tell.
+    Key,
 }
 
 /// The words of an identifier in lower case: parts in snake, kebab, dotted and camel case.
@@ -116,12 +129,16 @@ pub(super) fn naming(name: &[u8]) -> Option<Naming> {
         return None;
     }
     let last = words.len().checked_sub(1)?;
-    let at = (0..words.len()).rev().find(|&at| {
+    let certain = (0..words.len()).rev().find(|&at| {
         let word = words[at].trim_end_matches(|digit: char| digit.is_ascii_digit());
         SECRET.contains(&word)
             || (at == last && SECRET_AT_END.contains(&word))
             || (matches!(word, "key" | "keys") && at > 0 && SECRET_KEY.contains(&words[at - 1].as_str()))
-    })?;
+    });
+    let Some(at) = certain else {
+        let key = last > 0 && words[last] == "key" && !OTHER_KEY.contains(&words[last - 1].as_str());
+        return key.then_some(Naming::Key);
+    };
     if words[at + 1..].iter().any(|word| ABOUT.contains(&word.as_str())) {
         return None;
     }
@@ -158,6 +175,13 @@ pub(super) fn is_filled_in(value: &[u8]) -> bool {
         "env[",
         "vault:",
         "secretref",
+        "[a-z",
+        "[0-9",
+        "[^",
+        "(?",
+        ".*",
+        "a-za-z",
+        "{8}-",
         "valuefrom",
         "arn:",
         "ssm:",
@@ -177,19 +201,26 @@ pub(super) fn is_filled_in(value: &[u8]) -> bool {
                 && value[1..].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         }
         [b'%', .., b'%'] | [b'<', .., b'>'] | [b'{', .., b'}'] | [b'[', .., b']'] | [b'(', .., b')'] => true,
+        // Values encrypted for the repository, as sops and jasypt write them.
+        [b'E', b'N', b'C', b'[' | b'(', ..] => true,
         [b'_', b'_', .., b'_', b'_'] | [b'@', .., b'@'] | [b'!' | b'&', ..] => true,
         _ => false,
     };
     mark || variable
 }
 
-/// Whether a value is an identifier, a path, a version or a phrase: parts that are all words or short numbers.
+/// Whether a value is an identifier, a path, a version or a phrase: parts that are all words or short numbers, or at
+/// least three words whatever else.
 pub(super) fn is_name(value: &[u8]) -> bool {
-    let mut parts = value.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
-    parts.all(|part| {
+    let parts = || value.split(|byte| !byte.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let words = parts().filter(|part| part.len() >= 3 && part.iter().all(u8::is_ascii_alphabetic));
+    if words.filter(|part| plausible::reads_as_words(part)).count() >= 3 {
+        return true;
+    }
+    parts().all(|part| {
         let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let rest = &part[letters..];
-        let numbered = rest.len() <= 4 && rest.iter().all(u8::is_ascii_digit);
+        let numbered = (rest.len() <= 4 || letters == 0) && rest.iter().all(u8::is_ascii_digit);
         numbered && (letters <= 3 || plausible::reads_as_words(&part[..letters]))
     })
 }
