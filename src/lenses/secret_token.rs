@@ -178,3 +178,103 @@ fn capitalised(title: &str) -> String {
     let mut letters = title.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::ids::RepoPath;
+    use crate::contracts::v1::{
+        ChangeKind, ChangedFile, FileClass, FileText, Hunk, HunkCuts, Scope, TextPlace,
+    };
+
+    /// Inspects one hunk made of those four parts, added at line 10, as the engine prepares it.
+    fn inspect(parts: [&str; 4]) -> Vec<Draft> {
+        let mut text = parts.concat();
+        let mut end = 0;
+        let [before, removed, added, after] = parts.map(|part| {
+            end += part.len() as u32;
+            end
+        });
+        let spans = secrets::find(&text);
+        secrets::mask(&mut text, &spans);
+        let secrets = spans
+            .iter()
+            .map(|span| MaskedSecret {
+                place: TextPlace::Hunks,
+                start: span.start as u32,
+                end: span.end as u32,
+                detector: span.detector.to_owned(),
+            })
+            .collect();
+        let file = ChangedFile {
+            path: RepoPath::from_bytes(b"src/a.rs").expect("a plain path"),
+            old_path: None,
+            kind: ChangeKind::Modified,
+            old_mode: None,
+            new_mode: None,
+            old_blob: None,
+            new_blob: None,
+            class: FileClass::Infra,
+            scope: Scope::Product,
+            language: None,
+            text: true,
+            hunks: vec![Hunk {
+                ordinal: 0,
+                old_start: 10,
+                old_lines: parts[1].lines().count() as u64,
+                new_start: 10,
+                new_lines: parts[2].lines().count() as u64,
+                section: String::new(),
+                symbols: Vec::new(),
+            }],
+            codes: Vec::new(),
+        };
+        let cuts = vec![HunkCuts { before, removed, added, after }];
+        let text = FileText { text, cuts, full_base: None, full_head: None, secrets };
+        SecretToken.inspect(&Packet { file: &file, text: &text, included: &[true] }).drafts
+    }
+
+    fn token() -> String {
+        format!("gh{}{}", "p_", "9Jx2kQ7vTzR4mWc8Ld1Yb6HnPf3Gs5Ae0UoK")
+    }
+
+    #[test]
+    fn a_token_is_quoted_masked_with_its_name() {
+        let drafts = inspect(["", "", &format!("a\n  é = \"{}\"; x\n", token()), ""]);
+        let [draft] = drafts.as_slice() else { panic!("{drafts:?}") };
+        assert_eq!((draft.rule, draft.start_line, draft.end_line), (PROVIDER, 11, 11));
+        assert_eq!(draft.quote, format!("é = \"ghp_{}", "*".repeat(36)));
+        assert_eq!((draft.start_column, draft.end_column), (3, 48));
+        assert_eq!(draft.summary, "GitHub token added");
+        assert_eq!(draft.detail["detector"], "github-token");
+    }
+
+    #[test]
+    fn secrets_in_removed_and_unchanged_lines_are_not_reported() {
+        let line = format!("t = {}\n", token());
+        assert_eq!(inspect([&line, &line, "t = env(\"T\")\n", &line]), []);
+    }
+
+    #[test]
+    fn a_private_key_is_reported_from_its_marker_line_on() {
+        let body = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7dQ2xKz9vLr4Yt0S\nhRANCAAQm1pXc8JwZ5fUeB3oTg6G\n";
+        let begin = format!("-----BEGIN {}-----\n", "PRIVATE KEY");
+        let end = format!("-----END {}-----\n", "PRIVATE KEY");
+        let drafts = inspect(["x\n", "", &format!("{begin}{body}{end}"), "y\n"]);
+        let [draft] = drafts.as_slice() else { panic!("{drafts:?}") };
+        assert_eq!(
+            (draft.rule, draft.start_line, draft.end_line, draft.start_column),
+            (PRIVATE_KEY, 10, 12, 0)
+        );
+        assert_eq!(draft.quote, begin.trim_end());
+        // Only the body is new: the marker stays where it was.
+        let drafts = inspect([&begin, "", body, &end]);
+        assert_eq!(drafts.iter().map(|draft| draft.start_line).collect::<Vec<_>>(), [10]);
+    }
+
+    #[test]
+    fn a_very_long_line_is_quoted_in_part() {
+        let drafts = inspect(["", "", &format!("{}\"{}\"\n", "é".repeat(4000), token()), ""]);
+        assert!(drafts[0].quote.len() <= LONGEST_QUOTE && drafts[0].quote.contains("ghp_*"));
+    }
+}

@@ -15,6 +15,9 @@ pub(super) const KEYWORDS: &[&str] =
 const LONGEST_NAME: usize = 80;
 const LONGEST_VALUE: usize = 1024;
 
+/// What every drawn value has, in thousandths of a bit for each byte; asked first because it is cheap.
+const LEAST_ENTROPY: u32 = 2200;
+
 /// A name with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assigned {
@@ -76,11 +79,13 @@ pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> 
     name = spaced(bytes, name);
     let mut cursor = Cursor { bytes, at: name.end };
     let value_from = cursor.at;
+    // In a query the value ends where the next parameter begins.
+    let in_query = name.start.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
     let bare = operator(&mut cursor, flag || follows_login(bytes, name.start))?;
     if cursor.at == value_from {
         return None;
     }
-    let (value, bounded) = value(&mut cursor, bare)?;
+    let (value, bounded) = value(&mut cursor, bare, in_query)?;
     Some(Assigned { name, value, bounded })
 }
 
@@ -170,7 +175,7 @@ fn annotation(cursor: &mut Cursor<'_>) {
 }
 
 /// The value at the cursor, and whether something bounds it.
-fn value(cursor: &mut Cursor<'_>, bare: bool) -> Option<(Range<usize>, bool)> {
+fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<(Range<usize>, bool)> {
     wrapper(cursor);
     let before_prefix = cursor.at;
     cursor.skip(2, |byte| {
@@ -179,7 +184,7 @@ fn value(cursor: &mut Cursor<'_>, bare: bool) -> Option<(Range<usize>, bool)> {
     cursor.skip(3, |byte| byte == b'\\');
     let Some(quote) = cursor.peek().filter(|byte| is_quote(*byte)) else {
         cursor.at = before_prefix;
-        return if bare { bare_value(cursor) } else { None };
+        return if bare { bare_value(cursor, in_query) } else { None };
     };
     let start = cursor.at + cursor.skip(3, |byte| byte == quote);
     let length = cursor.skip(LONGEST_VALUE, |byte| !matches!(byte, b'\n' | b'\r' | b'\\') && byte != quote);
@@ -202,12 +207,16 @@ fn wrapper(cursor: &mut Cursor<'_>) {
 }
 
 /// A value without quotes: it has to fill its place up to the end of the line or of the pair.
-fn bare_value(cursor: &mut Cursor<'_>) -> Option<(Range<usize>, bool)> {
+fn bare_value(cursor: &mut Cursor<'_>, in_query: bool) -> Option<(Range<usize>, bool)> {
     let start = cursor.at;
+    if matches!(cursor.peek(), Some(b'!' | b'&' | b'*' | b'|' | b'>')) {
+        return None;
+    }
     let length = cursor.skip(LONGEST_VALUE, |byte| {
-        byte.is_ascii_graphic()
+        (byte != b'&' || !in_query)
+            && byte.is_ascii_graphic()
             && !is_quote(byte)
-            && !matches!(byte, b',' | b';' | b'<' | b'&' | b'\\' | b')' | b'}' | b']')
+            && !matches!(byte, b',' | b';' | b'<' | b'\\' | b')' | b'}' | b']')
     });
     let tagged = cursor.peek() == Some(b'<');
     if length == 0 {
@@ -233,10 +242,15 @@ fn bare_value(cursor: &mut Cursor<'_>) -> Option<(Range<usize>, bool)> {
 pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
     let name = &bytes[assigned.name.clone()];
     let value = &bytes[assigned.value.clone()];
-    if value.len() < 8 || !value.iter().all(u8::is_ascii_graphic) {
+    let inner = value.iter().rev().skip_while(|byte| **byte == b'=').any(|byte| *byte == b'=');
+    // A bare value with a sign inside is a chain of assignments, and each is looked at in its own right.
+    if value.len() < 8 || (inner && !assigned.bounded) || !value.iter().all(u8::is_ascii_graphic) {
         return None;
     }
     let naming = words::naming(name)?;
+    if plausible::entropy(value) < LEAST_ENTROPY {
+        return None;
+    }
     if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
         return None;
     }
@@ -291,8 +305,8 @@ pub(super) fn looks_drawn(value: &[u8], naming: Naming, bounded: bool) -> bool {
         (1, _) => false,
         (2, 0) => length >= 24 && shape.symbols == 0 && shape.switches >= 6 && entropy >= 3800,
         (_, 0) => length >= 18 && kinds == 3 && shape.switches >= 6 && entropy >= 3300,
-        (4, _) => length >= 14,
-        (3, _) => length >= 15,
-        (_, _) => length >= 16,
+        (4, _) => length >= 13,
+        (3, _) => length >= 14,
+        (_, _) => length >= 15,
     }
 }

@@ -130,7 +130,7 @@ fn decode(text: &[u8]) -> Option<Vec<u8>> {
             b'/' | b'_' => 63,
             _ => return None,
         };
-        held = (held << 6 | u32::from(six)) & 0xff_ffff;
+        held = ((held << 6) | u32::from(six)) & 0xff_ffff;
         bits += 6;
         if bits >= 8 {
             bits -= 8;

@@ -20,7 +20,7 @@ pub(super) fn entropy(value: &[u8]) -> u32 {
     }
     let length = value.len() as u64;
     let weighted: u64 = counts.iter().map(|&count| u64::from(count) * log2(u64::from(count))).sum();
-    (log2(length).saturating_sub(weighted / length) * 1000 >> 16) as u32
+    ((log2(length).saturating_sub(weighted / length) * 1000) >> 16) as u32
 }
 
 /// The binary logarithm in 1/65536; 0 for 0.
@@ -29,10 +29,10 @@ fn log2(value: u64) -> u64 {
         return 0;
     }
     let whole = value.ilog2();
-    let mut mantissa = (u128::from(value) << 62 >> whole) as u64;
+    let mut mantissa = ((u128::from(value) << 62) >> whole) as u64;
     let mut fraction = 0;
     for bit in (0..16).rev() {
-        let square = u128::from(mantissa) * u128::from(mantissa) >> 62;
+        let square = (u128::from(mantissa) * u128::from(mantissa)) >> 62;
         if square >= 1 << 63 {
             fraction |= 1 << bit;
             mantissa = (square >> 1) as u64;
@@ -40,7 +40,7 @@ fn log2(value: u64) -> u64 {
             mantissa = square as u64;
         }
     }
-    u64::from(whole) << 16 | fraction
+    (u64::from(whole) << 16) | fraction
 }
 
 /// Which kinds of characters a value has.
@@ -99,7 +99,7 @@ fn pairs(value: &[u8]) -> (usize, usize, usize) {
             }
             all += 1;
             let row = PAIRS[usize::from(pair[0].to_ascii_lowercase() - b'a')];
-            usual += usize::from(row >> (pair[1].to_ascii_lowercase() - b'a') & 1 == 1);
+            usual += usize::from((row >> (pair[1].to_ascii_lowercase() - b'a')) & 1 == 1);
         }
     }
     (all, usual, covered)
@@ -181,17 +181,14 @@ pub(super) fn is_token(body: &[u8], least_entropy: u32) -> bool {
         (0, _) => 2700,
         (least, _) => least,
     };
-    entropy(body) >= least
-        && !is_sequence(body)
-        && !is_placeholder(body)
-        && !(body.len() >= 16
-            && Shape::of(body).digits * 12 < body.len()
-            && reads_as_words(body)
-            && !body.iter().all(u8::is_ascii_hexdigit))
+    let hexadecimal = body.iter().all(u8::is_ascii_hexdigit);
+    let few_digits = body.len() >= 16 && Shape::of(body).digits * 12 < body.len();
+    let words = few_digits && !hexadecimal && reads_as_words(body);
+    entropy(body) >= least && !words && !is_sequence(body) && !is_placeholder(body)
 }
 
 /// Whether a value spells one of `words` once `0`, `1`, `3`, `4`, `5`, `7`, `$` and `@` are read as letters.
-pub(super) fn spells(value: &[u8], words: &[&str]) -> bool {
+pub(super) fn spells(value: &[u8], mut words: impl Iterator<Item = &'static str>) -> bool {
     let plain: Vec<u8> = value
         .iter()
         .map(|byte| match byte.to_ascii_lowercase() {
@@ -204,5 +201,5 @@ pub(super) fn spells(value: &[u8], words: &[&str]) -> bool {
             other => other,
         })
         .collect();
-    words.iter().any(|word| contains(value, word.as_bytes()) || contains(&plain, word.as_bytes()))
+    words.any(|word| contains(value, word.as_bytes()) || contains(&plain, word.as_bytes()))
 }

@@ -29,10 +29,10 @@ pub(super) fn find(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     }
     let from = start + "-----BEGIN ".len() + label_end + 5;
     let window = bytes.get(from..limit)?;
-    let length = match position(window, b"-----END") {
-        Some(end) if is_body(&window[..end]) => end,
-        _ => unended(window),
-    };
+    // The next marker ends the key, whatever it says, so many markers cost no more than one.
+    let marker = position(window, b"-----").unwrap_or(window.len());
+    let ended = window[marker..].starts_with(b"-----END") && is_body(&window[..marker]);
+    let length = if ended { marker } else { unended(&window[..marker]) };
     let body = trimmed(bytes, from..from + length);
     is_body(&bytes[body.clone()]).then_some(body)
 }

@@ -94,13 +94,16 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
     let Some(scanner) = SCANNER.as_ref() else { return Vec::new() };
     let bytes = text.as_bytes();
     let mut found: Vec<Found> = Vec::new();
-    // No assignment, URL or key is looked at twice because several of its words are keywords.
+    // No assignment, key or token is looked at twice because several of its words are keywords.
     let mut assignments_done = 0;
     let mut keys_done = 0;
+    let mut tokens_done = vec![0; scanner.tokens.len()];
     for hit in scanner.automaton.find_overlapping_iter(bytes) {
         let (start, end) = (hit.start(), hit.end());
         match scanner.calls[hit.pattern().as_usize()] {
-            Call::Token(at) => found.extend(token(bytes, &scanner.tokens[at], start, end)),
+            Call::Token(at) => {
+                found.extend(token(bytes, &scanner.tokens[at], start, end, &mut tokens_done[at]));
+            }
             Call::PrivateKey if start >= keys_done => {
                 if let Some(span) = private_key::find(bytes, start) {
                     keys_done = span.end;
@@ -138,7 +141,7 @@ impl Found {
 }
 
 /// A token at its keyword, and with an AWS access key id the secret that belongs to it.
-fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize) -> Vec<Found> {
+fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize, done: &mut usize) -> Vec<Found> {
     let token = compiled.token;
     let begin = match token.back {
         Back::None => start,
@@ -152,7 +155,8 @@ fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize) -> Vec<Fou
             start - run
         }
     };
-    let Some(span) = match_at(bytes, compiled, begin, if begin == start { end - start } else { 0 }) else {
+    let Some(span) = match_at(bytes, compiled, begin, if begin == start { end - start } else { 0 }, done)
+    else {
         return Vec::new();
     };
     let mut found = vec![Found::new(span.clone(), &token.detector)];
@@ -174,13 +178,20 @@ fn is_presigned(bytes: &[u8], at: usize) -> bool {
 }
 
 /// What is to be masked when a token begins at `begin`: the group, or all but `shown` bytes.
-fn match_at(bytes: &[u8], compiled: &Compiled, begin: usize, shown: usize) -> Option<std::ops::Range<usize>> {
-    if !begins_token(bytes, begin) {
+fn match_at(
+    bytes: &[u8],
+    compiled: &Compiled,
+    begin: usize,
+    shown: usize,
+    done: &mut usize,
+) -> Option<std::ops::Range<usize>> {
+    if begin < *done || !begins_token(bytes, begin) {
         return None;
     }
     let limit = bytes.len().min(begin + LONGEST_TOKEN);
     let captures = compiled.regex()?.captures(&bytes[begin..limit])?;
     let whole = captures.get(0)?;
+    *done = begin + whole.end();
     let span = match captures.get(1) {
         Some(group) => begin + group.start()..begin + group.end(),
         None => begin + shown.min(whole.len())..begin + whole.end(),
@@ -197,6 +208,9 @@ fn is_token_byte(byte: u8) -> bool {
 /// Whether a token may begin here: after anything but a letter or digit, which may still end an escape as `\n` or `%3D`.
 fn begins_token(bytes: &[u8], at: usize) -> bool {
     let before = |count: usize| at.checked_sub(count).and_then(|at| bytes.get(at)).copied();
+    if !bytes[at].is_ascii_alphanumeric() {
+        return true;
+    }
     match before(1) {
         Some(b'n' | b'r' | b't') if before(2) == Some(b'\\') => true,
         Some(byte) if byte.is_ascii_alphanumeric() => {

@@ -150,49 +150,18 @@ pub(super) fn naming(name: &[u8]) -> Option<Naming> {
 
 /// Whether a value says of itself that it is a placeholder, a default or an everyday password.
 pub(super) fn is_weak(value: &[u8]) -> bool {
-    plausible::spells(value, WEAK)
+    // In a long random value a word of four letters turns up by chance.
+    let shortest = if value.len() > 20 { 5 } else { 0 };
+    plausible::spells(value, WEAK.iter().copied().filter(|word| word.len() >= shortest))
 }
 
 /// Whether a value is filled in elsewhere: a variable, a template, a call, a format.
 pub(super) fn is_filled_in(value: &[u8]) -> bool {
+    #[rustfmt::skip]
     const MARKS: &[&str] = &[
-        "${",
-        "{{",
-        "}}",
-        "#{",
-        "%{",
-        "$(",
-        "<%",
-        "%(",
-        "{0}",
-        "{}",
-        "%s",
-        "%d",
-        "%v",
-        "()",
-        "env.",
-        "process.",
-        "env[",
-        "vault:",
-        "secretref",
-        "[a-z",
-        "[0-9",
-        "[^",
-        "(?",
-        ".*",
-        "a-za-z",
-        "{8}-",
-        "valuefrom",
-        "arn:",
-        "ssm:",
-        "${{",
-        "::",
-        "=>",
-        "->",
-        "&&",
-        "||",
-        "==",
-        "://",
+        "${", "{{", "}}", "#{", "%{", "$(", "<%", "%(", "{0}", "{}", "()", "env.", "process.", "env[",
+        "vault:", "secretref", "[a-z", "[0-9", "[^", "(?", ".*", "a-za-z", "{8}-", "valuefrom", "arn:",
+        "ssm:", "${{", "::", "=>", "->", "&&", "||", "==", "://",
     ];
     let mark = MARKS.iter().any(|mark| plausible::contains(value, mark.as_bytes()));
     let variable = match value {
@@ -203,10 +172,15 @@ pub(super) fn is_filled_in(value: &[u8]) -> bool {
         [b'%', .., b'%'] | [b'<', .., b'>'] | [b'{', .., b'}'] | [b'[', .., b']'] | [b'(', .., b')'] => true,
         // Values encrypted for the repository, as sops and jasypt write them.
         [b'E', b'N', b'C', b'[' | b'(', ..] => true,
-        [b'_', b'_', .., b'_', b'_'] | [b'@', .., b'@'] | [b'!' | b'&', ..] => true,
+        [b'_', b'_', .., b'_', b'_'] | [b'@', .., b'@'] => true,
         _ => false,
     };
-    mark || variable
+    // A letter after a percent sign is a directive only where it ends there.
+    let directive = value.windows(2).enumerate().any(|(at, pair)| {
+        matches!(pair, b"%s" | b"%d" | b"%v")
+            && value.get(at + 2).is_none_or(|next| !next.is_ascii_alphanumeric())
+    });
+    mark || variable || directive
 }
 
 /// Whether a value is an identifier, a path, a version or a phrase: parts that are all words or short numbers, or at
