@@ -12,6 +12,7 @@ pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod policy_text;
 pub(crate) mod renames;
+pub(crate) mod secrets;
 pub(crate) mod sensitivity;
 pub(crate) mod verdict;
 pub(crate) mod weakening;

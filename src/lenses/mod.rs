@@ -1,11 +1,12 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
 pub(crate) mod contract;
+mod secret_token;
 
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
-pub(crate) static ALL: &[&dyn Lens] = &[];
+pub(crate) static ALL: &[&dyn Lens] = &[&secret_token::SecretToken];
 
 /// The registry, derived from [`ALL`].
 pub(crate) fn registry() -> crate::contracts::v1::Registry {

@@ -1,0 +1,312 @@
+//! Finds values assigned to names that say they are secrets, in any notation: code, JSON, YAML, TOML, XML, env, flags.
+
+use std::ops::Range;
+
+use super::plausible::{self, Shape};
+use super::rules;
+use super::scan::{self, Found};
+use super::words::{self, Naming};
+
+/// Parts of names worth a closer look.
+pub(super) const KEYWORDS: &[&str] =
+    &["pass", "pwd", "pswd", "secret", "token", "key", "auth", "cred", "bearer", "_pat", "psk", "_pw", "jwt"];
+
+/// The longest name and the longest value looked at.
+const LONGEST_NAME: usize = 80;
+const LONGEST_VALUE: usize = 1024;
+
+/// What every drawn value has, in thousandths of a bit for each byte; asked first because it is cheap.
+const LEAST_ENTROPY: u32 = 2200;
+
+/// A name with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Assigned {
+    pub(super) name: Range<usize>,
+    pub(super) value: Range<usize>,
+    /// Whether quotes or tags bound the value.
+    pub(super) bounded: bool,
+}
+
+/// A position in the text that moves forward.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.at.min(self.bytes.len())..self.bytes.len().min(self.at + 64)]
+    }
+
+    fn skip(&mut self, most: usize, accept: impl Fn(u8) -> bool) -> usize {
+        let from = self.at;
+        while self.at - from < most && self.peek().is_some_and(&accept) {
+            self.at += 1;
+        }
+        self.at - from
+    }
+
+    fn blanks(&mut self) -> usize {
+        self.skip(24, |byte| matches!(byte, b' ' | b'\t'))
+    }
+}
+
+fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// The assignment whose name has a keyword at `start..end`.
+pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> {
+    let floor = start.saturating_sub(LONGEST_NAME);
+    let left = bytes[floor..start].iter().rev().take_while(|byte| in_name(**byte)).count();
+    let right = bytes[end..].iter().take(LONGEST_NAME).take_while(|byte| in_name(**byte)).count();
+    let mut name = start - left..end + right;
+    while matches!(bytes[name.end - 1], b'-' | b'.') {
+        name.end -= 1;
+    }
+    let flag = bytes[name.clone()].starts_with(b"--");
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    name = spaced(bytes, name);
+    let mut cursor = Cursor { bytes, at: name.end };
+    let value_from = cursor.at;
+    // In a query the value ends where the next parameter begins.
+    let in_query = name.start.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
+    let bare = operator(&mut cursor, flag || follows_login(bytes, name.start))?;
+    if cursor.at == value_from {
+        return None;
+    }
+    let (value, bounded) = value(&mut cursor, bare, in_query)?;
+    Some(Assigned { name, value, bounded })
+}
+
+/// `api key` and the like, written as two words.
+fn spaced(bytes: &[u8], name: Range<usize>) -> Range<usize> {
+    const FIRST: &[&[u8]] = &[b"api", b"access", b"secret", b"private", b"auth"];
+    let start = FIRST.iter().find_map(|first| {
+        let start = name.start.checked_sub(first.len() + 1)?;
+        (bytes[start..].get(..first.len())?.eq_ignore_ascii_case(first) && bytes[name.start - 1] == b' ')
+            .then_some(start)
+    });
+    start.unwrap_or(name.start)..name.end
+}
+
+/// Whether a `machine` and a `login` of a `.netrc` stand before.
+fn follows_login(bytes: &[u8], at: usize) -> bool {
+    let before = &bytes[at.saturating_sub(160)..at];
+    plausible::contains(before, b"login ") && plausible::contains(before, b"machine ")
+}
+
+/// Moves over what stands between a name and its value; whether the value may be bare. Null when nothing assigns.
+fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool) -> Option<bool> {
+    cursor.skip(3, |byte| byte == b'\\');
+    let quoted = cursor.skip(1, is_quote) > 0;
+    cursor.skip(2, |byte| matches!(byte, b']' | b')'));
+    let blanks = cursor.blanks();
+    value_of_name(cursor, quoted);
+    annotation(cursor);
+    match cursor.peek()? {
+        b'=' | b':' | b'?' | b'+' | b'|' | b'!' | b'.' | b'>' | b'<' => {
+            let from = cursor.at;
+            cursor.skip(4, |byte| {
+                matches!(byte, b'=' | b':' | b'>' | b'?' | b'+' | b'|' | b'!' | b'.' | b'~' | b'<' | b'-')
+            });
+            let sign = &cursor.bytes[from..cursor.at];
+            let assigns =
+                sign.iter().any(|byte| matches!(byte, b'=' | b':')) || sign == b">" || sign == b"<-";
+            let line_end = sign == b">" || sign.ends_with(b":");
+            cursor.blanks();
+            if sign == b">" {
+                cursor.skip(24, |byte| byte.is_ascii_whitespace());
+            }
+            (assigns && !(line_end && cursor.peek() == Some(b'\n'))).then_some(sign != b"==" && sign != b"!=")
+        }
+        b',' | b'(' => {
+            cursor.at += 1;
+            cursor.skip(24, |byte| byte.is_ascii_whitespace());
+            Some(false)
+        }
+        _ if blank_assigns && blanks > 0 => Some(true),
+        _ => None,
+    }
+}
+
+/// Moves over `value` in `name: X, value: Y` and `name="X" value="Y"`.
+fn value_of_name(cursor: &mut Cursor<'_>, quoted: bool) {
+    let from = cursor.at;
+    let gap = cursor.skip(40, |byte| byte.is_ascii_whitespace() || (quoted && byte == b','));
+    cursor.skip(1, is_quote);
+    let is_value = cursor.rest().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"value"));
+    if gap > 0 && is_value {
+        cursor.at += 5;
+        cursor.skip(1, is_quote);
+        cursor.blanks();
+    } else {
+        cursor.at = from;
+    }
+}
+
+/// Moves over the type in `name: Type = …` and `name Type = …`.
+fn annotation(cursor: &mut Cursor<'_>) {
+    let rest = cursor.rest();
+    let from = usize::from(rest.first() == Some(&b':'));
+    let Some(sign) = rest.iter().position(|byte| *byte == b'=') else { return };
+    let between = &rest[from..sign.max(from)];
+    let is_type = between.iter().any(u8::is_ascii_alphabetic)
+        && between.iter().all(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b' ' | b'_' | b'&' | b'\'' | b'<' | b'>' | b'[' | b']' | b'?' | b'*' | b':' | b'|' | b'.'
+                )
+        });
+    if is_type && sign < 40 {
+        cursor.at += sign;
+    }
+}
+
+/// The value at the cursor, and whether something bounds it.
+fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<(Range<usize>, bool)> {
+    wrapper(cursor);
+    let before_prefix = cursor.at;
+    cursor.skip(2, |byte| {
+        matches!(byte, b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'$' | b'B' | b'R' | b'F' | b'N')
+    });
+    cursor.skip(3, |byte| byte == b'\\');
+    let Some(quote) = cursor.peek().filter(|byte| is_quote(*byte)) else {
+        cursor.at = before_prefix;
+        return if bare { bare_value(cursor, in_query) } else { None };
+    };
+    let start = cursor.at + cursor.skip(3, |byte| byte == quote);
+    let length = cursor.skip(LONGEST_VALUE, |byte| !matches!(byte, b'\n' | b'\r' | b'\\') && byte != quote);
+    let closed = cursor.peek().is_some_and(|byte| byte == quote || byte == b'\\');
+    (closed && length > 0).then_some((start..start + length, true))
+}
+
+/// Moves over a call that only wraps a literal, as `String::from(`.
+fn wrapper(cursor: &mut Cursor<'_>) {
+    const READS: &[&str] =
+        &["env", "get", "read", "load", "fetch", "file", "path", "hash", "sha", "find", "lookup", "sprintf"];
+    let from = cursor.at;
+    let length = cursor.skip(40, |byte| in_name(byte) || matches!(byte, b':' | b'!'));
+    let call = &cursor.bytes[from..from + length];
+    let wraps = length > 0
+        && cursor.peek() == Some(b'(')
+        && cursor.bytes.get(cursor.at + 1).is_some_and(|byte| is_quote(*byte))
+        && !READS.iter().any(|word| plausible::contains(call, word.as_bytes()));
+    cursor.at = if wraps { cursor.at + 1 } else { from };
+}
+
+/// A value without quotes: it has to fill its place up to the end of the line or of the pair.
+fn bare_value(cursor: &mut Cursor<'_>, in_query: bool) -> Option<(Range<usize>, bool)> {
+    let start = cursor.at;
+    if matches!(cursor.peek(), Some(b'!' | b'&' | b'*' | b'|' | b'>')) {
+        return None;
+    }
+    let length = cursor.skip(LONGEST_VALUE, |byte| {
+        (byte != b'&' || !in_query)
+            && byte.is_ascii_graphic()
+            && !is_quote(byte)
+            && !matches!(byte, b',' | b';' | b'<' | b'\\' | b')' | b'}' | b']')
+    });
+    let tagged = cursor.peek() == Some(b'<');
+    if length == 0 {
+        return None;
+    }
+    cursor.skip(1, |byte| matches!(byte, b',' | b';' | b'&' | b'\\' | b'"' | b'\'' | b'`' | b'<'));
+    let ended = cursor
+        .bytes
+        .get(start + length)
+        .is_none_or(|byte| !matches!(byte, b' ' | b'\t' | b')' | b'}' | b']'));
+    let blanks = cursor.blanks();
+    let comment = blanks > 0
+        && (cursor.rest().starts_with(b"#")
+            || cursor.rest().starts_with(b"//")
+            || cursor.rest().starts_with(b"\\")
+            || cursor.rest().starts_with(b"-"));
+    let line_end = cursor.peek().is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    let closed = matches!(cursor.peek(), Some(b')' | b'}' | b']'));
+    (ended || comment || line_end || closed).then_some((start..start + length, tagged))
+}
+
+/// Whether an assignment gives a secret away, and whose.
+pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
+    let name = &bytes[assigned.name.clone()];
+    let value = &bytes[assigned.value.clone()];
+    let inner = value.iter().rev().skip_while(|byte| **byte == b'=').any(|byte| *byte == b'=');
+    // A bare value with a sign inside is a chain of assignments, and each is looked at in its own right.
+    if value.len() < 8 || (inner && !assigned.bounded) || !value.iter().all(u8::is_ascii_graphic) {
+        return None;
+    }
+    let naming = words::naming(name)?;
+    if plausible::entropy(value) < LEAST_ENTROPY {
+        return None;
+    }
+    if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
+        return None;
+    }
+    let vendor = scan::named(name, value).or_else(|| scan::shape_of(value));
+    let detector = match vendor {
+        Some(vendor) => vendor,
+        None if looks_drawn(value, naming, assigned.bounded) => &rules::GENERIC,
+        None => return None,
+    };
+    Some(Found::new(assigned.value.clone(), detector))
+}
+
+/// Web tokens and key blocks have detectors of their own that know better.
+fn is_another_format(value: &[u8]) -> bool {
+    (value.starts_with(b"eyJ") && value.contains(&b'.'))
+        || value.starts_with(b"-----")
+        || value.starts_with(b"data:")
+}
+
+/// Whether a value was drawn at random or chosen as a strong password.
+pub(super) fn looks_drawn(value: &[u8], naming: Naming, bounded: bool) -> bool {
+    let shape = Shape::of(value);
+    let hexadecimal = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    if shape.digits == value.len() || plausible::is_sequence(value) || words::is_weak(value) {
+        return false;
+    }
+    let entropy = plausible::entropy(value);
+    if hexadecimal {
+        let one_case = shape.lower == 0 || shape.upper == 0;
+        let least = if naming == Naming::Key { 32 } else { 16 };
+        return one_case
+            && shape.digits > 0
+            && shape.lower + shape.upper > 1
+            && value.len() >= least
+            && entropy >= 2700;
+    }
+    if words::is_name(value) || plausible::reads_as_words(value) {
+        return false;
+    }
+    let bonus = match naming {
+        Naming::Password => 6,
+        Naming::Token => 2,
+        Naming::Key => 0,
+    };
+    // Without quotes it may be code, so it has to be longer.
+    let length = (value.len() + bonus).saturating_sub(if bounded { 0 } else { 2 });
+    let (kinds, least) = (shape.kinds(), if naming == Naming::Key { 3300 } else { 2900 });
+    if shape.switches < 4 || entropy < least {
+        return false;
+    }
+    match (kinds, shape.digits) {
+        (1, _) => false,
+        (2, 0) => length >= 24 && shape.symbols == 0 && shape.switches >= 6 && entropy >= 3800,
+        (_, 0) => length >= 18 && kinds == 3 && shape.switches >= 6 && entropy >= 3300,
+        (4, _) => length >= 13,
+        (3, _) => length >= 14,
+        (_, _) => length >= 15,
+    }
+}

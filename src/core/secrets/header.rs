@@ -1,0 +1,141 @@
+//! Finds credentials of HTTP headers, and web tokens wherever they stand.
+
+use super::assignment;
+use super::plausible;
+use super::rules;
+use super::scan::Found;
+use super::url;
+use super::words::{self, Naming};
+
+pub(super) const KEYWORDS: &[&str] = &["basic ", "bearer ", "token "];
+pub(super) const JWT_KEYWORDS: &[&str] = &["eyj"];
+
+pub(super) const CURL_KEYWORDS: &[&str] = &["curl "];
+
+/// How much of a command line is looked at.
+const CURL_WINDOW: usize = 400;
+/// The longest header value and web token looked at.
+const LONGEST: usize = 4096;
+
+/// The credential after an authorization scheme.
+pub(super) fn find(bytes: &[u8], start: usize, end: usize) -> Option<Found> {
+    let length = bytes[end..bytes.len().min(end + LONGEST)]
+        .iter()
+        .take_while(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b'-')
+        })
+        .count();
+    let value = &bytes[end..end + length];
+    let before = &bytes[start.saturating_sub(48)..start];
+    let in_header = plausible::contains(before, b"authorization");
+    if !in_header && !before.last().is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`')) {
+        return None;
+    }
+    match bytes[start].to_ascii_lowercase() {
+        b'b' if bytes[start + 1].eq_ignore_ascii_case(&b'a') => {
+            let plain = decode(value)?;
+            let colon = plain.iter().position(|byte| *byte == b':')?;
+            let (user, password) = (&plain[..colon], &plain[colon + 1..]);
+            let text = plain.iter().all(u8::is_ascii_graphic);
+            (text && url::is_password(user, password, b"a.b"))
+                .then(|| Found::new(end..end + length, &rules::BASIC_AUTH))
+        }
+        _ => {
+            let drawn = length >= 20 && !value.starts_with(b"eyJ") && !words::is_filled_in(value);
+            (drawn && assignment::looks_drawn(value, Naming::Token, true))
+                .then(|| Found::new(end..end + length, &rules::BEARER))
+        }
+    }
+}
+
+/// The web token that begins at `at`: three parts, a header that names an algorithm, claims that are no sample.
+pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
+    let window = &bytes[at..bytes.len().min(at + LONGEST)];
+    if !window.starts_with(b"eyJ")
+        || at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric())
+    {
+        return None;
+    }
+    let part = |from: usize| {
+        window[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            .count()
+    };
+    let header = part(0);
+    if window.get(header) != Some(&b'.') {
+        return None;
+    }
+    let claims = part(header + 1);
+    let second = header + 1 + claims;
+    if window.get(second) != Some(&b'.') {
+        return None;
+    }
+    let length = second + 1 + part(second + 1);
+    let (header, claims) = (decode(&window[..header])?, decode(&window[header + 1..second])?);
+    let signed = length - second > 20
+        && plausible::contains(&header, b"\"alg\"")
+        && !plausible::contains(&header, b"\"none\"")
+        && claims.starts_with(b"{");
+    const SAMPLES: &[&str] = &[
+        "1234567890",
+        "john doe",
+        "raw.githubusercontent.com",
+        "example",
+        "joe",
+        "\"anon\"",
+        "\"test",
+        "test\"",
+        "foo",
+        "\"bar\"",
+        "alice",
+        "jane doe",
+    ];
+    let sample = SAMPLES.iter().any(|sample| plausible::contains(&claims, sample.as_bytes()));
+    (signed && !sample).then(|| Found::new(at + 3..at + length, &rules::JWT))
+}
+
+/// The password of `curl -u user:password` when `curl` begins at `at`.
+pub(super) fn curl(bytes: &[u8], at: usize) -> Option<Found> {
+    let window = &bytes[at..bytes.len().min(at + CURL_WINDOW)];
+    let line = window.iter().enumerate().position(|(at, byte)| *byte == b'\n' && window[at - 1] != b'\\');
+    let window = &window[..line.unwrap_or(window.len())];
+    let option = [&b" -u "[..], b" --user ", b" --user=", b" -u=", b" --proxy-user "].into_iter().find_map(
+        |option| {
+            window.windows(option.len()).position(|part| part == option).map(|found| found + option.len())
+        },
+    )?;
+    let quote = window.get(option).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+    let from = option + usize::from(quote.is_some());
+    let length = window[from..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_graphic() && quote.is_none_or(|quote| **byte != quote))
+        .count();
+    let pair = &window[from..from + length];
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    let span = at + from + colon + 1..at + from + length;
+    url::is_password(&pair[..colon], &pair[colon + 1..], b"a.b").then(|| Found::new(span, &rules::BASIC_AUTH))
+}
+
+/// Base64 in either alphabet, with or without padding.
+fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut held, mut bits) = (0u32, 0);
+    for &byte in text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text) {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        held = ((held << 6) | u32::from(six)) & 0xff_ffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            plain.push((held >> bits) as u8);
+        }
+    }
+    Some(plain)
+}

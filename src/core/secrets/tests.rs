@@ -1,0 +1,269 @@
+//! Tables of what is found and what is not; tokens are put together here so that no file holds one.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Letters and digits that look drawn, always the same.
+fn drawn(length: usize, alphabet: &str) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64 ^ length as u64;
+    let mut letter = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        letters[(state >> 33) as usize % letters.len()]
+    };
+    (0..length).map(|_| letter()).collect()
+}
+
+fn hex(length: usize) -> String {
+    drawn(length, "0123456789abcdef")
+}
+
+fn alnum(length: usize) -> String {
+    drawn(length, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+}
+
+fn upper(length: usize) -> String {
+    drawn(length, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+}
+
+fn masked(text: &str) -> String {
+    let mut masked = text.to_owned();
+    mask(&mut masked, &find(text));
+    masked
+}
+
+fn detectors(text: &str) -> Vec<&'static str> {
+    find(text).iter().map(|span| span.detector).collect()
+}
+
+#[test]
+fn vendor_tokens_are_found_and_keep_their_public_prefix() {
+    for (prefix, body, detector) in [
+        ("AKIA", upper(16), "aws-access-key-id"),
+        ("ghp_", alnum(36), "github-token"),
+        ("github_pat_", format!("{}_{}", alnum(22), alnum(59)), "github-fine-grained-token"),
+        ("glpat-", alnum(20), "gitlab-token"),
+        ("xoxb-", format!("{}-{}-{}", "274839105562", "583920174628", alnum(24)), "slack-token"),
+        ("sk_live_", alnum(24), "stripe-key"),
+        ("sk-ant-", format!("api03-{}AA", alnum(93)), "anthropic-key"),
+        ("sk-proj-", alnum(60), "openai-project-key"),
+        ("AIza", alnum(35), "gcp-api-key"),
+        ("npm_", alnum(36), "npm-token"),
+        ("dckr_pat_", alnum(27), "docker-token"),
+        ("hf_", alnum(34), "huggingface-token"),
+        ("SG.", format!("{}.{}", alnum(22), alnum(43)), "sendgrid-key"),
+        ("dop_v1_", hex(64), "digitalocean-token"),
+        ("shpat_", hex(32), "shopify-token"),
+        ("hvs.", alnum(95), "vault-token"),
+        ("rubygems_", hex(48), "rubygems-token"),
+        ("glsa_", format!("{}_{}", alnum(32), hex(8)), "grafana-service-token"),
+    ] {
+        for text in [
+            format!("{prefix}{body}"),
+            format!("export X={prefix}{body}\n"),
+            format!("let x = \"{prefix}{body}\";"),
+            format!("call({prefix}{body})"),
+            format!("{{\"a\":\"b\\n{prefix}{body}\"}}"),
+        ] {
+            assert_eq!(detectors(&text), [detector], "{text}");
+            assert_eq!(masked(&text), text.replace(&body, &"*".repeat(body.len())), "{text}");
+        }
+    }
+}
+
+#[test]
+fn tokens_without_a_prefix_are_found_by_what_follows_or_by_their_name() {
+    for (text, detector) in [
+        (format!("bot = {}:AA{}", 7_264_918_305_u64, alnum(33)), "telegram-token"),
+        (format!("k: {}-us14", hex(32)), "mailchimp-key"),
+        (format!("a{}8Q~{}", "Zp", alnum(34)), "azure-client-secret"),
+        (format!("AccountName=x;AccountKey={}==;", alnum(86)), "azure-storage-key"),
+        (format!("DD_API_KEY={}", hex(32)), "datadog-api-key"),
+        (format!("aws_secret_access_key = {}", alnum(40)), "aws-secret-access-key"),
+        (
+            format!("https://hooks.slack.com/services/T{}/B{}/{}", upper(10), upper(9), alnum(24)),
+            "slack-webhook",
+        ),
+        (format!("BOT_TOKEN = \"MT{}.G{}.{}\"", alnum(24), alnum(5), alnum(38)), "discord-bot-token"),
+        (format!("curl -u admin:{} https://a.io", alnum(16)), "basic-authorization"),
+        (format!("Authorization: Bearer {}", alnum(40)), "bearer-token"),
+    ] {
+        assert_eq!(detectors(&text), [detector], "{text}");
+    }
+}
+
+#[test]
+fn an_aws_secret_beside_its_key_id_is_found_without_a_name() {
+    let (id, secret) = (upper(16), alnum(40));
+    assert_eq!(detectors(&format!("ci,AKIA{id},{secret}\n")), ["aws-access-key-id", "aws-secret-access-key"]);
+}
+
+#[test]
+fn look_alikes_are_left_alone() {
+    for text in [
+        format!("AKIA{}EXAMPLE", "IOSFODNN7"),
+        format!("ghp_{}", "x".repeat(36)),
+        format!("ghp_{}", "0123456789abcdefghijklmnopqrstuvwxyz"),
+        format!("token ghp_{} is too short", alnum(30)),
+        format!("x{}{}", "AKIA", upper(16)),
+        format!("commit {}", hex(40)),
+        format!("sha256:{}", hex(64)),
+        format!("\"integrity\": \"sha512-{}==\"", alnum(86)),
+        format!("src=\"data:image/png;base64,{}\"", alnum(900)),
+        format!("password_hash = \"{}\"", hex(64)),
+        format!("checksum = \"{}\"", hex(64)),
+        format!("client_id: {}", hex(32)),
+        format!("next_page_token = \"{}\"", alnum(32)),
+        format!("mock_token = \"{}\"", alnum(32)),
+        format!("secret: ENC[AES256_GCM,data:{}]", alnum(40)),
+        "secretName: \"app-decryption-secret\"".to_owned(),
+        "password: ${DB_PASSWORD}".to_owned(),
+        "password = get_password(user.id)".to_owned(),
+        "api_key = \"your-api-key-here-1234\"".to_owned(),
+        "token = tokens[index + 1].value2".to_owned(),
+        "const tokenTypeV2 = \"urn:ietf:params:oauth:token-type:id_token\"".to_owned(),
+        "keyVaultSecret: projects/acme-prod1/secrets/db-password/versions/3".to_owned(),
+        "postgres://postgres:postgres@localhost:5432/app".to_owned(),
+        "https://user:password@host.com/".to_owned(),
+        "mysql://root:${PASS}@db.acme.io/".to_owned(),
+        "git@github.com:acme/app.git and http://a.io:8080/@x".to_owned(),
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==".to_owned(),
+    ] {
+        assert_eq!(find(&text), [], "{text}");
+    }
+}
+
+#[test]
+fn assigned_credentials_are_found_in_every_notation() {
+    let value = alnum(24);
+    for text in [
+        format!("db_password = \"{value}\""),
+        format!("dbPassword: '{value}',"),
+        format!("\"clientSecret\": \"{value}\""),
+        format!("{{\\\"apiKey\\\": \\\"{value}\\\"}}"),
+        format!("SESSION_SECRET={value}\n"),
+        format!("  secret_key: {value} # note"),
+        format!("$config['auth_token'] => '{value}';"),
+        format!("<password>{value}</password>"),
+        format!("<add key=\"ApiKey\" value=\"{value}\" />"),
+        format!("- name: DB_PASSWORD\n  value: \"{value}\"\n"),
+        format!("private static final String API_KEY = \"{value}\";"),
+        format!("let token: &str = \"{value}\";"),
+        format!("var secret string = \"{value}\""),
+        format!("const apiKey: string = `{value}`"),
+        format!("setPassword(\"{value}\")"),
+        format!("os.getenv(\"API_TOKEN\", \"{value}\")"),
+        format!("Server=a;Uid=b;Password={value};"),
+        format!("deploy --password {value}"),
+        format!("machine a.io login b password {value}"),
+        format!("//registry.npmjs.org/:_authToken={value}"),
+    ] {
+        assert_eq!(detectors(&text), ["generic-credential"], "{text}");
+        assert_eq!(masked(&text), text.replace(&value, &"*".repeat(24)), "{text}");
+    }
+}
+
+fn key_body() -> String {
+    format!("MIIEvQ{}\n{}\n{}", alnum(58), drawn(64, "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/"), alnum(40))
+}
+
+#[test]
+fn a_private_key_is_masked_between_its_markers() {
+    let body = key_body();
+    for kind in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "] {
+        let text =
+            format!("a\n-----BEGIN {kind}PRIVATE KEY-----\n{body}\n-----END {kind}PRIVATE KEY-----\nb\n");
+        let stars: String = body.chars().map(|byte| if byte == '\n' { byte } else { '*' }).collect();
+        assert_eq!(masked(&text), text.replace(&body, &stars));
+    }
+    let escaped = format!(
+        "{{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n{}\\n-----END PRIVATE KEY-----\\n\"}}",
+        body.replace('\n', "\\n")
+    );
+    assert_eq!(detectors(&escaped), ["private-key"]);
+}
+
+#[test]
+fn a_private_key_cut_off_by_a_hunk_is_found() {
+    let text = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\nfn main() {{}}\n", key_body());
+    assert_eq!(detectors(&text), ["private-key"]);
+    assert!(masked(&text).ends_with("\nfn main() {}\n"));
+}
+
+#[test]
+fn key_markers_without_a_key_are_left_alone() {
+    for text in [
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n".to_owned(),
+        "if s.contains(\"-----BEGIN PRIVATE KEY-----\") && s.contains(\"-----END PRIVATE KEY-----\") {"
+            .to_owned(),
+        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", key_body()),
+        format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", key_body()),
+    ] {
+        assert_eq!(find(&text), [], "{text}");
+    }
+}
+
+#[test]
+fn the_more_specific_of_two_overlapping_hits_stays() {
+    let token = alnum(36);
+    assert_eq!(detectors(&format!("github_token = \"ghp_{token}\"")), ["github-token"]);
+    assert_eq!(detectors(&format!("https://x-access-token:ghp_{token}@github.com/a/b")), ["github-token"]);
+    assert_eq!(detectors(&format!("password=\"https://a:{}@b.acme.io\"", alnum(16))), ["credential-url"]);
+}
+
+#[test]
+fn every_detector_has_a_compiling_pattern_and_lower_case_keywords() {
+    for token in rules::TABLES.iter().copied().flatten().chain(service::SHAPES) {
+        let pattern = regex::bytes::RegexBuilder::new(token.pattern).unicode(false).build();
+        assert!(pattern.is_ok(), "{}", token.detector.id);
+        assert!(token.keywords.iter().all(|word| *word == word.to_lowercase()), "{}", token.detector.id);
+        assert_eq!(detector(token.detector.id).map(|found| found.kind), Some(token.detector.kind));
+    }
+}
+
+#[test]
+fn entropy_is_the_same_on_every_machine() {
+    assert_eq!(plausible::entropy(b""), 0);
+    assert_eq!(plausible::entropy(b"aaaa"), 0);
+    assert_eq!(plausible::entropy(b"abab"), 1000);
+    assert_eq!(plausible::entropy(b"abcdefgh"), 3000);
+    assert_eq!(plausible::entropy(b"aab"), 918);
+}
+
+#[test]
+fn a_long_line_of_keywords_costs_linear_time() {
+    let text = "password=\"://-----BEGIN eyJ sk- token: AKIA".repeat(20_000);
+    find(&text);
+}
+
+proptest! {
+    #[test]
+    fn spans_are_sorted_disjoint_and_on_character_boundaries(
+        parts in prop::collection::vec(
+            prop_oneof![
+                any::<String>(),
+                "(password|token|api_key|secret)( = |: |=)[\"']?[A-Za-z0-9é!$]{0,40}[\"']?",
+                "(ghp_|AKIA|sk-|eyJ|xoxb-|://|curl -u |Bearer |-us1|:AA)[A-Za-z0-9.:@_-]{0,60}",
+                "-----BEGIN (RSA )?PRIVATE KEY-----[A-Za-z0-9+/\n]{0,200}(-----END)?",
+            ],
+            0..8,
+        )
+    ) {
+        let text = parts.concat();
+        let spans = find(&text);
+        for span in &spans {
+            prop_assert!(span.start < span.end);
+            prop_assert!(text.is_char_boundary(span.start) && text.is_char_boundary(span.end));
+            prop_assert!(detector(span.detector).is_some());
+        }
+        prop_assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        let mut masked = text.clone();
+        mask(&mut masked, &spans);
+        prop_assert_eq!(masked.len(), text.len());
+        let newlines = |text: &str| text.match_indices('\n').map(|(at, _)| at).collect::<Vec<_>>();
+        prop_assert_eq!(newlines(&masked), newlines(&text));
+    }
+}
