@@ -100,20 +100,13 @@ impl Lens for SecretToken {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let drafts = packet
             .hunks()
-            .flat_map(|hunk| {
-                let secrets = packet.hunk_secrets().filter(move |secret| lies_in(&hunk.added_span(), secret));
-                secrets.filter_map(move |secret| draft(packet, &hunk, secret))
-            })
+            .flat_map(|hunk| packet.hunk_secrets().filter_map(move |secret| draft(packet, &hunk, secret)))
             .collect();
         Inspection { drafts, facts: Vec::new() }
     }
 }
 
-/// Whether any masked byte is inside the added lines.
-fn lies_in(added: &Range<usize>, secret: &MaskedSecret) -> bool {
-    (secret.start as usize) < added.end && added.start < secret.end as usize
-}
-
+/// The finding about a secret that stands in the hunk's added lines; null for one that does not.
 fn draft(packet: &Packet<'_>, hunk: &HunkView<'_>, secret: &MaskedSecret) -> Option<Draft> {
     let detector = secrets::detector(&secret.detector)?;
     let rule = match detector.kind {

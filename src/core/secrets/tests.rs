@@ -106,6 +106,9 @@ fn look_alikes_are_left_alone() {
     for text in [
         format!("AKIA{}EXAMPLE", "IOSFODNN7"),
         format!("ghp_{}", "x".repeat(36)),
+        format!("ghp_{}EXAMPLE{}", alnum(15), alnum(14)),
+        format!("sk_test_{}{}", "4eC39HqLyjWDarj", "tT1zdp7dc"),
+        format!("db_password = \"{}{}\"", "P@ssw0rd!2024", "#Qx"),
         format!("ghp_{}", "0123456789abcdefghijklmnopqrstuvwxyz"),
         format!("token ghp_{} is too short", alnum(30)),
         format!("x{}{}", "AKIA", upper(16)),
