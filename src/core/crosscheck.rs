@@ -8,6 +8,7 @@ use crate::contracts::v1::{
     ChangeSet, Coverage, CoverageStatus, CrossCheck, CrossCheckItem, Direction, Finding, FindingOrigin,
     ItemOutcome, LensPlan, LensResult, LensStatus, Side, Strength,
 };
+use crate::core::escape::harmless;
 use crate::core::policy::{Policy, WAIVERS_PATH};
 
 /// Reads lines of a version of a file independently of the packet a lens saw; `None` when they do not exist.
@@ -111,6 +112,7 @@ fn verbatim(subject: &Subject<'_>) -> CrossCheckItem {
             return None;
         }
         let text = (subject.lines)(&finding.file, side(finding), finding.start_line, finding.end_line);
+        let text = text.map(|text| harmless(&text));
         let stands = text
             .is_some_and(|text| text.lines().any(|line| stands_in(quote, line)) || stands_in(quote, &text));
         (!stands).then(|| {

@@ -18,6 +18,19 @@ pub(crate) fn visible(text: &str) -> String {
     out
 }
 
+/// Replaces what JSON leaves as it is and a terminal would obey: direction and other invisible characters, DEL and the
+/// C1 controls. JSON itself escapes the C0 controls, so tabs and line ends stay and quotes stay verbatim.
+pub(crate) fn harmless(text: &str) -> String {
+    let harmful = |character: char| is_unprintable(character) && (character as u32) > 0x1f;
+    if !text.chars().any(harmful) {
+        return text.to_owned();
+    }
+    let escape = |character: char| {
+        if harmful(character) { format!("\\u{{{:x}}}", character as u32) } else { character.to_string() }
+    };
+    text.chars().map(escape).collect()
+}
+
 /// As [`visible`], cut to at most `limit` characters with an ellipsis that says so.
 pub(crate) fn visible_cut(text: &str, limit: usize) -> String {
     let shown = visible(text);

@@ -28,14 +28,17 @@ pub(crate) struct Statement {
     pub(crate) start_column: u64,
     pub(crate) end_column: u64,
     pub(crate) quote: String,
+    /// What tells it from another with the same quote, where the quote is masked.
+    pub(crate) value: Option<u32>,
     pub(crate) summary: String,
     pub(crate) detail: BTreeMap<String, Value>,
     /// Whether the quote was found where it is claimed, inside the change.
     pub(crate) verified: bool,
 }
 
-/// A place in the base where the same text stood before: rule, scope and the text without white space.
-pub(crate) type MovedKey = (String, Scope, String);
+/// A place in the base where the same text stood before: rule, scope, the text without white space, and the number of
+/// the secret masked in it.
+pub(crate) type MovedKey = (String, Scope, String, Option<u32>);
 
 /// Everything a judgement depends on besides the statement itself.
 pub(crate) struct Judge<'a> {
@@ -173,7 +176,7 @@ fn origin(
     if !statement.moves || snippet.is_empty() {
         return FindingOrigin::Introduced;
     }
-    let key = (statement.rule_id.clone(), scope, snippet.to_owned());
+    let key = (statement.rule_id.clone(), scope, snippet.to_owned(), statement.value);
     match moved.get_mut(&key) {
         Some(count) if *count > 0 => {
             *count -= 1;

@@ -196,6 +196,7 @@ fn turn_secret(secret: &MaskedSecret, cuts: &[HunkCuts]) -> MaskedSecret {
         start: shift(secret.start),
         end: shift(secret.end),
         detector: secret.detector.clone(),
+        value: secret.value,
     }
 }
 
@@ -210,8 +211,8 @@ mod tests {
         let diff = diff_file(b"a\nold\nb\nc\nd\ne\nf\ng\nx\n", b"a\nnew\nmore\nb\nc\nd\ne\nf\ng\n", 1 << 20);
         let mut text = diff.text;
         text.secrets = vec![
-            MaskedSecret { place: TextPlace::Hunks, start: 2, end: 5, detector: "d".to_owned() },
-            MaskedSecret { place: TextPlace::Hunks, start: 6, end: 9, detector: "d".to_owned() },
+            MaskedSecret { place: TextPlace::Hunks, start: 2, end: 5, detector: "d".to_owned(), value: 0 },
+            MaskedSecret { place: TextPlace::Hunks, start: 6, end: 9, detector: "d".to_owned(), value: 0 },
         ];
         let file = ChangedFile {
             path: RepoPath::from_bytes(b"new.rs").unwrap(),

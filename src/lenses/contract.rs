@@ -73,6 +73,11 @@ pub(crate) struct Draft {
     /// What stands there, verbatim: the columns of one line, or the first line of several. Empty when the finding is
     /// about the file and not its text.
     pub(crate) quote: String,
+    /// What tells it from another with the same quote, where the quote is masked: [`MaskedSecret::value`]. Not part of
+    /// the evidence.
+    ///
+    /// [`MaskedSecret::value`]: crate::contracts::v1::MaskedSecret::value
+    pub(crate) value: Option<u32>,
     /// One sentence, no trailing full stop, untrusted text only as `detail`.
     pub(crate) summary: String,
     /// What else proves it; becomes part of the evidence.
@@ -191,6 +196,7 @@ impl Draft {
             start_column: crate::core::packet::column(line.text, span.start),
             end_column: crate::core::packet::column(line.text, span.end),
             quote: line.text[span].to_owned(),
+            value: None,
             summary: summary.into(),
             detail: BTreeMap::new(),
             severity: None,
@@ -213,6 +219,7 @@ impl Draft {
             start_column: 0,
             end_column: 0,
             quote: String::new(),
+            value: None,
             summary: summary.into(),
             detail: BTreeMap::new(),
             severity: None,

@@ -130,6 +130,7 @@ fn draft(packet: &Packet<'_>, hunk: &HunkView<'_>, secret: &MaskedSecret) -> Opt
             start_column: if whole_lines { 0 } else { column(first.text, quoted.start) },
             end_column: if whole_lines { 0 } else { column(first.text, quoted.end) },
             quote: first.text[quoted].to_owned(),
+            value: Some(secret.value),
             summary: format!("{} added", capitalised(detector.title)),
             detail: std::collections::BTreeMap::new(),
             severity: (detector.id == "json-web-token").then_some(Severity::Medium),
@@ -198,6 +199,7 @@ mod tests {
                 start: span.start as u32,
                 end: span.end as u32,
                 detector: span.detector.to_owned(),
+                value: 0,
             })
             .collect();
         let file = ChangedFile {

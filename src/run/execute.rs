@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::gather::Texts;
 use super::ports::PortError;
 use super::survey::Surveys;
@@ -15,6 +17,7 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
 use crate::core::crosscheck::stands_in;
+use crate::core::escape::harmless;
 use crate::core::findings::{self, Judge, Statement};
 use crate::core::packet::Packet;
 use crate::core::plan::{self, included_hunks};
@@ -310,10 +313,26 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         end_line: draft.end_line.max(draft.start_line),
         start_column: draft.start_column,
         end_column: draft.end_column,
-        quote: draft.quote.clone(),
-        summary: draft.summary.clone(),
-        detail: draft.detail.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        quote: harmless(&draft.quote),
+        value: draft.value,
+        summary: harmless(&draft.summary),
+        detail: draft
+            .detail
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), harmless_value(value)))
+            .collect(),
         verified: verified && rule.is_some(),
+    }
+}
+
+fn harmless_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => harmless(text).into(),
+        Value::Array(items) => items.iter().map(harmless_value).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (harmless(name), harmless_value(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 

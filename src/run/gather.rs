@@ -9,7 +9,7 @@ use super::ports::{
 };
 use super::workers;
 use crate::contracts::codes::Code;
-use crate::contracts::ids::{BlobId, RepoPath};
+use crate::contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use crate::contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileSensitivity, FileText, Hunk, HunkCuts,
     MaskedSecret, RenameSummary, TextPlace,
@@ -18,7 +18,7 @@ use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::policy::Limits;
 use crate::core::renames::{self, Fingerprint, Lone, Renamed};
-use crate::core::{secrets, sensitivity};
+use crate::core::{canonical, secrets, sensitivity};
 
 /// Texts up to this many bytes, in path order, stay in memory between steps; the others are read again.
 const RETAINED_BYTES: usize = 96 << 20;
@@ -55,6 +55,8 @@ pub(crate) struct GatheredTexts<'a> {
     gathering: Gathering<'a>,
     files: Vec<ChangedFile>,
     retained: Vec<Option<FileText>>,
+    /// The number of each secret value, by its digest; only in memory.
+    values: BTreeMap<Sha256Hex, u32>,
 }
 
 impl Texts for GatheredTexts<'_> {
@@ -64,7 +66,9 @@ impl Texts for GatheredTexts<'_> {
             None => {
                 let reader = self.gathering.objects.reader()?;
                 let mut file = self.files[position].clone();
-                self.gathering.load(reader.as_ref(), &mut file).map(Cow::Owned)
+                let (mut text, secrets) = self.gathering.load(reader.as_ref(), &mut file)?;
+                number_secrets(&mut text, &secrets, &self.values);
+                Ok(Cow::Owned(text))
             }
         }
     }
@@ -74,6 +78,8 @@ struct Loaded {
     file: ChangedFile,
     text: Option<FileText>,
     score: FileSensitivity,
+    /// The digests of the secrets masked in the text, in their order.
+    secrets: Vec<Sha256Hex>,
 }
 
 impl<'a> Gathering<'a> {
@@ -93,12 +99,12 @@ impl<'a> Gathering<'a> {
             |reader, position| {
                 self.cancellation.check()?;
                 let mut file = files[position].clone();
-                let text = self.load(reader.as_ref(), &mut file)?;
+                let (text, secrets) = self.load(reader.as_ref(), &mut file)?;
                 let score = sensitivity::file_sensitivity(&file, &text);
                 self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
                 let text = (so_far < RETAINED_BYTES).then_some(text);
-                Ok(Loaded { file, text, score })
+                Ok(Loaded { file, text, score, secrets })
             },
         )?;
         Ok(self.finish(frame, summary, loaded))
@@ -107,7 +113,15 @@ impl<'a> Gathering<'a> {
     fn finish(self, frame: ChangeSet, renames: RenameSummary, loaded: Vec<Loaded>) -> Gathered<'a> {
         let (mut files, mut retained, mut scores) = (Vec::new(), Vec::new(), Vec::new());
         let mut ordinal = 0;
+        let mut values = BTreeMap::new();
         for mut each in loaded {
+            for secret in &each.secrets {
+                let next = u32::try_from(values.len()).unwrap_or(u32::MAX);
+                values.entry(secret.clone()).or_insert(next);
+            }
+            if let Some(text) = &mut each.text {
+                number_secrets(text, &each.secrets, &values);
+            }
             for hunk in &mut each.file.hunks {
                 hunk.ordinal = ordinal;
                 ordinal += 1;
@@ -117,7 +131,7 @@ impl<'a> Gathering<'a> {
             scores.push(each.score);
         }
         let sensitivity = sensitivity::change_sensitivity(&files, scores);
-        let texts = GatheredTexts { gathering: self, files: files.clone(), retained };
+        let texts = GatheredTexts { gathering: self, files: files.clone(), retained, values };
         Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
     }
 
@@ -228,7 +242,11 @@ impl<'a> Gathering<'a> {
     }
 
     /// Reads both versions and fills in hunks; ordinals count from 0 within the file.
-    fn load(&self, reader: &dyn ObjectReader, file: &mut ChangedFile) -> Result<FileText, PortError> {
+    fn load(
+        &self,
+        reader: &dyn ObjectReader,
+        file: &mut ChangedFile,
+    ) -> Result<(FileText, Vec<Sha256Hex>), PortError> {
         let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
         file.codes.clear();
         file.hunks.clear();
@@ -240,7 +258,7 @@ impl<'a> Gathering<'a> {
         };
         if matches!(old, Version::TooLarge) || matches!(new, Version::TooLarge) {
             file.codes.push(Code::BlobTooLarge);
-            return Ok(FileText::default());
+            return Ok(Default::default());
         }
         let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
         let decode = |bytes| match content(bytes, file.class) {
@@ -248,7 +266,7 @@ impl<'a> Gathering<'a> {
             Content::Binary => None,
         };
         let (Some(old_text), Some(new_text)) = (decode(old_bytes), decode(new_bytes)) else {
-            return Ok(FileText::default());
+            return Ok(Default::default());
         };
         file.text = true;
         let new_text = if matches!(new, Version::Same) { old_text.clone() } else { new_text };
@@ -265,8 +283,8 @@ impl<'a> Gathering<'a> {
             text.full_base = whole(&old_text, file.old_blob.is_some());
             text.full_head = whole(&new_text, file.new_blob.is_some());
         }
-        mask_secrets(&mut text);
-        Ok(text)
+        let secrets = mask_secrets(&mut text);
+        Ok((text, secrets))
     }
 
     fn version(
@@ -316,17 +334,18 @@ fn weight(text: &FileText) -> usize {
 }
 
 /// Masks every secret before anything else sees the text: lenses, artifacts and reports only know the masked form.
-fn mask_secrets(text: &mut FileText) {
-    let mut found = Vec::new();
+/// Returns the digests of the values in the order of [`FileText::secrets`].
+fn mask_secrets(text: &mut FileText) -> Vec<Sha256Hex> {
+    let mut found: Vec<(MaskedSecret, Sha256Hex)> = Vec::new();
     let mut mask = |place: TextPlace, text: &mut String| {
         let spans = secrets::find(text);
-        secrets::mask(text, &spans);
-        found.extend(spans.into_iter().map(|span| MaskedSecret {
-            place,
-            start: u32::try_from(span.start).expect("texts are bounded well below 4 GiB"),
-            end: u32::try_from(span.end).expect("texts are bounded well below 4 GiB"),
-            detector: span.detector.to_owned(),
+        let offset = |offset: usize| u32::try_from(offset).expect("texts are bounded well below 4 GiB");
+        found.extend(spans.iter().map(|span| {
+            let digest = canonical::sha256(&text.as_bytes()[span.start..span.end]);
+            let (start, end) = (offset(span.start), offset(span.end));
+            (MaskedSecret { place, start, end, detector: span.detector.to_owned(), value: 0 }, digest)
         }));
+        secrets::mask(text, &spans);
     };
     mask(TextPlace::Hunks, &mut text.text);
     if let Some(whole) = &mut text.full_base {
@@ -336,5 +355,13 @@ fn mask_secrets(text: &mut FileText) {
         mask(TextPlace::FullHead, whole);
     }
     found.sort();
-    text.secrets = found;
+    let (secrets, digests) = found.into_iter().unzip();
+    text.secrets = secrets;
+    digests
+}
+
+fn number_secrets(text: &mut FileText, digests: &[Sha256Hex], values: &BTreeMap<Sha256Hex, u32>) {
+    for (secret, digest) in text.secrets.iter_mut().zip(digests) {
+        secret.value = values.get(digest).copied().unwrap_or(u32::MAX);
+    }
 }

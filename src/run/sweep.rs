@@ -148,7 +148,9 @@ impl Sweep<'_> {
                     drafts
                         .unwrap_or_default()
                         .into_iter()
-                        .map(|draft| (draft.rule.to_owned(), file.scope, normalized(&draft.quote)))
+                        .map(|draft| {
+                            (draft.rule.to_owned(), file.scope, normalized(&draft.quote), draft.value)
+                        })
                         .collect::<Vec<MovedKey>>()
                 });
                 Ok(keys.collect::<Vec<_>>())

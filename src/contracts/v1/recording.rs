@@ -54,6 +54,9 @@ pub struct MaskedSecret {
     pub end: u32,
     /// What found it.
     pub detector: String,
+    /// Which value it was: equal secrets of one change have equal numbers, in order of first appearance. Masked texts
+    /// of two secrets look alike, and a rotated secret must not pass for an old one.
+    pub value: u32,
 }
 
 /// The decoded text of one changed file as lenses see it.
