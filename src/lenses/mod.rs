@@ -1,8 +1,12 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
 pub(crate) mod contract;
+#[cfg(test)]
+mod corpus;
+mod scan;
+mod trojan_source;
 
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
-pub(crate) static ALL: &[&dyn Lens] = &[];
+pub(crate) static ALL: &[&dyn Lens] = &[&trojan_source::TrojanSource];
