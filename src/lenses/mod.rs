@@ -3,10 +3,12 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod idioms;
+mod merge_leftover;
 mod scan;
 mod trojan_source;
 
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
-pub(crate) static ALL: &[&dyn Lens] = &[&trojan_source::TrojanSource];
+pub(crate) static ALL: &[&dyn Lens] = &[&merge_leftover::MergeLeftover, &trojan_source::TrojanSource];
