@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod gate_weakening;
 mod idioms;
 mod merge_leftover;
 mod scan;
@@ -11,4 +12,5 @@ mod trojan_source;
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
-pub(crate) static ALL: &[&dyn Lens] = &[&merge_leftover::MergeLeftover, &trojan_source::TrojanSource];
+pub(crate) static ALL: &[&dyn Lens] =
+    &[&gate_weakening::GateWeakening, &merge_leftover::MergeLeftover, &trojan_source::TrojanSource];
