@@ -31,7 +31,7 @@ static SKIP_IDIOMS: &[Idiom] = &[
     code(
         JS,
         ".",
-        r"(?:^|[^.\w])((?:describe|it|test|context|suite|specify|bench|Deno\.test)(?:\.\w+)*\.(?:skip|todo|fixme|ignore|failing|fails))(?:\.\w+)*\s*[(<`]",
+        r#"(?:^|[^.\w])((?:describe|it|test|context|suite|specify|bench|Deno\.test)(?:\.\w+)*\.(?:skip|todo|fixme|ignore|failing|fails))(?:\.\w+)*(?:\.each\s*[(`]|\s*(?:[<`]|\(\s*(?:["'`)]|$)))"#,
     ),
     code(JS, ": true", r"[{,]\s*((?:skip|ignore|todo)\s*:\s*true)\b"),
     code(JS, "skip(", r"(?:^|[\s;{])((?:this|t|ctx|test\.info\(\))\.skip\s*\()"),
@@ -83,9 +83,12 @@ static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIOMS));
 
 /// A skip behind a condition is for a platform or a tool that is missing, not for the test.
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b|\bif\b.*[{:]\s*$|\?\s*$")
+    Regex::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b")
         .expect("the pattern is constant")
 });
+
+static TRAILING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\s(?:if|unless)\s").expect("the pattern is constant"));
 
 static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -321,6 +324,7 @@ fn skipped(packet: &Packet<'_>, is_test: bool) -> Vec<Draft> {
             if let Some(span) = SKIPS.find(language, line.text, &parts)
                 && !CONDITION.is_match(previous)
                 && !CONDITION.is_match(&line.text[..span.start])
+                && !(language == Some("ruby") && TRAILING.is_match(&line.text[span.end..]))
                 && !(line.text.contains("todo") && hunk.hunk.old_lines == 0)
             {
                 let summary = "a test is switched off";

@@ -36,6 +36,10 @@ static SOFT_IDIOMS: &[Idiom] = &[
     anywhere("; true", r#"(;\s*true)["']?\s*,?\s*$"#),
     anywhere("set +e", r"^\s*(?:-\s*)?(?:run:\s*)?(set \+e)\b"),
     anywhere("run:", r"^\s*(?:-\s*)?(run:\s*(?:exit 0|true|:)\s*)$"),
+    anywhere(
+        "\":",
+        r#"^\s*"(?:test|lint|check|typecheck|type-check)[\w:-]*"\s*:\s*("(?:echo\b[^"\\&]*|true|exit 0|:)")"#,
+    ),
     anywhere("--no-verify", r"(\s--no-verify)\b"),
     anywhere("assWithNoTests", r"(--passWithNoTests)\b"),
     anywhere("pass-with-no-tests", r"(--pass-with-no-tests)\b"),
@@ -48,7 +52,7 @@ static SOFT: LazyLock<Table> = LazyLock::new(|| Table::new(SOFT_IDIOMS));
 
 /// Cleaning up, looking around and reporting may fail without any check failing.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[\s(;&|`])(?:sudo\s+)?(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test -\w|\[\[?|codecov|lsof|df|du|free|uname|env)\s")
+    Regex::new(r"^[`(]?(?:sudo\s+)?(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test -\w|\[\[?|codecov|lsof|df|du|free|uname|env)\s")
         .expect("the pattern is constant")
 });
 
@@ -166,8 +170,10 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
         let found = &line.text[span.clone()];
         let comment = line.text.trim_start().starts_with(['#', '/']);
         let command = &line.text[..span.start];
+        let last = command.rsplit(['|', ';', '&']).next().unwrap_or("").trim_start();
+        let last = last.trim_start_matches("- ").trim_start_matches("run:").trim_start();
         let spares = found.starts_with(['|', ';'])
-            && (HARMLESS.is_match(&format!("{command} ")) || !workflow && !CHECK.is_match(command));
+            && (HARMLESS.is_match(&format!("{last} ")) || !workflow && !CHECK.is_match(command));
         let script_only = !workflow && found.starts_with("set +e");
         (!comment && !spares && !script_only).then_some(span)
     };
@@ -177,9 +183,14 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
             continue;
         }
         let old = hunk.removed().filter(|line| counts(line).is_some()).count();
+        // A new step may build without tests because another one runs them.
+        let replaces = hunk.removed().any(|line| CHECK.is_match(line.text) || line.text.contains("mvn"));
         let found = hunk.added().filter_map(|line| {
             let summary = "a failure of CI is ignored from now on";
-            counts(&line).map(|span| Draft::on_line(CI_SOFTENED, packet, &line, span, summary))
+            let fits = |span: &std::ops::Range<usize>| {
+                replaces || !["-D", "-x"].iter().any(|option| line.text[span.clone()].starts_with(option))
+            };
+            counts(&line).filter(fits).map(|span| Draft::on_line(CI_SOFTENED, packet, &line, span, summary))
         });
         drafts.extend(found.skip(old));
     }
@@ -203,7 +214,7 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
     static KEY: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^[\w-]+:(?:\s|$)").expect("the pattern is constant"));
     static NO_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
+        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
             .expect("the pattern is constant")
     });
     let lone_word = !command.contains([' ', '/']) && !line.contains("run:");
@@ -226,8 +237,12 @@ fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
     let base = packet.text.full_base.as_deref();
     if packet.file.kind == ChangeKind::Deleted {
         let lines: Vec<Line<'_>> = packet.removed().collect();
-        let judges = !packet.path().to_text().starts_with(".github/")
-            || lines.iter().any(|line| TRIGGER.is_match(line.text) || line.text.contains("push"));
+        let triggered = lines.iter().any(|line| TRIGGER.is_match(line.text) || line.text.contains("push"));
+        let runs = |line: &Line<'_>| {
+            line.text.contains("run:")
+                || command(line.text).is_some_and(|command| !checks(line.text, &command).is_empty())
+        };
+        let judges = !packet.path().to_text().starts_with(".github/") || triggered && lines.iter().any(runs);
         if let Some(first) = lines.first().filter(|_| judges) {
             let path = packet.path().to_text().into_owned();
             let span = whole(first.text);
@@ -333,16 +348,16 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
         ["repo:", "id:", "run:"].iter().find(|key| text.starts_with(**key)).map(|_| text.to_owned())
     };
     let staying: BTreeSet<String> = head.lines().filter_map(key).collect();
-    for hunk in packet.hunks() {
-        let come = hunk.added().filter(|line| key(line.text).is_some()).count();
-        let gone =
-            hunk.removed().filter(|line| key(line.text).is_some_and(|entry| !staying.contains(&entry)));
-        let gone: Vec<Line<'_>> = gone.collect();
-        if let Some(line) = gone.first().filter(|_| gone.len() > come) {
-            let summary = "a commit hook is removed";
-            let draft = Draft::on_base_line(HOOK_DISABLED, packet, line, whole(line.text), summary);
-            seen.facts.push(fact(HOOK_DELETED, Some(draft)));
-        }
+    let before: BTreeSet<String> =
+        packet.text.full_base.as_deref().unwrap_or("").lines().filter_map(key).collect();
+    let is_new = |line: &Line<'_>| key(line.text).is_some_and(|entry| !before.contains(&entry));
+    let is_gone = |line: &Line<'_>| key(line.text).is_some_and(|entry| !staying.contains(&entry));
+    let come = packet.added().filter(is_new).count();
+    let gone: Vec<Line<'_>> = packet.removed().filter(is_gone).collect();
+    if let Some(line) = gone.first().filter(|_| gone.len() > come) {
+        let summary = "a commit hook is removed";
+        let draft = Draft::on_base_line(HOOK_DISABLED, packet, line, whole(line.text), summary);
+        seen.facts.push(fact(HOOK_DELETED, Some(draft)));
     }
 }
 
@@ -350,8 +365,13 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
     let added: BTreeSet<&str> = of(COMMAND_ADDED).map(|fact| fact.name.as_str()).collect();
+    // Another CI system writes the same check in other words.
+    let new_words: BTreeSet<String> = added.iter().flat_map(|command| checks("run:", command)).collect();
+    let is_moved = |command: &str| {
+        added.contains(command) || checks("run:", command).iter().any(|word| new_words.contains(word))
+    };
     let mut drafts: Vec<Draft> = of(COMMAND_REMOVED)
-        .filter(|fact| !added.contains(fact.name.as_str()))
+        .filter(|fact| !is_moved(&fact.name))
         .filter_map(|fact| fact.draft.clone())
         .collect();
     for workflow in of(WORKFLOW_DELETED) {
@@ -360,7 +380,7 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
             .filter(|(path, _)| *path == workflow.name)
             .map(|(_, command)| command)
             .collect();
-        let moved = own.iter().filter(|command| added.contains(**command)).count();
+        let moved = own.iter().filter(|command| is_moved(command)).count();
         if own.is_empty() || moved * 2 < own.len() {
             drafts.extend(workflow.draft.clone());
         }
@@ -382,7 +402,7 @@ mod tests {
         assert!(is_hook(".husky/pre-commit") && !is_hook(".husky/.gitignore"));
         assert_eq!(command("      - run: cargo test --all").as_deref(), Some("cargo test --all"));
         assert!(
-            HARMLESS.is_match(" rm -rf x ") && CHECK.is_match("cargo test") && NO_CODE.is_match("- '**.md'")
+            HARMLESS.is_match("rm -rf x ") && CHECK.is_match("cargo test") && NO_CODE.is_match("- '**.md'")
         );
         assert!(!checks("      - run: cargo test", "cargo test").is_empty());
         assert!(checks("    needs: [test]", "needs: [test]").is_empty());

@@ -120,8 +120,10 @@ fn owners(packet: &Packet<'_>, stays: bool) -> Vec<Draft> {
         }
     }
     for hunk in packet.hunks() {
-        let replaced =
-            hunk.added().filter(|line| rule(line.text).is_some_and(|(_, owners)| !owners.is_empty())).count();
+        let is_new = |line: &Line<'_>| {
+            rule(line.text).is_some_and(|(pattern, owners)| !owners.is_empty() && !old.contains_key(pattern))
+        };
+        let replaced = hunk.added().filter(is_new).count();
         let gone: Vec<Line<'_>> = hunk
             .removed()
             .filter(|line| {

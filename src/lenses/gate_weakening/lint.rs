@@ -105,9 +105,9 @@ static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS
 
 /// One line of a configuration that loosens a linter or a type checker.
 static LOOSE_IDIOMS: &[Idiom] = &[
-    anywhere("off", r#"^\s*["']?[@\w][\w@/.-]*["']?\s*:\s*\[?\s*(["']off["'])"#),
+    anywhere("off", r#"(?:^|[{,])\s*["']?[@\w][\w@/.-]*["']?\s*:\s*\[?\s*(["']off["'])"#),
     anywhere("off", r#"^\s*["']?[\w@.-]*/?[a-z][\w-]*-[\w-]+["']?\s*:\s*(off)\s*$"#),
-    anywhere("0", r#"^\s*["'][@\w][\w@/.-]*-[\w@/.-]*["']\s*:\s*\[?\s*(0)\s*[,\]]?"#),
+    anywhere("0", r#"(?:^|[{,])\s*["'][@\w][\w@/.-]*-[\w@/.-]*["']\s*:\s*\[?\s*(0)\b"#),
     anywhere(
         "false",
         r#"["'](?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|noPropertyAccess\w+|exactOptionalPropertyTypes|useUnknownInCatchVariables|alwaysStrict|forceConsistentCasingInFileNames|checkJs)["']\s*:\s*(false)\b"#,
@@ -145,6 +145,18 @@ static SURE: LazyLock<Regex> = LazyLock::new(|| {
 
 static OPENS_LIST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#).expect("the pattern is constant")
+});
+
+/// Code that only exists for readers and type checkers, or that no test can run.
+static NEVER_RUN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol")
+        .expect("the pattern is constant")
+});
+
+/// A rule that is an error.
+static DENY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#)
+        .expect("the pattern is constant")
 });
 
 /// Lists of what a linter leaves out, and of what it looks for.
@@ -319,6 +331,9 @@ fn comments(packet: &Packet<'_>, seen: &mut Inspection) {
         for (line, parts) in scan::added(language, hunk) {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
                 if let Some(span) = table.find(language, line.text, &parts) {
+                    if *rule == COVERAGE && NEVER_RUN.is_match(line.text) {
+                        break;
+                    }
                     if old[position] > 0 {
                         old[position] -= 1;
                     } else {
@@ -363,20 +378,60 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     let (base, head): (Vec<&str>, Vec<&str>) = (base.lines().collect(), head.lines().collect());
     for hunk in packet.hunks() {
         let old: BTreeSet<String> = hunk.removed().map(|line| squeezed(line.text)).collect();
-        let old_loose = hunk.removed().filter(|line| loosens(path, &base, line).is_some()).count();
+        let mut loose_before: Vec<Line<'_>> =
+            hunk.removed().filter(|line| loosens(path, &base, line).is_some()).collect();
         let loose: Vec<Draft> = hunk
             .added()
             .filter(|line| !old.contains(&squeezed(line.text)))
             .filter_map(|line| {
-                let (rule, span) = loosens(path, &head, &line)?;
+                let (rule, span) =
+                    loosens(path, &head, &line).or_else(|| downgraded(path, &head, &line, &hunk))?;
+                let same = loose_before.iter().position(|before| key(before.text) == key(line.text));
+                if let Some(before) = same.map(|position| loose_before.remove(position))
+                    && (key(line.text).is_none() || words(line.text).is_subset(&words(before.text)))
+                {
+                    return None;
+                }
                 let summary =
                     if rule == LINT { "a linter looks at less" } else { "code is taken out of the coverage" };
                 Some(Draft::on_line(rule, packet, &line, span, summary))
             })
             .collect();
-        seen.drafts.extend(loose.into_iter().skip(old_loose));
+        seen.drafts.extend(loose);
         seen.drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
     }
+}
+
+/// What a line of configuration sets; an entry of a list sets nothing by itself.
+fn key(line: &str) -> Option<&str> {
+    line.split_once(['=', ':'])
+        .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
+        .filter(|key| !key.starts_with('-'))
+}
+
+/// The values of a line of configuration.
+fn words(line: &str) -> BTreeSet<&str> {
+    line.split(|character: char| {
+        !character.is_alphanumeric() && !matches!(character, '-' | '_' | '/' | '.' | '*')
+    })
+    .filter(|word| !word.is_empty())
+    .collect()
+}
+
+/// A rule that was an error and is a warning now.
+fn downgraded(
+    path: &str,
+    lines: &[&str],
+    line: &Line<'_>,
+    hunk: &HunkView<'_>,
+) -> Option<(&'static str, std::ops::Range<usize>)> {
+    static WARNS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#)
+            .expect("the pattern is constant")
+    });
+    let found = WARNS.captures(line.text)?.get(1)?;
+    let denied = hunk.removed().any(|old| DENY.is_match(old.text) && key(old.text) == key(line.text));
+    (denied && lint_section(path, lines, line.number as usize - 1)).then(|| (LINT, found.range()))
 }
 
 fn squeezed(line: &str) -> String {
@@ -444,7 +499,9 @@ fn loosens(path: &str, lines: &[&str], line: &Line<'_>) -> Option<(&'static str,
     if text.is_empty() || text.starts_with(['#', '/', ';']) || matches!(text, "]" | "}" | "],") {
         return None;
     }
-    if lint_section(path, lines, at) {
+    // Other people's packages may come without types.
+    let foreign = text.starts_with("ignore_missing_imports") && section(lines, at).starts_with("[mypy-");
+    if lint_section(path, lines, at) && !foreign {
         if let Some(span) = LOOSE.find(None, line.text, &scan::Parts::default()) {
             return Some((LINT, span));
         }
@@ -463,7 +520,7 @@ fn loosens(path: &str, lines: &[&str], line: &Line<'_>) -> Option<(&'static str,
             return Some((LINT, whole(line.text)));
         }
     }
-    if coverage_section(path, lines, at) {
+    if coverage_section(path, lines, at) && !NEVER_RUN.is_match(text) {
         let key =
             list_key(lines, at).or_else(|| text.split_once('=').map(|(key, _)| key.trim().to_lowercase()));
         let wide = if is_coverage_config(path) && !name(path).contains("vite") && !name(path).contains("jest")
@@ -489,10 +546,6 @@ fn tightenings_gone(
 ) -> Vec<Draft> {
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#)
-            .expect("the pattern is constant")
-    });
-    static DENY: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid)\b"#)
             .expect("the pattern is constant")
     });
     let mut drafts = Vec::new();
