@@ -203,6 +203,21 @@ impl Draft {
         }
     }
 
+    /// As [`Draft::on_line`], about a removed line.
+    pub(crate) fn on_base_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &crate::core::packet::Line<'_>,
+        span: std::ops::Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            file: packet.file.old_path.as_ref().unwrap_or(&packet.file.path).clone(),
+            side: Side::Base,
+            ..Self::on_line(rule, packet, line, span, summary)
+        }
+    }
+
     /// A draft about a file as such.
     pub(crate) fn on_file(
         rule: &'static str,

@@ -55,24 +55,6 @@ static SPEC: LensSpec = LensSpec {
     page: include_str!("../../tests/corpus/lenses/secret-token.md"),
     rules: &[
         RuleSpec {
-            id: PROVIDER,
-            title: "A token in a vendor's format is added.",
-            severity: Severity::Critical,
-            strengths: CERTAIN,
-            fix: "Revoke the token at the vendor, it is in the history from now on, then read its successor from the \
-                  environment or a secret store.",
-            moves: true,
-        },
-        RuleSpec {
-            id: PRIVATE_KEY,
-            title: "A private key is added.",
-            severity: Severity::Critical,
-            strengths: CERTAIN,
-            fix: "Replace the key pair, it is in the history from now on, and keep the new key outside the repository; \
-                  let tests generate theirs.",
-            moves: true,
-        },
-        RuleSpec {
             id: URL,
             title: "A URL with a password is added.",
             severity: Severity::High,
@@ -87,6 +69,24 @@ static SPEC: LensSpec = LensSpec {
             strengths: LIKELY,
             fix: "If the value is in use, change it and read its successor from the environment or a secret store; if it \
                   is a sample, make it say so, as `example-token`.",
+            moves: true,
+        },
+        RuleSpec {
+            id: PRIVATE_KEY,
+            title: "A private key is added.",
+            severity: Severity::Critical,
+            strengths: CERTAIN,
+            fix: "Replace the key pair, it is in the history from now on, and keep the new key outside the repository; \
+                  let tests generate theirs.",
+            moves: true,
+        },
+        RuleSpec {
+            id: PROVIDER,
+            title: "A token in a vendor's format is added.",
+            severity: Severity::Critical,
+            strengths: CERTAIN,
+            fix: "Revoke the token at the vendor, it is in the history from now on, then read its successor from the \
+                  environment or a secret store.",
             moves: true,
         },
     ],

@@ -12,13 +12,13 @@ use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use crate::contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileSensitivity, FileText, Hunk, HunkCuts,
-    MaskedSecret, RenameSummary, TextPlace,
+    RenameSummary,
 };
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::policy::Limits;
 use crate::core::renames::{self, Fingerprint, Lone, Renamed};
-use crate::core::{canonical, secrets, sensitivity};
+use crate::core::{masking, sensitivity};
 
 /// Texts up to this many bytes, in path order, stay in memory between steps; the others are read again.
 const RETAINED_BYTES: usize = 96 << 20;
@@ -283,7 +283,7 @@ impl<'a> Gathering<'a> {
             text.full_base = whole(&old_text, file.old_blob.is_some());
             text.full_head = whole(&new_text, file.new_blob.is_some());
         }
-        let secrets = mask_secrets(&mut text);
+        let secrets = masking::mask_secrets(&mut text);
         Ok((text, secrets))
     }
 
@@ -331,33 +331,6 @@ fn weight(text: &FileText) -> usize {
         + text.cuts.len() * (size_of::<HunkCuts>() + size_of::<Hunk>())
         + whole(&text.full_base)
         + whole(&text.full_head)
-}
-
-/// Masks every secret before anything else sees the text: lenses, artifacts and reports only know the masked form.
-/// Returns the digests of the values in the order of [`FileText::secrets`].
-fn mask_secrets(text: &mut FileText) -> Vec<Sha256Hex> {
-    let mut found: Vec<(MaskedSecret, Sha256Hex)> = Vec::new();
-    let mut mask = |place: TextPlace, text: &mut String| {
-        let spans = secrets::find(text);
-        let offset = |offset: usize| u32::try_from(offset).expect("texts are bounded well below 4 GiB");
-        found.extend(spans.iter().map(|span| {
-            let digest = canonical::sha256(&text.as_bytes()[span.start..span.end]);
-            let (start, end) = (offset(span.start), offset(span.end));
-            (MaskedSecret { place, start, end, detector: span.detector.to_owned(), value: 0 }, digest)
-        }));
-        secrets::mask(text, &spans);
-    };
-    mask(TextPlace::Hunks, &mut text.text);
-    if let Some(whole) = &mut text.full_base {
-        mask(TextPlace::FullBase, whole);
-    }
-    if let Some(whole) = &mut text.full_head {
-        mask(TextPlace::FullHead, whole);
-    }
-    found.sort();
-    let (secrets, digests) = found.into_iter().unzip();
-    text.secrets = secrets;
-    digests
 }
 
 fn number_secrets(text: &mut FileText, digests: &[Sha256Hex], values: &BTreeMap<Sha256Hex, u32>) {

@@ -1,0 +1,651 @@
+//! Linters, type checkers and coverage that look at less, and numbers that ask for less.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{BLANKET, COVERAGE, LINT, SUPPRESSION, THRESHOLD, whole};
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{ChangeKind, Scope};
+use crate::core::classify;
+use crate::core::packet::{HunkView, Line, Packet};
+use crate::lenses::contract::{Draft, Fact, Inspection};
+use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::scan;
+
+const CONFIG_GONE: &str = "lint configuration deleted";
+const CONFIG_NEW: &str = "lint configuration added";
+
+const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Comment }
+}
+
+const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Code }
+}
+
+const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
+}
+
+const JS: &[&str] = &["javascript", "typescript", "html", "css"];
+
+/// For a whole file, or for every rule.
+static BLANKET_IDIOMS: &[Idiom] = &[
+    comment(JS, "eslint-disable", r"(/\*\s*eslint-disable\s*(?:\*/|--|$|\s+[\w@]))"),
+    comment(JS, "@ts-nocheck", r"(@ts-nocheck)\b"),
+    comment(JS, "oxlint-disable", r"(/\*\s*oxlint-disable\s*\*/)"),
+    comment(JS, "biome-ignore-all", r"(biome-ignore-all)\b"),
+    comment(&["python"], "noqa", r"(#\s*(?:flake8|ruff):\s*noqa)\b"),
+    comment(&["python"], "mypy:", r"(#\s*mypy:\s*ignore-errors)\b"),
+    comment(&["python"], "pylint:", r"(#\s*pylint:\s*(?:skip-file|disable=all))\b"),
+    comment(&["python"], "pyright:", r"^\s*(#\s*pyright:\s*(?:ignore|basic|off)\b)"),
+    comment(&["python"], "type:", r"^(#\s*type:\s*ignore)\s*$"),
+    code(&["rust"], "#![allow", r"(#!\[allow\((?:warnings|clippy::all|clippy::pedantic|unused|dead_code)\b)"),
+    comment(&["php"], "phpcs:ignoreFile", r"(phpcs:ignoreFile)"),
+    comment(&["ruby"], "rubocop:disable all", r"(rubocop:disable all)\b"),
+    comment(&["swift"], "swiftlint:disable all", r"(swiftlint:disable all)\b"),
+    comment(&["go"], "nolint", r"^\s*(//\s*nolint(?::all)?)\s*$"),
+    code(&["java", "kotlin"], "all", r#"(@SuppressWarnings\(\s*"all"\s*\)|@Suppress\(\s*"all"\s*\))"#),
+    code(&["c#"], "#pragma", r"^\s*(#pragma\s+warning\s+disable)\s*$"),
+];
+static BLANKETS: LazyLock<Table> = LazyLock::new(|| Table::new(BLANKET_IDIOMS));
+
+/// For one place and one rule.
+static SUPPRESSION_IDIOMS: &[Idiom] = &[
+    comment(JS, "lint-disable-", r"((?:es|ox|style)lint-disable-(?:next-)?line)\b"),
+    comment(JS, "@ts-", r"(@ts-(?:ignore|expect-error))\b"),
+    comment(JS, "biome-ignore", r"(biome-ignore)\s"),
+    comment(JS, "flint-ignore", r"(tslint:disable|flint-ignore)"),
+    comment(&["python"], "noqa", r"(#\s*noqa)\b"),
+    comment(&["python"], "ignore", r"(#\s*(?:type|ty|pyright|pyre|mypy):\s*ignore)\b"),
+    comment(&["python"], "pylint", r"(#\s*pylint:\s*disable)"),
+    comment(&["python"], "nosec", r"(#\s*nosec)\b"),
+    code(&["rust"], "allow(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?(?:allow|expect)\()"),
+    comment(&["go"], "nolint", r"(//\s*nolint)\b"),
+    comment(&["go"], "#nosec", r"(#nosec)\b"),
+    code(
+        &["java", "kotlin", "scala"],
+        "@Suppress",
+        r"(@(?:Suppress|SuppressWarnings|SuppressLint|SuppressFBWarnings))\b",
+    ),
+    comment(&[], "NOSONAR", r"(NOSONAR)\b"),
+    comment(&["c", "c++", "objective-c"], "NOLINT", r"(NOLINT\w*)\b"),
+    code(
+        &["c", "c++", "objective-c"],
+        "diagnostic ignored",
+        r"(#pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored)\b",
+    ),
+    code(&["c#"], "#pragma", r"(#pragma\s+warning\s+disable)\b"),
+    code(&["c#"], "SuppressMessage", r"(\[(?:assembly:\s*)?SuppressMessage)\b"),
+    comment(&["ruby"], "rubocop:disable", r"(rubocop:(?:disable|todo))\b"),
+    comment(&["php"], "ignore", r"(@?phpstan-ignore[\w-]*|@psalm-suppress|phpcs:ignore)\b"),
+    comment(&["swift"], "swiftlint:disable", r"(swiftlint:disable)\b"),
+    comment(&["kotlin"], "ktlint-disable", r"(ktlint-disable)\b"),
+    comment(&["dart"], "ignore", r"(//\s*ignore(?:_for_file)?:)"),
+    comment(&["shell"], "shellcheck disable", r"(shellcheck disable)\b"),
+    comment(&["elixir"], "credo:disable", r"(credo:disable)"),
+];
+static SUPPRESSIONS: LazyLock<Table> = LazyLock::new(|| Table::new(SUPPRESSION_IDIOMS));
+
+static UNCOVERED_IDIOMS: &[Idiom] = &[
+    comment(&["python"], "pragma", r"(#\s*pragma:\s*no\s*(?:cover|branch))\b"),
+    comment(JS, "ignore", r"((?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable))\b"),
+    comment(&["c", "c++", "rust", "go"], "LCOV_EXCL", r"(LCOV_EXCL_\w+)"),
+    code(&["rust"], "coverage", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?coverage\(off\))"),
+    comment(&["go", "dart"], "cov", r"(coverage:\s?ignore[\w-]*|//\s*coverage-ignore)"),
+    comment(&["php"], "@codeCoverageIgnore", r"(@codeCoverageIgnore\w*)"),
+    comment(&["ruby"], ":nocov:", r"(:nocov:)"),
+    code(&["c#"], "ExcludeFromCodeCoverage", r"(\[ExcludeFromCodeCoverage)"),
+    code(&["java", "kotlin"], "Generated", r"^\s*(@(?:ExcludeFromJacocoGeneratedReport|JacocoGenerated))\b"),
+    comment(&["swift", "scala"], "overage", r"(\$COVERAGE-OFF\$)"),
+];
+static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
+
+/// One line of a configuration that loosens a linter or a type checker.
+static LOOSE_IDIOMS: &[Idiom] = &[
+    anywhere("off", r#"(?:^|[{,])\s*["']?[@\w][\w@/.-]*["']?\s*:\s*\[?\s*(["']off["'])"#),
+    anywhere("off", r#"^\s*["']?[\w@.-]*/?[a-z][\w-]*-[\w-]+["']?\s*:\s*(off)\s*$"#),
+    anywhere("0", r#"(?:^|[{,])\s*["'][@\w][\w@/.-]*-[\w@/.-]*["']\s*:\s*\[?\s*(0)\b"#),
+    anywhere(
+        "false",
+        r#"["'](?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|noPropertyAccess\w+|exactOptionalPropertyTypes|useUnknownInCatchVariables|alwaysStrict|forceConsistentCasingInFileNames|checkJs)["']\s*:\s*(false)\b"#,
+    ),
+    anywhere("true", r#"["'](?:allowUnreachableCode|allowUnusedLabels|noCheck)["']\s*:\s*(true)\b"#),
+    anywhere(
+        "alse",
+        r"^\s*(?:strict|disallow_\w+|check_untyped_defs|warn_(?:return_any|unreachable|unused_\w+|redundant_casts)|no_implicit_\w+|strict_\w+)\s*=\s*([Ff]alse)\b",
+    ),
+    anywhere(
+        "rue",
+        r"^\s*(?:ignore_errors|ignore_missing_imports|allow_untyped_\w+|allow_redefinition|disable_all_checks|exit-zero|exit_zero)\s*=\s*([Tt]rue)\b",
+    ),
+    anywhere("follow_imports", r#"^\s*follow_imports\s*=\s*(["']?(?:skip|silent)["']?)"#),
+    anywhere("TypeChecking", r#"["']?typeCheckingMode["']?\s*[:=]\s*["'](off|basic)["']"#),
+    anywhere("report", r#"["']?report[A-Z]\w+["']?\s*[:=]\s*(["'](?:none|information)["']|false)"#),
+    anywhere("allow", r#"^\s*[\w-]+\s*=\s*(?:\{\s*level\s*=\s*)?(["']allow["'])"#),
+    anywhere("Enabled", r"^\s+Enabled:\s*(false)\b"),
+    anywhere("DisabledByDefault", r"DisabledByDefault:\s*(true)\b"),
+    anywhere("disable-all", r"^\s*disable-all:\s*(true)\b"),
+    anywhere("enabled", r#"["'](?:enabled|recommended)["']\s*:\s*(false)\b"#),
+    anywhere("active", r"^\s+active:\s*(false)\b"),
+];
+static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::new(LOOSE_IDIOMS));
+
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?:^|[\s"',{\[-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|min_?[cC]overage|minimum|branches|functions|lines|statements|target|threshold|max-warnings|maxWarnings|level|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|msi|min-msi|break|high|low)["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#)
+        .expect("the pattern is constant")
+});
+
+/// Keys that mean a threshold whatever stands around them.
+static SURE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)fail[_-]under|cov|max-?warnings|msi").expect("the pattern is constant")
+});
+
+static OPENS_LIST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#).expect("the pattern is constant")
+});
+
+/// Code that only exists for readers and type checkers, or that no test can run.
+static NEVER_RUN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol")
+        .expect("the pattern is constant")
+});
+
+/// A rule that is an error.
+static DENY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#)
+        .expect("the pattern is constant")
+});
+
+/// Lists of what a linter leaves out, and of what it looks for.
+const LEFT_OUT: &[&str] = &[
+    "ignore",
+    "extend-ignore",
+    "extend_ignore",
+    "disable",
+    "disabled_rules",
+    "per-file-ignores",
+    "disable_error_code",
+    "ignoreerrors",
+    "disabled",
+    "lint.ignore",
+    "unfixable-ignore",
+];
+const LOOKED_FOR: &[&str] = &[
+    "select",
+    "extend-select",
+    "extend_select",
+    "enable",
+    "opt_in_rules",
+    "extends",
+    "lint.select",
+    "enable_error_code",
+];
+const UNCOVERED_LISTS: &[&str] = &[
+    "omit",
+    "exclude_lines",
+    "exclude_also",
+    "coveragepathignorepatterns",
+    "ignore",
+    "exclude",
+    "exclude_file",
+];
+
+fn name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_lowercase()
+}
+
+/// Whether a path configures linters or type checkers and nothing else.
+fn is_lint_config(path: &str) -> bool {
+    let name = name(path);
+    const STARTS: &[&str] = &[
+        ".eslintrc",
+        "eslint.config.",
+        ".stylelintrc",
+        "stylelint.config.",
+        ".rubocop",
+        ".golangci",
+        "tsconfig",
+        "biome.json",
+        ".oxlintrc",
+        "phpstan.",
+        "psalm.xml",
+        "detekt",
+        ".swiftlint",
+        "checkstyle",
+        ".credo",
+        "tslint",
+        "jsconfig",
+    ];
+    const NAMES: &[&str] = &[
+        ".flake8",
+        "ruff.toml",
+        ".ruff.toml",
+        "mypy.ini",
+        ".mypy.ini",
+        ".pylintrc",
+        "pylintrc",
+        "pyrightconfig.json",
+        "clippy.toml",
+        ".clippy.toml",
+        "analysis_options.yaml",
+        ".clang-tidy",
+        "staticcheck.conf",
+        ".luacheckrc",
+        ".shellcheckrc",
+        "ktlint.yml",
+        "revive.toml",
+        ".bandit",
+        "deny.toml",
+        ".phpcs.xml",
+        "phpcs.xml",
+        "phpcs.xml.dist",
+    ];
+    NAMES.contains(&name.as_str()) || STARTS.iter().any(|start| name.starts_with(start))
+}
+
+/// Files that configure many things, each in a section of its own.
+fn is_shared_config(path: &str) -> bool {
+    matches!(name(path).as_str(), "pyproject.toml" | "setup.cfg" | "tox.ini" | "cargo.toml" | "package.json")
+}
+
+fn is_coverage_config(path: &str) -> bool {
+    let name = name(path);
+    matches!(
+        name.as_str(),
+        ".coveragerc"
+            | "codecov.yml"
+            | ".codecov.yml"
+            | "codecov.yaml"
+            | ".codecov.yaml"
+            | ".nycrc"
+            | ".nycrc.json"
+            | ".c8rc.json"
+            | "tarpaulin.toml"
+            | ".simplecov"
+            | "infection.json"
+            | "infection.json5"
+            | ".coveralls.yml"
+    ) || ["jest.config.", "vitest.config.", "vite.config.", "karma.conf.", "stryker.conf"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+fn is_config(path: &str) -> bool {
+    is_lint_config(path) || is_shared_config(path) || is_coverage_config(path)
+}
+
+/// Whether the whole text of a file is needed.
+pub(super) fn needs_whole_file(path: &RepoPath) -> bool {
+    is_config(&path.to_text())
+}
+
+/// Looks at one file.
+pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
+    let path = packet.path().to_text().into_owned();
+    let mut seen = Inspection::default();
+    if is_config(&path) {
+        configuration(packet, &path, &mut seen);
+    }
+    let workflow = super::ci::is_workflow(&path)
+        || matches!(name(&path).as_str(), "makefile" | "justfile" | "noxfile.py");
+    if is_config(&path) || workflow {
+        seen.drafts.extend(packet.hunks().flat_map(|hunk| lowered(packet, &path, &hunk)));
+    }
+    if matches!(packet.file.scope, Scope::Product | Scope::Test)
+        && packet.file.language.is_some()
+        && !scan::is_prose(packet.path())
+    {
+        comments(packet, &mut seen);
+    }
+    seen
+}
+
+/// Comments and attributes that come without another going from the same hunk.
+fn comments(packet: &Packet<'_>, seen: &mut Inspection) {
+    let language = packet.file.language.as_deref();
+    let product = packet.file.scope == Scope::Product;
+    let tables: [(&'static str, &Table, &str); 3] = [
+        (BLANKET, &BLANKETS, "a whole file is taken out of a check"),
+        (COVERAGE, &UNCOVERED, "code is taken out of the coverage"),
+        (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
+    ];
+    for hunk in packet.hunks() {
+        let text = &packet.text.text[hunk.added_span()];
+        let tables: Vec<_> = tables
+            .iter()
+            .filter(|(rule, table, _)| (product || *rule == BLANKET) && table.may_match(language, text))
+            .collect();
+        if tables.is_empty() {
+            continue;
+        }
+        let mut old: Vec<usize> = tables
+            .iter()
+            .map(|(_, table, _)| {
+                let removed = scan::removed(language, hunk);
+                removed.filter(|(line, parts)| table.find(language, line.text, parts).is_some()).count()
+            })
+            .collect();
+        for (line, parts) in scan::added(language, hunk) {
+            for (position, (rule, table, summary)) in tables.iter().enumerate() {
+                if let Some(span) = table.find(language, line.text, &parts) {
+                    if *rule == COVERAGE && NEVER_RUN.is_match(line.text) {
+                        break;
+                    }
+                    if old[position] > 0 {
+                        old[position] -= 1;
+                    } else {
+                        seen.drafts.push(Draft::on_line(rule, packet, &line, span, *summary));
+                    }
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a base file is free of suppressions, for the ratchet.
+pub(super) fn complies(file: &RepoPath, text: &str) -> Option<bool> {
+    let language = classify::language(file);
+    language?;
+    let mut scanner = scan::Scanner::new(language, true);
+    Some(!text.lines().any(|line| {
+        let parts = scanner.line(line);
+        SUPPRESSIONS.find(language, line, &parts).is_some() || BLANKETS.find(language, line, &parts).is_some()
+    }))
+}
+
+fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
+    let fact = |kind, draft| Fact { kind, name: String::new(), draft };
+    let lint = is_lint_config(path);
+    if packet.file.kind == ChangeKind::Deleted {
+        if let Some(line) = packet.removed().next().filter(|_| lint) {
+            let summary = "the configuration of a linter is deleted";
+            let draft = Draft::on_base_line(LINT, packet, &line, whole(line.text), summary);
+            seen.facts.push(fact(CONFIG_GONE, Some(draft)));
+        }
+        return;
+    }
+    if packet.added().next().is_some() && (lint || is_shared_config(path)) {
+        seen.facts.push(fact(CONFIG_NEW, None));
+    }
+    let (Some(base), Some(head)) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref())
+    else {
+        return;
+    };
+    let (base, head): (Vec<&str>, Vec<&str>) = (base.lines().collect(), head.lines().collect());
+    for hunk in packet.hunks() {
+        let old: BTreeSet<String> = hunk.removed().map(|line| squeezed(line.text)).collect();
+        let mut loose_before: Vec<Line<'_>> =
+            hunk.removed().filter(|line| loosens(path, &base, line).is_some()).collect();
+        let loose: Vec<Draft> = hunk
+            .added()
+            .filter(|line| !old.contains(&squeezed(line.text)))
+            .filter_map(|line| {
+                let (rule, span) =
+                    loosens(path, &head, &line).or_else(|| downgraded(path, &head, &line, &hunk))?;
+                let same = loose_before.iter().position(|before| key(before.text) == key(line.text));
+                if let Some(before) = same.map(|position| loose_before.remove(position))
+                    && (key(line.text).is_none() || words(line.text).is_subset(&words(before.text)))
+                {
+                    return None;
+                }
+                let summary =
+                    if rule == LINT { "a linter looks at less" } else { "code is taken out of the coverage" };
+                Some(Draft::on_line(rule, packet, &line, span, summary))
+            })
+            .collect();
+        seen.drafts.extend(loose);
+        seen.drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
+    }
+}
+
+/// What a line of configuration sets; an entry of a list sets nothing by itself.
+fn key(line: &str) -> Option<&str> {
+    line.split_once(['=', ':'])
+        .map(|(key, _)| key.trim().trim_matches(['"', '\'']))
+        .filter(|key| !key.starts_with('-'))
+}
+
+/// The values of a line of configuration.
+fn words(line: &str) -> BTreeSet<&str> {
+    line.split(|character: char| {
+        !character.is_alphanumeric() && !matches!(character, '-' | '_' | '/' | '.' | '*')
+    })
+    .filter(|word| !word.is_empty())
+    .collect()
+}
+
+/// A rule that was an error and is a warning now.
+fn downgraded(
+    path: &str,
+    lines: &[&str],
+    line: &Line<'_>,
+    hunk: &HunkView<'_>,
+) -> Option<(&'static str, std::ops::Range<usize>)> {
+    static WARNS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#)
+            .expect("the pattern is constant")
+    });
+    let found = WARNS.captures(line.text)?.get(1)?;
+    let denied = hunk.removed().any(|old| DENY.is_match(old.text) && key(old.text) == key(line.text));
+    (denied && lint_section(path, lines, line.number as usize - 1)).then(|| (LINT, found.range()))
+}
+
+fn squeezed(line: &str) -> String {
+    line.trim().trim_end_matches(',').chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+/// The section a line of TOML or INI stands in.
+fn section<'a>(lines: &[&'a str], at: usize) -> &'a str {
+    lines[..at.min(lines.len())].iter().rev().find(|line| line.starts_with('[')).copied().unwrap_or("")
+}
+
+/// The key whose list a line stands in, in lower case.
+fn list_key(lines: &[&str], at: usize) -> Option<String> {
+    let line = lines.get(at)?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(line);
+    if let Some((key, rest)) = line.split_once(['=', ':'])
+        && rest.trim_start().starts_with('[')
+    {
+        return Some(key.trim().trim_matches(['"', '\'']).to_lowercase());
+    }
+    let above = lines[..at].iter().rev().take(200).find(|above| {
+        let text = above.trim();
+        !text.is_empty()
+            && !text.starts_with(['#', '/'])
+            && (indent(above) < own
+                || indent(above) == own && !text.starts_with('-') && line.trim_start().starts_with('-'))
+    })?;
+    OPENS_LIST.captures(above).map(|captures| captures[1].to_lowercase())
+}
+
+fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
+    const TOOLS: &[&str] = &[
+        "ruff",
+        "flake8",
+        "mypy",
+        "pylint",
+        "pyright",
+        "lints",
+        "bandit",
+        "isort",
+        "pydocstyle",
+        "basedpyright",
+        "ty.",
+    ];
+    is_lint_config(path)
+        || is_shared_config(path) && !name(path).ends_with(".json") && {
+            let section = section(lines, at);
+            TOOLS.iter().any(|tool| section.contains(tool))
+        }
+        || name(path) == "package.json"
+            && lines[..at.min(lines.len())].iter().any(|line| line.contains("\"eslintConfig\""))
+}
+
+fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {
+    is_coverage_config(path)
+        || is_shared_config(path) && section(lines, at).contains("coverage")
+        || name(path) == "package.json"
+}
+
+/// What an added line of configuration loosens, and where.
+fn loosens(path: &str, lines: &[&str], line: &Line<'_>) -> Option<(&'static str, std::ops::Range<usize>)> {
+    let at = (line.number as usize).checked_sub(1)?;
+    let text = line.text.trim();
+    if text.is_empty() || text.starts_with(['#', '/', ';']) || matches!(text, "]" | "}" | "],") {
+        return None;
+    }
+    // Other people's packages may come without types.
+    let foreign = text.starts_with("ignore_missing_imports") && section(lines, at).starts_with("[mypy-");
+    if lint_section(path, lines, at) && !foreign {
+        if let Some(span) = LOOSE.find(None, line.text, &scan::Parts::default()) {
+            return Some((LINT, span));
+        }
+        let is_entry =
+            text.starts_with(['-', '"', '\'']) || text.contains('[') || name(path).ends_with("flake8");
+        if is_entry
+            && list_key(lines, at).is_some_and(|key| LEFT_OUT.contains(&key.as_str()))
+            && !text.ends_with('[')
+        {
+            return Some((LINT, whole(line.text)));
+        }
+        let inline = text.split_once('=').map(|(key, value)| (key.trim().to_lowercase(), value.trim()));
+        if inline.is_some_and(|(key, value)| {
+            LEFT_OUT.contains(&key.as_str()) && !value.is_empty() && !value.starts_with('[')
+        }) {
+            return Some((LINT, whole(line.text)));
+        }
+    }
+    if coverage_section(path, lines, at) && !NEVER_RUN.is_match(text) {
+        let key =
+            list_key(lines, at).or_else(|| text.split_once('=').map(|(key, _)| key.trim().to_lowercase()));
+        let wide = if is_coverage_config(path) && !name(path).contains("vite") && !name(path).contains("jest")
+        {
+            UNCOVERED_LISTS
+        } else {
+            &UNCOVERED_LISTS[..4]
+        };
+        if key.is_some_and(|key| wide.contains(&key.as_str())) && !text.ends_with(['[', '=', ':']) {
+            return Some((COVERAGE, whole(line.text)));
+        }
+    }
+    None
+}
+
+/// Removed lines that asked for more: a rule of a list, a strict setting, a threshold.
+fn tightenings_gone(
+    packet: &Packet<'_>,
+    path: &str,
+    hunk: &HunkView<'_>,
+    base: &[&str],
+    head: &[&str],
+) -> Vec<Draft> {
+    static STRICT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#)
+            .expect("the pattern is constant")
+    });
+    let mut drafts = Vec::new();
+    let come = hunk.added().count();
+    for line in hunk.removed() {
+        let at = line.number as usize - 1;
+        let text = line.text.trim();
+        if text.starts_with(['#', '/']) {
+            continue;
+        }
+        let gone = |word: &str| {
+            !head.iter().any(|line| line.contains(word) && !line.trim_start().starts_with(['#', '/']))
+        };
+        let lint = lint_section(path, base, at);
+        let strict = STRICT
+            .captures(text)
+            .filter(|_| lint || coverage_section(path, base, at))
+            .map(|found| found[1].to_owned());
+        let denied = DENY.captures(text).filter(|_| lint).map(|found| found[1].to_owned());
+        let entry = text.trim_start_matches("- ").trim_end_matches(',').trim_matches(['"', '\'']);
+        let in_list = lint
+            && come == 0
+            && !entry.is_empty()
+            && text.starts_with(['-', '"', '\''])
+            && !text.contains(": ")
+            && list_key(base, at).is_some_and(|key| LOOKED_FOR.contains(&key.as_str()));
+        let word = strict.or(denied).or_else(|| in_list.then(|| entry.to_owned()));
+        if let Some(word) = word.filter(|word| gone(word)) {
+            let rule = if word.contains("under") || word.contains("max-warn") || word.contains("Threshold") {
+                THRESHOLD
+            } else {
+                LINT
+            };
+            let summary = if rule == LINT { "a linter looks at less" } else { "a threshold is removed" };
+            drafts.push(Draft::on_base_line(rule, packet, &line, whole(line.text), summary));
+        }
+    }
+    drafts
+}
+
+/// Pairs the numbers of a hunk by key and order, and reports those that ask for less.
+fn lowered(packet: &Packet<'_>, path: &str, hunk: &HunkView<'_>) -> Vec<Draft> {
+    let codecov = name(path).contains("codecov");
+    let threshold_nearby = is_coverage_config(path)
+        || packet
+            .text
+            .full_head
+            .as_deref()
+            .is_some_and(|head| head.contains("hreshold") || head.contains("c8") || head.contains("nyc"));
+    let numbers = |line: &Line<'_>| -> Option<(String, f64, std::ops::Range<usize>)> {
+        let captures = NUMBER.captures(line.text)?;
+        let key = captures[1].to_owned();
+        let phpstan = key == "level" && name(path).starts_with("phpstan");
+        let general = threshold_nearby && key != "level";
+        (SURE.is_match(&key) || general || phpstan)
+            .then(|| Some((key, captures[2].parse().ok()?, captures.get(2)?.range())))?
+    };
+    let mut old: Vec<(String, f64)> =
+        hunk.removed().filter_map(|line| numbers(&line)).map(|(key, number, _)| (key, number)).collect();
+    let mut drafts = Vec::new();
+    for line in hunk.added() {
+        let Some((key, new, span)) = numbers(&line) else { continue };
+        let Some(position) = old.iter().position(|(other, _)| *other == key) else { continue };
+        let (_, before) = old.remove(position);
+        let tolerance = key.to_lowercase().contains("warnings") || codecov && key == "threshold";
+        if if tolerance { new > before } else { new < before } {
+            let summary = "a threshold asks for less than before";
+            drafts.push(
+                Draft::on_line(THRESHOLD, packet, &line, span, summary).with("before", before.to_string()),
+            );
+        }
+    }
+    drafts
+}
+
+/// A configuration that goes while another comes belongs to another tool.
+pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
+    if facts.iter().any(|fact| fact.kind == CONFIG_NEW) {
+        return Vec::new();
+    }
+    facts.iter().filter(|fact| fact.kind == CONFIG_GONE).filter_map(|fact| fact.draft.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for table in [&BLANKETS, &SUPPRESSIONS, &UNCOVERED, &LOOSE] {
+            table.check();
+        }
+        assert!(NUMBER.is_match("fail_under = 80") && SURE.is_match("fail_under"));
+        assert!(OPENS_LIST.is_match("ignore = ["));
+    }
+
+    #[test]
+    fn a_base_file_without_suppressions_complies() {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        assert_eq!(complies(&path, "x = 1  # noqa\n"), Some(false));
+        assert_eq!(complies(&path, "x = '# noqa'\n"), Some(true));
+    }
+}

@@ -1,0 +1,251 @@
+//! Changes that make the gate itself weaker: tests, CI, lint, coverage, owners, lock files, hooks and policy.
+
+mod checks;
+mod ci;
+mod files;
+mod lint;
+mod names;
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{
+    ChangedFile, FileClass, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+};
+use crate::core::packet::Packet;
+
+const CI_REMOVED: &str = "gate-weakening/ci-removed";
+const CI_SOFTENED: &str = "gate-weakening/ci-softened";
+const CODEOWNERS: &str = "gate-weakening/codeowners-weakened";
+const COVERAGE: &str = "gate-weakening/coverage-excluded";
+const BLANKET: &str = "gate-weakening/file-suppressed";
+const HOOK_DISABLED: &str = "gate-weakening/hook-disabled";
+const LINT: &str = "gate-weakening/lint-disabled";
+const LOCKFILE: &str = "gate-weakening/lockfile-removed";
+const POLICY_CHANGED: &str = "gate-weakening/policy-file-changed";
+const POLICY_REMOVED: &str = "gate-weakening/policy-file-removed";
+const POLICY_WEAKENED: &str = "gate-weakening/policy-weakened";
+const RUBRIC_CHANGED: &str = "gate-weakening/rubric-changed";
+const SUPPRESSION: &str = "gate-weakening/suppression-added";
+const TEST_DELETED: &str = "gate-weakening/test-deleted";
+const TEST_EMPTIED: &str = "gate-weakening/test-emptied";
+const TEST_REMOVED: &str = "gate-weakening/test-removed";
+const TEST_SKIPPED: &str = "gate-weakening/test-skipped";
+const THRESHOLD: &str = "gate-weakening/threshold-lowered";
+const WAIVER_ADDED: &str = "gate-weakening/waiver-added";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+/// Lock files count as generated and owners may stand among the documents, so the scope says nothing here.
+const GUARDED: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Block) });
+const GUARDED_CODE: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..ADVISE });
+const RATCHETED: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
+const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
+
+const fn rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { id, title, severity, strengths, fix, moves: false }
+}
+
+/// A rule about what added text says: the same text moved within the change is nothing new.
+const fn moving(rule: RuleSpec) -> RuleSpec {
+    RuleSpec { moves: true, ..rule }
+}
+
+static SPEC: LensSpec = LensSpec {
+    id: "gate-weakening",
+    version: "1",
+    class: LensClass::Security,
+    title: "Changes that make tests, CI, lint or the gate itself weaker",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../tests/corpus/lenses/gate-weakening.md"),
+    rules: &[
+        rule(
+            CI_REMOVED,
+            "A check, a trigger or a whole workflow is removed from CI",
+            Severity::High,
+            GUARDED,
+            "Keep the check, or replace it in the same change.",
+        ),
+        moving(rule(
+            CI_SOFTENED,
+            "A failure of CI is ignored",
+            Severity::High,
+            GUARDED,
+            "Let the step fail, or fix what makes it fail.",
+        )),
+        rule(
+            CODEOWNERS,
+            "Paths lose owners",
+            Severity::High,
+            GUARDED,
+            "Keep the owners, or name others in the same change.",
+        ),
+        moving(rule(
+            COVERAGE,
+            "Code is taken out of the coverage",
+            Severity::Low,
+            GUARDED_CODE,
+            "Test the code instead of leaving it out.",
+        )),
+        moving(rule(
+            BLANKET,
+            "A whole file or every rule is taken out of a check",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Suppress the one rule at the one place, with the reason.",
+        )),
+        rule(
+            HOOK_DISABLED,
+            "A commit hook is removed or emptied",
+            Severity::Medium,
+            GUARDED,
+            "Keep the hook, or run the same check in CI.",
+        ),
+        moving(rule(
+            LINT,
+            "The configuration of a linter or type checker is loosened",
+            Severity::Medium,
+            GUARDED,
+            "Fix what the rule reports, or suppress it at the one place, with the reason.",
+        )),
+        rule(
+            LOCKFILE,
+            "A lock file is deleted",
+            Severity::Medium,
+            GUARDED,
+            "Commit the lock file again, so that builds use what was reviewed.",
+        ),
+        rule(
+            POLICY_CHANGED,
+            "The gate's own settings change",
+            Severity::Info,
+            NOTICE,
+            "Ask an owner of the policy to look at it.",
+        ),
+        rule(
+            POLICY_REMOVED,
+            "A file of the gate's own settings is deleted",
+            Severity::High,
+            GUARDED,
+            "Keep the file, or delete it in a change of its own that an owner approves.",
+        ),
+        rule(
+            POLICY_WEAKENED,
+            "A setting of the policy is less strict than at the base",
+            Severity::High,
+            GUARDED,
+            "Keep the setting, or loosen it in a change of its own that an owner approves.",
+        ),
+        rule(
+            RUBRIC_CHANGED,
+            "A frozen rubric is edited",
+            Severity::High,
+            GUARDED,
+            "Mine and approve the rubric anew instead of editing it by hand.",
+        ),
+        moving(rule(
+            SUPPRESSION,
+            "A warning is suppressed at one place",
+            Severity::Low,
+            RATCHETED,
+            "Fix what the rule reports.",
+        )),
+        rule(
+            TEST_DELETED,
+            "A file of tests is deleted and its tests come back nowhere",
+            Severity::High,
+            GUARDED_CODE,
+            "Keep the tests, or move them in the same change.",
+        ),
+        rule(
+            TEST_EMPTIED,
+            "A test stays and no longer checks anything",
+            Severity::High,
+            GUARDED_CODE,
+            "Keep the assertions, or delete the test openly.",
+        ),
+        rule(
+            TEST_REMOVED,
+            "A test is removed from a file that stays",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Keep the test, or replace it in the same change.",
+        ),
+        moving(rule(
+            TEST_SKIPPED,
+            "A test is switched off",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Fix the test, or delete it openly.",
+        )),
+        rule(
+            THRESHOLD,
+            "A threshold asks for less than before",
+            Severity::Medium,
+            GUARDED,
+            "Keep the number, or raise the coverage to it.",
+        ),
+        rule(
+            WAIVER_ADDED,
+            "A waiver is added",
+            Severity::Medium,
+            GUARDED,
+            "Add the waiver in a change of its own that an owner approves.",
+        ),
+    ],
+};
+
+/// The lens.
+pub(crate) struct GateWeakening;
+
+impl Lens for GateWeakening {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    /// Tests, workflows and configurations are compared as a whole; everything else by what changed.
+    fn need(&self, file: &ChangedFile) -> Need {
+        let tests = file.class == FileClass::Test && names::knows(file.language.as_deref());
+        let path = &file.path;
+        let whole = tests
+            || ci::needs_whole_file(path)
+            || lint::needs_whole_file(path)
+            || files::is_codeowners(&path.to_text());
+        if whole { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut seen = Inspection::default();
+        for part in
+            [checks::inspect(packet), ci::inspect(packet), files::inspect(packet), lint::inspect(packet)]
+        {
+            seen.drafts.extend(part.drafts);
+            seen.facts.extend(part.facts);
+        }
+        seen
+    }
+
+    fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
+        let parts =
+            [checks::conclude(facts), ci::conclude(facts), files::conclude(facts), lint::conclude(facts)];
+        parts.into_iter().flatten().collect()
+    }
+
+    fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
+        if rule == SUPPRESSION { lint::complies(file, text) } else { None }
+    }
+}
+
+/// A line without the blanks around it.
+fn whole(text: &str) -> std::ops::Range<usize> {
+    let lead = text.len() - text.trim_start().len();
+    lead..text.trim_end().len().max(lead)
+}

@@ -1,0 +1,160 @@
+//! How the tests of a file are named in each language, and where each begins.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::scan::{Kind, Scanner};
+
+/// A test and the lines up to the next one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Test {
+    pub(super) name: String,
+    /// The line of the name, as a position in the lines given.
+    pub(super) at: usize,
+    /// The position after its last line.
+    pub(super) end: usize,
+}
+
+const fn named(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Anywhere }
+}
+
+static NAMED: &[Idiom] = &[
+    named(&["python"], "def test", r"^\s*(?:async\s+)?def\s+(test\w*)\s*\("),
+    named(
+        &["javascript", "typescript"],
+        "(",
+        r#"^\s*(?:await\s+)?[xf]?(?:it|test|specify|Deno\.test)(?:\.\w+)*(?:\([^"'`]*\))?\s*\(\s*["'`]([^"'`]+)"#,
+    ),
+    named(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\("),
+    named(&["java", "scala", "kotlin"], "void test", r"^\s*public\s+void\s+(test\w*)\s*\("),
+    named(&["ruby"], "it ", r#"^\s*[xf]?(?:it|specify|scenario)\s+["']([^"']+)"#),
+    named(&["ruby"], "it(", r#"^\s*[xf]?it\(\s*["']([^"']+)"#),
+    named(&["ruby", "elixir"], "test ", r#"^\s*test\s+["']([^"']+)"#),
+    named(&["ruby"], "def test_", r"^\s*def\s+(test_\w+)"),
+    named(&["php"], "function test", r"\bfunction\s+(test\w+)\s*\("),
+    named(&["php"], "('", r"^\s*(?:it|test)\(\s*'([^']+)"),
+    named(&["swift"], "func test", r"\bfunc\s+(test\w+)\s*\("),
+    named(&["c", "c++"], "TEST", r#"^\s*(?:TYPED_)?TEST(?:_F|_P|_CASE)?\s*\(\s*([^)]+?)\s*\)"#),
+    named(&["dart"], "(", r#"^\s*test(?:Widgets)?\(\s*["']([^"']+)"#),
+    named(&["scala"], "test(", r#"^\s*test\(\s*"([^"]+)"#),
+    named(&["lua"], "it(", r#"^\s*it\(\s*["']([^"']+)"#),
+];
+static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
+
+/// What stands above a test whose own line does not tell, and how that line names it.
+static MARKED: &[(&[&str], &str, &str)] = &[
+    (
+        &["rust"],
+        r"^\s*#\[(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b",
+        r"\bfn\s+(\w+)",
+    ),
+    (
+        &["java", "kotlin", "scala", "groovy"],
+        r"^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b",
+        r"(?:\bvoid\s+|\bfun\s+`?|\bdef\s+)([\w ]+?)`?\s*\(",
+    ),
+    (
+        &["c#"],
+        r"^\s*\[(?:Test|TestCase|Fact|Theory|TestMethod|DataTestMethod)\b",
+        r"\b(?:void|Task|ValueTask)\s+(\w+)\s*\(",
+    ),
+    (&["swift"], r"^\s*@Test\b", r"\bfunc\s+(\w+)\s*\("),
+    (&["php"], r"(?:#\[Test\]|^\s*\*\s*@test\b)", r"\bfunction\s+(\w+)\s*\("),
+];
+static MARKS: LazyLock<Vec<(Regex, Regex)>> = LazyLock::new(|| {
+    let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
+    MARKED.iter().map(|(_, mark, name)| (compile(mark), compile(name))).collect()
+});
+
+/// How many lines may stand between a mark and the name: more attributes and comments.
+const MARK_REACH: usize = 8;
+
+/// Whether tests of a language are known by name.
+pub(super) fn knows(language: Option<&str>) -> bool {
+    NAMES.knows(language)
+        || MARKED.iter().any(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
+}
+
+/// The tests in lines of one file, in order.
+pub(super) fn tests<'a>(
+    language: Option<&str>,
+    from_first_line: bool,
+    lines: impl Iterator<Item = &'a str>,
+) -> Vec<Test> {
+    let own = language.and_then(|own| MARKED.iter().position(|(languages, ..)| languages.contains(&own)));
+    let mut scanner = Scanner::new(language, from_first_line);
+    let mut found: Vec<Test> = Vec::new();
+    let mut marked: Option<usize> = None;
+    let mut count = 0;
+    for (at, line) in lines.enumerate() {
+        count = at + 1;
+        let parts = scanner.line(line);
+        let first = line.len() - line.trim_start().len();
+        let plain = parts.at(first) == Kind::Code && !line.is_empty();
+        let mut name =
+            plain.then(|| NAMES.find(language, line, &parts).map(|span| line[span].to_owned())).flatten();
+        if let Some((mark, names)) = own.map(|own| &MARKS[own]) {
+            if let Some(captures) = names.captures(line).filter(|_| plain && marked.is_some()) {
+                name = name.or_else(|| captures.get(1).map(|name| name.as_str().to_owned()));
+                marked = None;
+            } else if mark.is_match(line) && (plain || language == Some("php")) {
+                marked = Some(at);
+                // The name may stand on the line of the mark.
+                if let Some(captures) = names.captures(line) {
+                    name = captures.get(1).map(|name| name.as_str().to_owned());
+                    marked = None;
+                }
+            }
+            marked = marked.filter(|mark| at - mark < MARK_REACH);
+        }
+        if let Some(name) = name {
+            if let Some(last) = found.last_mut() {
+                last.end = at;
+            }
+            found.push(Test { name, at, end: at + 1 });
+        }
+    }
+    if let Some(last) = found.last_mut() {
+        last.end = count;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_found_by_name_in_each_language() {
+        NAMES.check();
+        let cases: &[(&str, &str, &[&str])] = &[
+            (
+                "python",
+                "class T:\n    async def test_a(self):\n        pass\ndef helper(): pass",
+                &["test_a"],
+            ),
+            (
+                "typescript",
+                "it('does a', () => {\ntest.each([1])(\"b\", f)\nmodel.test('c')",
+                &["does a", "b"],
+            ),
+            ("go", "func TestA(t *testing.T) {\nfunc helper() {", &["TestA"]),
+            (
+                "rust",
+                "#[test]\n#[ignore]\nfn a() {}\nfn b() {}\n#[tokio::test]\nasync fn c() {}",
+                &["a", "c"],
+            ),
+            ("java", "@Test\npublic void a() {\n}\nvoid b() {", &["a"]),
+            ("ruby", "it \"does a\" do\ndef test_b", &["does a", "test_b"]),
+            ("c++", "TEST(Suite, Name) {", &["Suite, Name"]),
+        ];
+        for (language, text, expected) in cases {
+            let found: Vec<String> =
+                tests(Some(language), true, text.lines()).into_iter().map(|test| test.name).collect();
+            assert_eq!(found, *expected, "{language}");
+        }
+    }
+}
