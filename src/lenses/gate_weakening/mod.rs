@@ -5,6 +5,7 @@ mod ci;
 mod files;
 mod lint;
 mod names;
+mod policy;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use crate::contracts::ids::RepoPath;
@@ -23,6 +24,7 @@ const LINT: &str = "gate-weakening/lint-disabled";
 const LOCKFILE: &str = "gate-weakening/lockfile-removed";
 const POLICY_CHANGED: &str = "gate-weakening/policy-file-changed";
 const POLICY_REMOVED: &str = "gate-weakening/policy-file-removed";
+const POLICY_UNREADABLE: &str = "gate-weakening/policy-unreadable";
 const POLICY_WEAKENED: &str = "gate-weakening/policy-weakened";
 const RUBRIC_CHANGED: &str = "gate-weakening/rubric-changed";
 const SUPPRESSION: &str = "gate-weakening/suppression-added";
@@ -40,6 +42,8 @@ const GUARDED: PresetStrengths =
 const GUARDED_CODE: PresetStrengths =
     presets(ADVISE, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..ADVISE });
 const RATCHETED: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
+/// Nothing legitimate makes every later run fail.
+const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 const fn rule(
@@ -138,6 +142,13 @@ static SPEC: LensSpec = LensSpec {
             "Keep the file, or delete it in a change of its own that an owner approves.",
         ),
         rule(
+            POLICY_UNREADABLE,
+            "The policy could not be read any more",
+            Severity::High,
+            ALWAYS,
+            "Run `qa-skill policy-check --file .qa-skill/policy.toml` and mend what it names.",
+        ),
+        rule(
             POLICY_WEAKENED,
             "A setting of the policy is less strict than at the base",
             Severity::High,
@@ -218,7 +229,8 @@ impl Lens for GateWeakening {
         let whole = tests
             || ci::needs_whole_file(path)
             || lint::needs_whole_file(path)
-            || files::is_codeowners(&path.to_text());
+            || files::is_codeowners(&path.to_text())
+            || policy::is_policy(path.as_bytes());
         if whole { Need::WholeFile } else { Need::Hunks }
     }
 
@@ -229,6 +241,14 @@ impl Lens for GateWeakening {
         {
             seen.drafts.extend(part.drafts);
             seen.facts.extend(part.facts);
+        }
+        if policy::is_policy(packet.path().as_bytes()) {
+            let compared = policy::inspect(packet, &crate::lenses::registry()).drafts;
+            // What is said exactly need not be said in general as well.
+            if !compared.is_empty() {
+                seen.drafts.retain(|draft| draft.rule != POLICY_CHANGED);
+            }
+            seen.drafts.extend(compared);
         }
         seen
     }
