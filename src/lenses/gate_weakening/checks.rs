@@ -92,7 +92,7 @@ static TRAILING: LazyLock<Regex> =
 
 static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:\w*assert\w*|expect\w*|should\w*|verify\w*|require\w*|refute\w*|must_\w+|check\w*|fail\w*|(?:pytest\.)?raises|t\.(?:error|fatal|is|equal|true|deepequal)\w*|snapshot\w*|tomatch\w*|throws\w*|ensure\w*|validate\w*|compare\w*)\b\s*[!.(\s]",
+        r"(?i)\b(?:\w*assert\w*|expect\w*|verify\w*|require\w*|refute\w*|must_\w+|check\w*|fail\w*|(?:pytest\.)?raises|t\.(?:error|fatal|is|equal|true|deepequal)\w*|\w*snapshot\w*|tomatch\w*|throws\w*|ensure\w*|validate\w*|compare\w*)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
     )
     .expect("the pattern is constant")
 });

@@ -58,7 +58,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What checks a change, by the words its commands and actions use.
 static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|types|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)")
+    Regex::new(r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)")
         .expect("the pattern is constant")
 });
 
@@ -214,7 +214,7 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
     static KEY: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^[\w-]+:(?:\s|$)").expect("the pattern is constant"));
     static NO_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
+        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|git\b|.*\bpublish\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
             .expect("the pattern is constant")
     });
     let lone_word = !command.contains([' ', '/']) && !line.contains("run:");
