@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::ChangeKind;
-use crate::core::packet::{Line, Packet};
+use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::scan;
@@ -179,12 +179,14 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
     };
     let mut drafts = Vec::new();
     for hunk in packet.hunks() {
-        if !SOFT.may_match(None, &packet.text.text[hunk.added_span()]) {
+        let text = &packet.text.text[hunk.added_span()];
+        if !SOFT.may_match(None, text) && !text.contains("exit 0") {
             continue;
         }
         let old = hunk.removed().filter(|line| counts(line).is_some()).count();
         // A new step may build without tests because another one runs them.
         let replaces = hunk.removed().any(|line| CHECK.is_match(line.text) || line.text.contains("mvn"));
+        drafts.extend(workflow.then(|| early_success(packet, &hunk)).flatten());
         let found = hunk.added().filter_map(|line| {
             let summary = "a failure of CI is ignored from now on";
             let fits = |span: &std::ops::Range<usize>| {
@@ -195,6 +197,18 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
         drafts.extend(found.skip(old));
     }
     drafts
+}
+
+/// `exit 0` right after a check, outside of a condition.
+fn early_success(packet: &Packet<'_>, hunk: &HunkView<'_>) -> Option<Draft> {
+    let mut previous = hunk.before().last().map_or("", |line| line.text);
+    hunk.added().find_map(|line| {
+        let follows = command(previous).is_some_and(|command| !checks("run:", &command).is_empty());
+        let found = line.text.trim() == "exit 0" && follows && !previous.trim_end().ends_with(['{', '(']);
+        previous = line.text;
+        let summary = "a failure of CI is ignored from now on";
+        found.then(|| Draft::on_line(CI_SOFTENED, packet, &line, whole(line.text), summary))
+    })
 }
 
 /// The command of a line, without what YAML puts around it and without the version of an action.

@@ -55,6 +55,11 @@ static OPENS_LIST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#).expect("the pattern is constant")
 });
 
+/// A rule that is on because it is named.
+static NAMED_RULE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|key)="([^"]+)"#).expect("the pattern is constant")
+});
+
 /// A rule that is an error.
 static DENY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#)
@@ -245,8 +250,11 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
                 Some(Draft::on_line(rule, packet, &line, span, summary))
             })
             .collect();
+        // One edit of one place is one finding.
+        if loose.is_empty() {
+            seen.drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
+        }
         seen.drafts.extend(loose);
-        seen.drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
     }
 }
 
@@ -277,6 +285,14 @@ fn downgraded(
         Regex::new(r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#)
             .expect("the pattern is constant")
     });
+    let narrowed = key(line.text).is_some_and(|own| LOOKED_FOR.contains(&own.to_lowercase().as_str()))
+        && hunk.removed().any(|old| {
+            let (before, after) = (words(old.text), words(line.text));
+            key(old.text) == key(line.text) && after.len() < before.len() && after.is_subset(&before)
+        });
+    if narrowed && lint_section(path, lines, line.number as usize - 1) {
+        return Some((LINT, whole(line.text)));
+    }
     let found = WARNS.captures(line.text)?.get(1)?;
     let denied = hunk.removed().any(|old| DENY.is_match(old.text) && key(old.text) == key(line.text));
     (denied && lint_section(path, lines, line.number as usize - 1)).then(|| (LINT, found.range()))
@@ -412,7 +428,11 @@ fn tightenings_gone(
             .captures(text)
             .filter(|_| lint || coverage_section(path, base, at))
             .map(|found| found[1].to_owned());
-        let denied = DENY.captures(text).filter(|_| lint).map(|found| found[1].to_owned());
+        let denied = DENY
+            .captures(text)
+            .or_else(|| NAMED_RULE.captures(text).filter(|_| come == 0))
+            .filter(|_| lint)
+            .map(|found| found[1].to_owned());
         let entry = text.trim_start_matches("- ").trim_end_matches(',').trim_matches(['"', '\'']);
         let in_list = lint
             && come == 0
@@ -449,6 +469,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         LOOSE.check();
+        assert!(NAMED_RULE.is_match("<module name=\"A\"/>") && DENY.is_match("'no-eval': 2"));
         assert!(OPENS_LIST.is_match("ignore = ["));
     }
 }
