@@ -92,7 +92,7 @@ static TRAILING: LazyLock<Regex> =
 
 static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:\w*assert\w*|expect\w*|should\w*|verify\w*|require\w*|refute\w*|must_\w+|check\w*|fail\w*|(?:pytest\.)?raises|t\.(?:error|fatal|is|equal|true|deepequal)\w*|snapshot\w*|tomatch\w*|throws\w*|ensure\w*|validate\w*|compare\w*)\b\s*[!.(\s]",
+        r"(?i)\b(?:\w*assert\w*|expect\w*|verify\w*|require\w*|refute\w*|must_\w+|check\w*|fail\w*|(?:pytest\.)?raises|t\.(?:error|fatal|is|equal|true|deepequal)\w*|\w*snapshot\w*|tomatch\w*|throws\w*|ensure\w*|validate\w*|compare\w*)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
     )
     .expect("the pattern is constant")
 });
@@ -133,8 +133,8 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         _ => {
             let (mut base, mut head) = (Vec::new(), Vec::new());
             for hunk in packet.hunks() {
-                base.extend(around(language, &hunk, |hunk| hunk.removed().collect(), hunk.hunk.old_start));
-                head.extend(around(language, &hunk, |hunk| hunk.added().collect(), hunk.hunk.new_start));
+                base.extend(around(language, &hunk, |hunk| hunk.removed().collect()));
+                head.extend(around(language, &hunk, |hunk| hunk.added().collect()));
             }
             compare_by_hunk(packet, &base, &head, &mut seen);
         }
@@ -145,6 +145,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
 fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
     Fact { kind, name, draft }
 }
+
+/// A test's name, the line of its name and the line of its mark; 0 for a line that did not change.
+type Placed = (String, u64, u64);
 
 /// One version of a file.
 struct Side {
@@ -158,8 +161,9 @@ impl Side {
         Self { lines, tests }
     }
 
-    fn placed(&self) -> Vec<(String, u64)> {
-        self.tests.iter().map(|test| (test.name.clone(), test.at as u64 + 1)).collect()
+    fn placed(&self) -> Vec<Placed> {
+        let place = |test: &Test| (test.name.clone(), test.at as u64 + 1, test.mark as u64 + 1);
+        self.tests.iter().map(place).collect()
     }
 }
 
@@ -168,8 +172,7 @@ fn around<'a>(
     language: Option<&str>,
     hunk: &HunkView<'a>,
     own: impl Fn(&HunkView<'a>) -> Vec<Line<'a>>,
-    _start: u64,
-) -> Vec<(String, u64)> {
+) -> Vec<Placed> {
     let before: Vec<Line<'a>> = hunk.before().collect();
     let changed = own(hunk);
     let lines: Vec<Line<'a>> =
@@ -178,22 +181,18 @@ fn around<'a>(
     names::tests(language, false, lines.iter().map(|line| line.text))
         .into_iter()
         .map(|test| {
-            let number = if inside.contains(&test.at) { lines[test.at].number } else { 0 };
-            (test.name, number)
+            let number = |at: usize| if inside.contains(&at) { lines[at].number } else { 0 };
+            let (at, mark) = (number(test.at), number(test.mark));
+            (test.name, at, mark)
         })
         .collect()
 }
 
 /// Tests that only one version has. In one hunk, a test that goes and one that comes are a renamed test.
-fn compare_by_hunk(
-    packet: &Packet<'_>,
-    base: &[(String, u64)],
-    head: &[(String, u64)],
-    seen: &mut Inspection,
-) {
-    let names = |tests: &[(String, u64)]| -> BTreeMap<String, usize> {
+fn compare_by_hunk(packet: &Packet<'_>, base: &[Placed], head: &[Placed], seen: &mut Inspection) {
+    let names = |tests: &[Placed]| -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
-        for (name, _) in tests {
+        for (name, ..) in tests {
             *counts.entry(name.clone()).or_insert(0) += 1;
         }
         counts
@@ -202,21 +201,23 @@ fn compare_by_hunk(
     for hunk in packet.hunks() {
         let numbers = &hunk.hunk;
         let within = |line: u64, start: u64, count: u64| count > 0 && line >= start && line < start + count;
-        let gone = base.iter().filter(|(name, line)| {
-            within(*line, numbers.old_start, numbers.old_lines)
+        let removed_line = |line: u64| within(line, numbers.old_start, numbers.old_lines);
+        let gone = base.iter().filter(|(name, line, mark)| {
+            (removed_line(*line) || removed_line(*mark))
                 && head_names.get(name).copied().unwrap_or(0) < base_names[name]
         });
         let mut come: Vec<&String> = head
             .iter()
-            .filter(|(name, line)| {
+            .filter(|(name, line, _)| {
                 within(*line, numbers.new_start, numbers.new_lines)
                     && base_names.get(name).copied().unwrap_or(0) < head_names[name]
             })
-            .map(|(name, _)| name)
+            .map(|(name, ..)| name)
             .collect();
         seen.facts.extend(come.iter().map(|name| fact(ADDED, (*name).clone(), None)));
         let removed: Vec<Line<'_>> = hunk.removed().collect();
-        for (name, number) in gone {
+        for (name, line, mark) in gone {
+            let number = if removed_line(*line) { line } else { mark };
             if let Some(nearest) = (0..come.len()).max_by_key(|&other| alike(name, come[other])) {
                 come.remove(nearest);
                 continue;

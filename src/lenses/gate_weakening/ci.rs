@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::ChangeKind;
-use crate::core::packet::{Line, Packet};
+use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::scan;
@@ -58,7 +58,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What checks a change, by the words its commands and actions use.
 static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|types|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)")
+    Regex::new(r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)")
         .expect("the pattern is constant")
 });
 
@@ -179,12 +179,14 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
     };
     let mut drafts = Vec::new();
     for hunk in packet.hunks() {
-        if !SOFT.may_match(None, &packet.text.text[hunk.added_span()]) {
+        let text = &packet.text.text[hunk.added_span()];
+        if !SOFT.may_match(None, text) && !text.contains("exit 0") {
             continue;
         }
         let old = hunk.removed().filter(|line| counts(line).is_some()).count();
         // A new step may build without tests because another one runs them.
         let replaces = hunk.removed().any(|line| CHECK.is_match(line.text) || line.text.contains("mvn"));
+        drafts.extend(workflow.then(|| early_success(packet, &hunk)).flatten());
         let found = hunk.added().filter_map(|line| {
             let summary = "a failure of CI is ignored from now on";
             let fits = |span: &std::ops::Range<usize>| {
@@ -195,6 +197,18 @@ fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
         drafts.extend(found.skip(old));
     }
     drafts
+}
+
+/// `exit 0` right after a check, outside of a condition.
+fn early_success(packet: &Packet<'_>, hunk: &HunkView<'_>) -> Option<Draft> {
+    let mut previous = hunk.before().last().map_or("", |line| line.text);
+    hunk.added().find_map(|line| {
+        let follows = command(previous).is_some_and(|command| !checks("run:", &command).is_empty());
+        let found = line.text.trim() == "exit 0" && follows && !previous.trim_end().ends_with(['{', '(']);
+        previous = line.text;
+        let summary = "a failure of CI is ignored from now on";
+        found.then(|| Draft::on_line(CI_SOFTENED, packet, &line, whole(line.text), summary))
+    })
 }
 
 /// The command of a line, without what YAML puts around it and without the version of an action.
@@ -214,7 +228,7 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
     static KEY: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^[\w-]+:(?:\s|$)").expect("the pattern is constant"));
     static NO_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
+        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|git\b|.*\bpublish\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
             .expect("the pattern is constant")
     });
     let lone_word = !command.contains([' ', '/']) && !line.contains("run:");

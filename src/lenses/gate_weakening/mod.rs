@@ -6,6 +6,8 @@ mod files;
 mod lint;
 mod names;
 mod policy;
+mod suppressions;
+mod thresholds;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use crate::contracts::ids::RepoPath;
@@ -260,7 +262,7 @@ impl Lens for GateWeakening {
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
-        if rule == SUPPRESSION { lint::complies(file, text) } else { None }
+        if rule == SUPPRESSION { suppressions::complies(file, text) } else { None }
     }
 }
 

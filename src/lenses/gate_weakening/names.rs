@@ -13,6 +13,8 @@ pub(super) struct Test {
     pub(super) name: String,
     /// The line of the name, as a position in the lines given.
     pub(super) at: usize,
+    /// The line of what marks it as a test; the line of the name where that tells.
+    pub(super) mark: usize,
     /// The position after its last line.
     pub(super) end: usize,
 }
@@ -88,6 +90,7 @@ pub(super) fn tests<'a>(
     let mut scanner = Scanner::new(language, from_first_line);
     let mut found: Vec<Test> = Vec::new();
     let mut marked: Option<usize> = None;
+    let mut mark_of_name = None;
     let mut count = 0;
     for (at, line) in lines.enumerate() {
         count = at + 1;
@@ -99,7 +102,7 @@ pub(super) fn tests<'a>(
         if let Some((mark, names)) = own.map(|own| &MARKS[own]) {
             if let Some(captures) = names.captures(line).filter(|_| plain && marked.is_some()) {
                 name = name.or_else(|| captures.get(1).map(|name| name.as_str().to_owned()));
-                marked = None;
+                mark_of_name = marked.take();
             } else if mark.is_match(line) && (plain || language == Some("php")) {
                 marked = Some(at);
                 // The name may stand on the line of the mark.
@@ -110,11 +113,12 @@ pub(super) fn tests<'a>(
             }
             marked = marked.filter(|mark| at - mark < MARK_REACH);
         }
+        let mark_of_name = mark_of_name.take();
         if let Some(name) = name {
             if let Some(last) = found.last_mut() {
                 last.end = at;
             }
-            found.push(Test { name, at, end: at + 1 });
+            found.push(Test { name, at, mark: mark_of_name.unwrap_or(at), end: at + 1 });
         }
     }
     if let Some(last) = found.last_mut() {

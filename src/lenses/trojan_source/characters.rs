@@ -41,11 +41,7 @@ fn is_balanced(text: &str) -> bool {
             '\u{202d}' | '\u{202e}' => return false,
             '\u{202a}' | '\u{202b}' => open.push('\u{202c}'),
             '\u{2066}'..='\u{2068}' => open.push('\u{2069}'),
-            '\u{202c}' | '\u{2069}' => {
-                if open.pop() != Some(character) {
-                    return false;
-                }
-            }
+            '\u{202c}' | '\u{2069}' if open.pop() != Some(character) => return false,
             _ => {}
         }
     }

@@ -67,7 +67,9 @@ impl<'a> Names<'a> {
         let mut found: Vec<Suspect<'a>> = self
             .others
             .into_values()
-            .filter(|suspect| suspect.certain || plain.contains(&suspect.reads_as))
+            .filter(|suspect| {
+                suspect.certain || suspect.reads_as.len() > 2 && plain.contains(&suspect.reads_as)
+            })
             .collect();
         found.sort_by_key(|suspect| (suspect.line.number, suspect.span.start));
         found

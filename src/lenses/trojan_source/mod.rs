@@ -103,6 +103,9 @@ impl Lens for TrojanSource {
         let mut drafts = Vec::new();
         drafts.extend(hidden_path(packet));
         let setting = Setting::of(packet);
+        if setting.data && packet.text.text.contains(char::REPLACEMENT_CHARACTER) {
+            return Inspection { drafts, facts: Vec::new() };
+        }
         let mut names = homoglyphs::Names::default();
         for hunk in packet.hunks() {
             if !is_suspect(&packet.text.text[hunk.added_span()]) {
@@ -132,6 +135,8 @@ impl Lens for TrojanSource {
 /// What the file's name says about how to read its lines.
 struct Setting {
     prose: bool,
+    /// Not known to be written by people: bytes that are no text make it data, such as drawings.
+    data: bool,
     test: bool,
     locale: bool,
     markup: bool,
@@ -143,6 +148,7 @@ impl Setting {
         let prose = packet.file.class == FileClass::Docs || scan::is_prose(packet.path());
         Self {
             prose,
+            data: matches!(packet.file.class, FileClass::Unknown | FileClass::Asset),
             test: packet.file.scope == Scope::Test,
             locale: is_locale(&packet.path().to_text()),
             markup: packet.file.language.as_deref() == Some("html"),
@@ -179,7 +185,7 @@ fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Part
     }
     if let Some(found) = Marked::collect(text, characters::is_hiding_control) {
         drafts.push(found.draft(HIDDEN, packet, line, "a control character hides text"));
-    } else if let Some(span) = off_screen(text) {
+    } else if let Some(span) = off_screen(text).filter(|_| !setting.prose) {
         let summary = "text is pushed off the screen by blanks";
         drafts.push(Draft::on_line(HIDDEN, packet, line, span, summary));
     }
