@@ -86,6 +86,7 @@ codes! {
     extension {
         ArtifactRootUnsafe = "ARTIFACT_ROOT_UNSAFE", UserRecoverable, "the artifact root is a link or is tracked in the change; pass --out with a directory outside the checkout";
         ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
+        BinaryContent = "BINARY_CONTENT", Notice, "a file's content is not text; only its path, mode and kind of change were looked at";
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
         Cancelled = "CANCELLED", Transient, "the run was cancelled; nothing was published and nothing stored";
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
@@ -103,10 +104,8 @@ codes! {
         RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
-        RubricNotFrozen = "RUBRIC_NOT_FROZEN", Notice, "a draft rubric exists and is not enforced until it is approved";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
-        WaiverUnused = "WAIVER_UNUSED", Notice, "a waiver on the base matches nothing any more; remove it";
     }
 }
 

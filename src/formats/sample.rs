@@ -61,7 +61,7 @@ pub(crate) fn fail() -> Sample {
     let mut sample = assemble(findings, Conclusion::Fail);
     sample.result.final_verdict.rationale =
         vec!["secret-token completed with 2 blocking findings".into(), HOSTILE.into()];
-    sample.result.final_verdict.warning_codes = vec![Code::PolicyChangedInPr, Code::WaiverUnused];
+    sample.result.final_verdict.warning_codes = vec![Code::PolicyChangedInPr, Code::WaiverExpired];
     sample.result.final_verdict.policy_preview = Some(PolicyPreview {
         conclusion: Some(Conclusion::Pass),
         blocking_findings: 0,

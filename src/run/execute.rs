@@ -217,8 +217,12 @@ impl Execution<'_> {
             plan.planning_codes.iter().copied().filter(|code| !errors.contains(code)).collect();
         let in_plan =
             change_set.files.iter().filter(|file| plan.changed_files.binary_search(&file.path).is_ok());
-        warnings
-            .extend(in_plan.flat_map(|file| &file.codes).copied().filter(|code| *code == Code::CoarseDiff));
+        warnings.extend(
+            in_plan
+                .flat_map(|file| &file.codes)
+                .copied()
+                .filter(|code| *code == Code::CoarseDiff || *code == Code::BinaryContent),
+        );
         LensResult {
             schema_version: Default::default(),
             plan_ordinal: plan.plan_ordinal,

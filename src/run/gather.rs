@@ -266,6 +266,7 @@ impl<'a> Gathering<'a> {
             Content::Binary => None,
         };
         let (Some(old_text), Some(new_text)) = (decode(old_bytes), decode(new_bytes)) else {
+            file.codes.push(Code::BinaryContent);
             return Ok(Default::default());
         };
         file.text = true;

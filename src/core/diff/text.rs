@@ -19,7 +19,7 @@ const SNIFFED_BYTES: usize = 8000;
 /// Decides whether a blob is text.
 ///
 /// Neither `.gitattributes` nor one stray NUL hides lines: a NUL makes content binary only where the name does not say
-/// that people write it, or where control bytes are common. UTF-16 with a byte order mark is text and is transcoded.
+/// that people write it and where control bytes are common; only what is named as an asset needs no more than the NUL. UTF-16 with a byte order mark is text and is transcoded.
 pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_le_bytes))),
@@ -27,13 +27,15 @@ pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
         _ => {}
     }
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let named_as_text = match class {
-        FileClass::Source | FileClass::Test | FileClass::Docs | FileClass::Config | FileClass::Infra => true,
-        FileClass::Asset | FileClass::Unknown => false,
-    };
     let controls =
         head.iter().filter(|&&byte| byte < 0x09 || (0x0e..0x20).contains(&byte) && byte != 0x1b).count();
-    let binary = if named_as_text { controls * 10 > head.len() } else { head.contains(&0) };
+    let binary = match class {
+        FileClass::Source | FileClass::Test | FileClass::Docs | FileClass::Config | FileClass::Infra => {
+            controls * 10 > head.len()
+        }
+        FileClass::Unknown => head.contains(&0) && controls * 20 > head.len(),
+        FileClass::Asset => head.contains(&0),
+    };
     if binary { Content::Binary } else { Content::Text(Cow::Borrowed(bytes)) }
 }
 
@@ -62,6 +64,18 @@ mod tests {
             ("Latin-1", b"caf\xe9\n", FileClass::Unknown, true),
             ("ANSI art", b"\x1b[31mred\x1b[0m\n", FileClass::Unknown, true),
             ("an empty file", b"", FileClass::Unknown, true),
+            (
+                "a script with a NUL and no ending",
+                b"#!/bin/sh\nset -e\necho hidden from git\n\0\n",
+                FileClass::Unknown,
+                true,
+            ),
+            (
+                "an object without an ending",
+                b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01",
+                FileClass::Unknown,
+                false,
+            ),
             ("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", FileClass::Asset, false),
             ("an object file named .rs", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Source, false),
         ];
