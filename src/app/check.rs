@@ -37,9 +37,17 @@ pub(crate) fn check(
     let started = Instant::now();
     let registry = lenses::registry();
     let opened = open(request)?;
-    let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+    let resolved = &opened.resolved;
+    let told =
+        |step: &str, what: String| tracing::info!(ms = started.elapsed().as_millis(), "{step}: {what}");
+    told(
+        "base",
+        format!("{} by {}, head {}", resolved.base.short(), resolved.base_rule, resolved.head.short()),
+    );
+    let in_force = read_policy(&opened.objects, resolved, &request.overrides, &registry)?;
     let gathered = gather(&opened, &in_force, cancellation, progress)?;
     let Gathered { change_set, sensitivity, texts } = gathered;
+    told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
     let repo_id = repo_id(&opened, &in_force);
     let blob_lines =
         BlobLines::new(&opened.objects, &change_set.files, in_force.policy.limits.max_blob_bytes);
@@ -63,6 +71,7 @@ pub(crate) fn check(
         cancellation,
         progress,
     })?;
+    told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
@@ -84,6 +93,7 @@ pub(crate) fn check(
         refresh: request.refresh,
         cancellation,
     })?;
+    told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
     Ok(Finished { input, change_set, sensitivity, registry, derived, stored })
 }
 

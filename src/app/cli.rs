@@ -104,6 +104,9 @@ struct RunArgs {
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
+    /// Say on standard error what each step did and how long it took
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 #[derive(Args)]
@@ -194,6 +197,12 @@ pub fn main_with(
     cancel: impl FnOnce(Box<dyn Fn() + Send>),
 ) -> ExitCode {
     crate::git::isolate();
+    std::panic::set_hook(Box::new(|panic| {
+        let place =
+            panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
+        let payload = crate::core::escape::visible_cut(panic.payload_as_str().unwrap_or(""), 300);
+        face::say(&format!("internal panic{place}: {payload}\n"));
+    }));
     let cancellation = Arc::new(Cancellation::default());
     let handle = Arc::clone(&cancellation);
     cancel(Box::new(move || handle.cancel()));
@@ -258,7 +267,10 @@ fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure
 
 fn run(arguments: RunArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     face::check_outputs(&arguments.formats)?;
-    let progress = TerminalProgress::new(arguments.quiet);
+    if arguments.verbose {
+        super::log::to_stderr();
+    }
+    let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
     let finished = check::check(&arguments.change.request(arguments.refresh), cancellation, &progress);
     progress.clear();
     face::print(&finished?, &arguments.formats, arguments.color, &Environment::read())

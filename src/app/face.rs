@@ -122,5 +122,10 @@ pub(crate) fn print_failure(failure: &Failure) {
     if !failure.hint.is_empty() {
         text.push_str(&format!("  help: {}\n", failure.hint));
     }
+    say(&text);
+}
+
+/// Writes to standard error; when nobody listens there is nobody to tell.
+pub(crate) fn say(text: &str) {
     let _nobody_listens = std::io::stderr().write_all(text.as_bytes());
 }

@@ -10,6 +10,7 @@ mod explain;
 mod face;
 mod inputs;
 mod keys;
+mod log;
 mod plan_command;
 mod policy_check;
 mod progress;

@@ -86,8 +86,10 @@ pub(crate) fn judge(
     let mut findings: Vec<Finding> = statements
         .into_iter()
         .filter_map(|statement| {
-            let file = files.get(&statement.file)?;
-            let strength = judge.policy.strength(&statement.rule_id, file.scope);
+            // A path that is not in the change cannot be verified, but what was said about it is not dropped.
+            let file = files.get(&statement.file).copied();
+            let scope = file.map_or(Scope::Product, |file| file.scope);
+            let strength = judge.policy.strength(&statement.rule_id, scope);
             if strength == Strength::Off {
                 return None;
             }
@@ -105,15 +107,17 @@ fn finding(
     lens_id: &str,
     statement: Statement,
     occurrence: u64,
-    file: &ChangedFile,
+    file: Option<&ChangedFile>,
     strength: Strength,
     judge: &mut Judge<'_>,
 ) -> Finding {
     let snippet = normalized(&statement.quote);
-    let origin = origin(&statement, file.scope, &snippet, &mut judge.moved);
+    let scope = file.map_or(Scope::Product, |file| file.scope);
+    let origin = origin(&statement, scope, &snippet, &mut judge.moved);
     let identity = json!([lens_id, null, statement.rule_id, statement.file, snippet, occurrence]);
     let finding_id = canonical::digest(&identity).expect("strings and counts have a canonical form");
-    let ratchet = (strength == Strength::Ratchet).then(|| ratchet(&statement.rule_id, file, judge));
+    let ratchet =
+        file.filter(|_| strength == Strength::Ratchet).map(|file| ratchet(&statement.rule_id, file, judge));
     let mut evidence: BTreeMap<String, Value> = statement.detail;
     evidence.insert("quote".to_owned(), statement.quote.into());
     evidence.insert("side".to_owned(), statement.side.text().into());
@@ -149,7 +153,7 @@ fn finding(
         evidence,
         evidence_hash,
         origin,
-        scope: file.scope,
+        scope,
         strength,
         ratchet,
         waiver,

@@ -72,7 +72,7 @@ pub struct Finding {
     pub severity: Severity,
     /// Whether it makes the verdict FAIL.
     pub blocking: bool,
-    /// The file; at the base where `evidence.side` is `base`.
+    /// The file as in the change set: the path at head, of a deleted file at the base.
     pub file: RepoPath,
     /// The first line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]

@@ -1,0 +1,13 @@
+//! Says on standard error what each step did; the one owner of the tracing subscriber.
+
+/// Turns the steps' events into lines. Only steps of this program are told, never text of the repository.
+pub(crate) fn to_stderr() {
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .with_max_level(tracing::Level::INFO)
+        .finish();
+    let _set_once = tracing::subscriber::set_global_default(subscriber);
+}
