@@ -13,6 +13,7 @@ use crate::contracts::v1::{
 };
 use crate::core::canonical;
 use crate::core::plan::BUILTIN_BINDING;
+use crate::core::usage::usd;
 use crate::lenses;
 use crate::run::gather::{Gathered, Gathering, Texts};
 use crate::run::ports::{Cancellation, Objects, Progress};
@@ -141,8 +142,6 @@ fn input(
 ) -> SkillInput {
     let policy = &in_force.policy;
     let root = &opened.repository.root;
-    #[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53 micro-dollars")]
-    let run_budget_max_cost_usd = Some(policy.max_cost_micro_usd as f64 / 1e6);
     SkillInput {
         schema_version: Default::default(),
         repo_id: repo_id.to_owned(),
@@ -158,7 +157,7 @@ fn input(
         default_permission_profile_id: PermissionProfileId::ReadOnly,
         artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
         run_budget_max_tokens: policy.max_tokens,
-        run_budget_max_cost_usd,
+        run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
         provider_bindings: vec![builtin_binding()],
         config_hash: derived.key_preimage.config_hash.clone(),
         base_sha: opened.resolved.base.clone(),

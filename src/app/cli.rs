@@ -39,6 +39,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Judge a change and leave the proof in a run directory
+    #[command(after_help = face::formats_help())]
     Run(RunArgs),
     /// Show what a run would look at, without running anything
     Plan(PlanArgs),
@@ -174,7 +175,9 @@ fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
 }
 
 impl ChangeArgs {
-    fn request(self, refresh: bool) -> Request {
+    /// The order of `--lens` means nothing, so it must not change the key.
+    fn request(mut self, refresh: bool) -> Request {
+        self.lenses.sort();
         Request {
             repository: self.repo,
             base: self.base,

@@ -70,13 +70,15 @@ pub(crate) fn needs_whole_file(file: &ChangedFile) -> bool {
     lenses::ALL.iter().any(|lens| lens.need(file) == Need::WholeFile)
 }
 
+type NeedOf = Box<dyn Fn(&ChangedFile) -> Need + Sync>;
+
 /// The plans, in queue order.
 pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
-    let needs: Vec<Box<dyn Fn(&ChangedFile) -> Need + Sync>> = recorded
+    let needs: Vec<NeedOf> = recorded
         .registry
         .lenses
         .iter()
-        .map(|entry| -> Box<dyn Fn(&ChangedFile) -> Need + Sync> {
+        .map(|entry| -> NeedOf {
             match find_lens(&entry.lens_id) {
                 Some(lens) => Box::new(move |file| lens.need(file)),
                 None => Box::new(|_| Need::Nothing),

@@ -57,12 +57,15 @@ impl Failure {
     }
 
     pub(crate) fn with_code(code: Code, message: impl Into<String>) -> Self {
-        let exit = match code {
-            Code::PolicyInvalid => Exit::Usage,
-            Code::DeterminismDriftDetected => Exit::Drift,
-            Code::InternalError => Exit::Bug,
-            _ => Exit::CouldNotComplete,
-        };
+        let special = [
+            (Code::PolicyInvalid, Exit::Usage),
+            (Code::DeterminismDriftDetected, Exit::Drift),
+            (Code::InternalError, Exit::Bug),
+        ];
+        let exit = special
+            .iter()
+            .find(|(known, _)| *known == code)
+            .map_or(Exit::CouldNotComplete, |(_, exit)| *exit);
         Self { exit, code: Some(code), message: message.into(), hint: code.hint().to_owned() }
     }
 

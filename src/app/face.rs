@@ -43,6 +43,12 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
         .ok_or_else(|| format!("there is no format `{name}`; known formats: {}", known.join(", ")))
 }
 
+/// The formats, for the help.
+pub(crate) fn formats_help() -> String {
+    let line = |format: &&dyn Format| format!("  {:<9} {}", format.spec().id, format.spec().title);
+    format!("Formats:\n{}", formats::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
 /// At most one format may go to standard output, so that what stands there is one document.
 pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     if outputs.iter().filter(|output| output.path.is_none()).count() > 1 {

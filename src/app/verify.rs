@@ -17,6 +17,7 @@ use crate::contracts::v1::{
 };
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
+use crate::core::usage::usd;
 use crate::git::{GitObjects, OpenRepository, Resolved};
 use crate::lenses;
 use crate::run::gather::{Gathered, Texts};
@@ -178,8 +179,6 @@ impl Replay<'_> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
         let policy = &self.in_force.policy;
-        #[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53 micro-dollars")]
-        let run_budget_max_cost_usd = Some(policy.max_cost_micro_usd as f64 / 1e6);
         let input = SkillInput {
             config_hash: derived.key_preimage.config_hash.clone(),
             base_sha: change_set.base_sha.clone(),
@@ -188,7 +187,7 @@ impl Replay<'_> {
             run_mode: policy.mode,
             preset: policy.preset,
             run_budget_max_tokens: policy.max_tokens,
-            run_budget_max_cost_usd,
+            run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
             ..self.input.clone()
         };
         let result = skill_result(&input, &derived);

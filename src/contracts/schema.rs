@@ -150,7 +150,7 @@ mod tests {
                 members.values_mut().for_each(words);
             }
             Value::Array(items) => items.iter_mut().for_each(words),
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 

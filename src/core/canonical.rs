@@ -339,9 +339,10 @@ impl ser::SerializeMap for ObjectWriter<'_> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), CanonicalError> {
         // Every key of ours is a string or writes itself as one; anything else is a defect of the contract.
-        match serde_json::to_value(key).map_err(ser::Error::custom)? {
-            serde_json::Value::String(key) => self.key(key),
-            other => Err(CanonicalError(format!("key {other} is not a string"))),
+        let key = serde_json::to_value(key).map_err(ser::Error::custom)?;
+        match key.as_str() {
+            Some(key) => self.key(key.to_owned()),
+            None => Err(CanonicalError(format!("key {key} is not a string"))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a path is, by its name alone: class, scope and language.
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{FileClass, Scope};
@@ -38,17 +38,6 @@ impl PathSet {
     pub(crate) fn matches(&self, path: &RepoPath) -> bool {
         !self.0.is_empty() && self.0.is_match(path.to_text().as_ref())
     }
-
-    /// Whether the only glob is `**`, which needs no matching.
-    pub(crate) fn everything(globs: &[&str]) -> bool {
-        globs == ["**"]
-    }
-}
-
-/// Compiles one glob, for callers that report each on its own.
-pub(crate) fn check_glob(glob: &str) -> Result<(), GlobError> {
-    Glob::new(glob).map_err(|error| GlobError { glob: glob.to_owned(), reason: error.kind().to_string() })?;
-    PathSet::new([glob]).map(|_| ())
 }
 
 /// Directory names that say whose files are below, wherever they stand in a path.

@@ -15,5 +15,6 @@ pub(crate) mod policy_text;
 pub(crate) mod renames;
 pub(crate) mod secrets;
 pub(crate) mod sensitivity;
+pub(crate) mod usage;
 pub(crate) mod verdict;
 pub(crate) mod weakening;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::findings::sort_findings;
+use super::usage::{micro_usd, usd};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
     ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, LensPlan, LensResult, LensStatus,
@@ -196,15 +197,7 @@ pub(crate) fn aggregate_usage(results: &[LensResult]) -> UsageMetrics {
     let micro: Option<u64> = results
         .iter()
         .filter_map(|result| result.usage.cost_usd)
-        .map(|usd| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "costs are small and not negative"
-            )]
-            let micro = (usd * 1e6).round().max(0.0) as u64;
-            micro
-        })
+        .map(micro_usd)
         .reduce(|left, right| left.saturating_add(right));
     let reasons = results.iter().filter_map(|result| result.usage.unavailable_reason);
     if results.is_empty() {
@@ -214,8 +207,7 @@ pub(crate) fn aggregate_usage(results: &[LensResult]) -> UsageMetrics {
         input_tokens: sum(|usage| usage.input_tokens),
         output_tokens: sum(|usage| usage.output_tokens),
         total_tokens: sum(|usage| usage.total_tokens),
-        #[expect(clippy::cast_precision_loss, reason = "micro-dollars of one run are far below 2^53")]
-        cost_usd: micro.map(|micro| micro as f64 / 1e6),
+        cost_usd: micro.map(usd),
         // Declared most serious first.
         unavailable_reason: reasons.min_by_key(|reason: &UsageUnavailableReason| *reason),
     }

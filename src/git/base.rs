@@ -44,10 +44,10 @@ pub(crate) fn resolve(
     };
     let merge_base = handle.merge_base(base_commit.id(), head_commit.id()).map_err(|error| {
         let clone = if repository.is_shallow() { " in this shallow clone" } else { "" };
-        match error.code() {
-            ErrorCode::NotFound => GitError::NoBase(format!("base and head have no common commit{clone}")),
-            _ => GitError::NoBase(format!("{}{clone}", reason(&error))),
+        if error.code() == ErrorCode::NotFound {
+            return GitError::NoBase(format!("base and head have no common commit{clone}"));
         }
+        GitError::NoBase(format!("{}{clone}", reason(&error)))
     })?;
     Ok(Resolved {
         base: commit_id(base_commit.id())?,

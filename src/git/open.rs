@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::error::{GitError, reason};
+use crate::core::escape::visible;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
 ///
@@ -41,11 +42,12 @@ pub(crate) struct OpenRepository {
 impl OpenRepository {
     /// Finds the repository that holds a directory. Environment variables that redirect git are not consulted.
     pub(crate) fn discover(from: &Path) -> Result<Self, GitError> {
-        let open = |error: &git2::Error| match error.class() {
-            git2::ErrorClass::Repository | git2::ErrorClass::Config if mentions_format(error) => {
+        let open = |error: &git2::Error| {
+            if mentions_format(error) {
                 GitError::Unsupported(reason(error))
+            } else {
+                GitError::Open { path: visible(&from.display().to_string()), reason: reason(error) }
             }
-            _ => GitError::Open { path: from.display().to_string(), reason: reason(error) },
         };
         let repository =
             Repository::open_ext(from, git2::RepositoryOpenFlags::empty(), &[] as &[&std::ffi::OsStr])
@@ -73,8 +75,10 @@ impl OpenRepository {
 
 /// Another handle on the same repository, for another thread.
 pub(super) fn reopen(git_directory: &Path) -> Result<Repository, GitError> {
-    Repository::open(git_directory)
-        .map_err(|error| GitError::Open { path: git_directory.display().to_string(), reason: reason(&error) })
+    Repository::open(git_directory).map_err(|error| GitError::Open {
+        path: visible(&git_directory.display().to_string()),
+        reason: reason(&error),
+    })
 }
 
 fn mentions_format(error: &git2::Error) -> bool {

@@ -145,17 +145,6 @@ pub(crate) const fn everywhere(strength: Strength) -> ScopeStrengths {
     }
 }
 
-/// One strength in what ships and in tests, advice in docs, nothing in generated and vendored files.
-pub(crate) const fn own_code(product: Strength, test: Strength) -> ScopeStrengths {
-    ScopeStrengths {
-        product,
-        test,
-        docs: Strength::Advise,
-        generated: Strength::Off,
-        vendored: Strength::Off,
-    }
-}
-
 /// Strengths for `default` and `guarded`; `advisory` advises wherever `default` does anything.
 pub(crate) const fn presets(default: ScopeStrengths, guarded: ScopeStrengths) -> PresetStrengths {
     PresetStrengths {

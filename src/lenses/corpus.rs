@@ -187,7 +187,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
     let mut facts = Vec::new();
     let mut drafts = Vec::new();
     for (file, text) in files {
-        if !classify::PathSet::everything(triggers) && !globs.matches(&file.path) {
+        if !globs.matches(&file.path) {
             continue;
         }
         let mut text = text.clone();

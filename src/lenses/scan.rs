@@ -73,7 +73,8 @@ impl Parts {
     }
 
     /// The line with everything that is not program text blanked out, byte for byte.
-    pub(crate) fn code(&self, line: &str) -> String {
+    #[cfg(test)]
+    fn code(&self, line: &str) -> String {
         let mut out = String::with_capacity(line.len());
         for (position, (start, kind)) in self.0.iter().enumerate() {
             let end = self.0.get(position + 1).map_or(line.len(), |(next, _)| *next);

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::gather::Texts;
 use super::ports::PortError;
 use super::survey::Surveys;
 use super::sweep::{Assignment, Sweep, Swept};

@@ -8,6 +8,9 @@ use super::ports::PortError;
 /// How many items a thread takes at a time.
 const BATCH: usize = 16;
 
+/// Where a batch starts and what came of it.
+type Batch<R> = (usize, Result<Vec<R>, PortError>);
+
 /// Maps every position from 0 to `count`. `prepare` makes each thread's own state. The first error by position wins,
 /// whichever thread met one first, so the outcome does not depend on timing.
 pub(super) fn map<S, R: Send>(
@@ -22,7 +25,7 @@ pub(super) fn map<S, R: Send>(
         return (0..count).map(|position| each(&state, position)).collect();
     }
     let next = AtomicUsize::new(0);
-    let batches: Mutex<Vec<(usize, Result<Vec<R>, PortError>)>> = Mutex::new(Vec::new());
+    let batches: Mutex<Vec<Batch<R>>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

@@ -4,7 +4,7 @@ mod read;
 mod root;
 mod write;
 
-pub(crate) use read::{RunDirectory, read_artifact};
+pub(crate) use read::RunDirectory;
 pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, RunWriter};
 

@@ -114,11 +114,6 @@ impl RunDirectory {
         Ok(names)
     }
 
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The bytes of a file the manifest names.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         read_file(&self.path.join(name))

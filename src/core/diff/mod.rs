@@ -3,5 +3,5 @@
 mod hunks;
 mod text;
 
-pub(crate) use hunks::{ALGORITHM, FileDiff, diff_file};
+pub(crate) use hunks::{ALGORITHM, diff_file};
 pub(crate) use text::{Content, content};

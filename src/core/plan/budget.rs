@@ -2,6 +2,7 @@
 
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{LensPlan, LensStatus, OverflowPolicy, RunMode};
+use crate::core::usage::micro_usd;
 
 /// What a plan that is not admitted becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +53,4 @@ fn refusal(plan: &LensPlan, mode: RunMode) -> Refusal {
             Refusal { status: LensStatus::Skipped, escalated: true, ..stop }
         }
     }
-}
-
-/// Millionths of a dollar; costs have at most six decimals.
-fn micro_usd(usd: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "costs are small and not negative"
-    )]
-    let micro = (usd * 1e6).round().max(0.0) as u64;
-    micro
 }
