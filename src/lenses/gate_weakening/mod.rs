@@ -9,6 +9,8 @@ mod policy;
 mod suppressions;
 mod thresholds;
 
+use std::collections::BTreeMap;
+
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
@@ -43,7 +45,9 @@ const GUARDED: PresetStrengths =
     presets(ADVISE, ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Block) });
 const GUARDED_CODE: PresetStrengths =
     presets(ADVISE, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..ADVISE });
-const RATCHETED: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
+/// Three of a hundred merged changes add such a place: whoever did not ask for this rule would only learn to skip it.
+const RATCHETED: PresetStrengths =
+    presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
 /// Nothing legitimate makes every later run fail.
 const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
@@ -244,6 +248,7 @@ impl Lens for GateWeakening {
             seen.drafts.extend(part.drafts);
             seen.facts.extend(part.facts);
         }
+        fold(&mut seen.drafts, SUPPRESSION);
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::lenses::registry()).drafts;
             // What is said exactly need not be said in general as well.
@@ -258,12 +263,33 @@ impl Lens for GateWeakening {
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
         let parts =
             [checks::conclude(facts), ci::conclude(facts), files::conclude(facts), lint::conclude(facts)];
-        parts.into_iter().flatten().collect()
+        let mut drafts = parts.into_iter().flatten().collect();
+        fold(&mut drafts, TEST_REMOVED);
+        drafts
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == SUPPRESSION { suppressions::complies(file, text) } else { None }
     }
+}
+
+/// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide
+/// everything else.
+fn fold(drafts: &mut Vec<Draft>, rule: &str) {
+    let mut lines: BTreeMap<RepoPath, Vec<u64>> = BTreeMap::new();
+    for draft in drafts.iter().filter(|draft| draft.rule == rule) {
+        lines.entry(draft.file.clone()).or_default().push(draft.start_line);
+    }
+    lines.values_mut().for_each(|lines| lines.sort_unstable());
+    drafts.retain_mut(|draft| {
+        let others = if draft.rule == rule { lines.get(&draft.file) } else { None };
+        let Some([first, rest @ ..]) = others.map(Vec::as_slice).filter(|lines| lines.len() > 1) else {
+            return true;
+        };
+        draft.summary = format!("{}, and {} more in this file", draft.summary, rest.len());
+        draft.detail.insert("alsoOnLines", rest.into());
+        draft.start_line == *first
+    });
 }
 
 /// A line without the blanks around it.
