@@ -354,3 +354,7 @@ fn is_evident(draft: &Draft, packet: &Packet<'_>) -> bool {
         Side::Base => packet.removed().any(|line| stands(line.number, line.text)),
     }
 }
+
+#[cfg(test)]
+#[path = "execute_tests.rs"]
+mod tests;
