@@ -409,6 +409,30 @@ mod tests {
     }
 
     #[test]
+    fn two_stars_match_every_path_there_can_be() {
+        let everything = PathSet::new(["**"]).unwrap();
+        let names: &[&[u8]] = &[
+            b"a",
+            b"a/b",
+            b".hidden",
+            b"a\nb",
+            b"\xff\xfe",
+            b"-",
+            b"a b/c\td",
+            "\u{202e}".as_bytes(),
+            b"[x]",
+            b"{a,b}",
+        ];
+        for name in names {
+            assert!(
+                everything.matches(&RepoPath::from_bytes(name).unwrap()),
+                "{}",
+                String::from_utf8_lossy(name)
+            );
+        }
+    }
+
+    #[test]
     fn the_policy_can_claim_paths_for_a_scope() {
         let mine = vec!["qa/**".to_owned()];
         let globs = ScopeGlobs::new(|scope| if scope == Scope::Test { &mine } else { &[] }).unwrap();

@@ -8,6 +8,7 @@ use crate::contracts::v1::{
     ChangeSet, Coverage, CoverageStatus, CrossCheck, CrossCheckItem, Direction, Finding, FindingOrigin,
     ItemOutcome, LensPlan, LensResult, LensStatus, Side, Strength,
 };
+use crate::core::classify::PathSet;
 use crate::core::escape::harmless;
 use crate::core::policy::{Policy, WAIVERS_PATH};
 
@@ -41,6 +42,7 @@ pub(crate) fn cross_check(subject: &Subject<'_>) -> CrossCheck {
         results_match_plans(subject),
         required_scope_complete(subject),
         coverage_complete(subject),
+        nothing_unseen(subject),
         order_does_not_matter(subject),
         evidence_not_empty(subject),
         policy_change_reported(subject),
@@ -228,6 +230,19 @@ fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
     })
 }
 
+/// A changed file that no lens had business with is a hole, unless the policy takes it out of view.
+fn nothing_unseen(subject: &Subject<'_>) -> CrossCheckItem {
+    let ignored: Vec<&str> =
+        subject.policy.lenses.values().flat_map(|lens| &lens.ignore).map(String::as_str).collect();
+    let ignored = PathSet::new(ignored).ok();
+    let rows: Vec<_> = subject.change_set.files.iter().zip(&subject.coverage.rows).collect();
+    over("nothing-unseen", Direction::FalsePass, &rows, "changed files", |(file, row)| {
+        let taken_out = ignored.as_ref().is_some_and(|ignored| ignored.matches(&file.path));
+        let unseen = row.file != file.path || row.cells.is_empty() && !taken_out;
+        unseen.then(|| format!("no lens had business with {}", file.path))
+    })
+}
+
 fn is_covered(subject: &Subject<'_>, plan: &LensPlan, path: &RepoPath) -> bool {
     let Ok(index) = subject.change_set.files.binary_search_by(|file| file.path.cmp(path)) else {
         return false;
@@ -277,3 +292,7 @@ fn policy_change_reported(subject: &Subject<'_>) -> CrossCheckItem {
             .then(|| format!("{path} changed and nothing says so"))
     })
 }
+
+#[cfg(test)]
+#[path = "crosscheck_tests.rs"]
+mod tests;
