@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Licences, bans and sources of everything linked in, and known advisories against it.
+#
+# cargo-deny is installed when it is missing: about three minutes of one core, once; later runs take a second. The
+# advisories come from a repository of their own; where that cannot be reached they are skipped, visibly. Where a skip
+# must be a failure, set QA_SKILL_REQUIRE_ADVISORIES=1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo=${CARGO:-cargo}
+if ! "$cargo" deny --version > /dev/null 2>&1; then
+    echo 'cargo-deny is missing; installing it, which takes a few minutes once'
+    # A target directory of its own, so that the project's is not rebuilt for its options.
+    # shellcheck disable=SC2086 # CARGO_FLAGS is a list of options
+    CARGO_TARGET_DIR=$(mktemp -d) "$cargo" install cargo-deny ${CARGO_FLAGS:-} --locked
+fi
+
+# What is wrong is listed with the paths that lead to it; the trees of mere warnings are left out.
+"$cargo" deny --locked --hide-inclusion-graph check licenses bans sources
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if "$cargo" deny --locked check advisories > "$log" 2>&1; then
+    cat "$log"
+elif grep -q 'failed to fetch advisory database' "$log"; then
+    echo 'SKIPPED: advisories, because their database could not be fetched:' >&2
+    grep -m1 'fatal:\|failed to' "$log" >&2 || true
+    [ -z "${QA_SKILL_REQUIRE_ADVISORIES:-}" ]
+else
+    cat "$log" >&2
+    exit 1
+fi

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# All tests, with nextest where it is installed, and the validation of the skill.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo=${CARGO:-cargo}
+# shellcheck disable=SC2206 # CARGO_FLAGS is a list of options
+flags=(${CARGO_FLAGS:-} --locked)
+step() { printf '\n== %s\n' "$*"; "$@"; }
+
+scripts/install-tools.sh git strace
+if "$cargo" nextest --version > /dev/null 2>&1; then
+    step "$cargo" nextest run "${flags[@]}"
+else
+    step "$cargo" test "${flags[@]}" --lib --bins --tests
+fi
+step "$cargo" test "${flags[@]}" --doc
+step scripts/validate-skill.sh
