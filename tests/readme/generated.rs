@@ -1,0 +1,149 @@
+//! Pages and files written from the registry and the list of codes; `make registry` writes them.
+
+use qa_skill::contracts::codes::{Code, CodeClass};
+use qa_skill::contracts::schema;
+use qa_skill::contracts::v1::{Registry, ScopeStrengths, Strength};
+
+use crate::scratch::{project, run_bash};
+
+/// Compares a file with what it should say, and writes it when asked to.
+fn is_current(path: &str, text: &str) {
+    let full = project().join(path);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&full, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+    let published = std::fs::read_to_string(&full).unwrap_or_default();
+    assert!(published == text, "{path} is not current; `make registry` writes it");
+}
+
+fn document(name: &str) -> String {
+    let output = run_bash(&project(), &format!("qa-skill schema {name}"));
+    assert!(output.status.success(), "{output:#?}");
+    String::from_utf8(output.stdout).expect("the document is UTF-8")
+}
+
+fn registry() -> Registry {
+    serde_json::from_str(&document("registry")).expect("the registry has the type of its contract")
+}
+
+#[test]
+fn generated_skill_files_are_current_and_valid() {
+    for name in ["manifest", "registry"] {
+        let text = document(name);
+        is_current(&format!("skill/{name}.v1.json"), &text);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        let schema = schema::find(&format!("{name}.v1")).expect("it has a schema");
+        assert_eq!(schema.faults(&value), [], "{name}");
+    }
+}
+
+fn letters(strengths: &ScopeStrengths) -> String {
+    let letter = |strength| match strength {
+        Strength::Block => "B",
+        Strength::Ratchet => "R",
+        Strength::Advise => "A",
+        Strength::Off => "–",
+    };
+    let ScopeStrengths { product, test, docs, generated, vendored } = *strengths;
+    format!("`{}`", [product, test, docs, generated, vendored].map(letter).join(" "))
+}
+
+#[test]
+fn generated_index_of_rules_is_current() {
+    let mut page = "\
+# Rules
+
+Written by `make registry`; do not edit. Each rule links to its page, which says what it finds, how to fix it, how to
+waive it, and shows cases that hit and cases that do not. `qa-skill explain <rule>` prints the same text.
+
+The letters are the strength in **product, test, docs, generated, vendored** files, in this order: `B` blocks, `R` is a
+ratchet (blocks where the base already complies), `A` advises, `–` is off.
+"
+    .to_owned();
+    for lens in registry().lenses {
+        let required = if lens.required_by_default { "required" } else { "not required" };
+        page.push_str(&format!(
+            "\n## {}\n\n{}. Class {}, version {}, {required} by default.\n\n",
+            lens.lens_id, lens.title, lens.lens_class, lens.lens_version
+        ));
+        page.push_str(
+            "| Rule | What it finds | Severity | default | guarded | advisory |\n|---|---|---|---|---|---|\n",
+        );
+        for rule in lens.rules {
+            let anchor = rule.rule_id.replace('/', "");
+            page.push_str(&format!(
+                "| [`{}`](../tests/corpus/lenses/{}.md#{anchor}) | {} | {} | {} | {} | {} |\n",
+                rule.rule_id,
+                lens.lens_id,
+                rule.title,
+                rule.severity,
+                letters(&rule.strengths.default),
+                letters(&rule.strengths.guarded),
+                letters(&rule.strengths.advisory),
+            ));
+        }
+    }
+    is_current("docs/rules.md", &page);
+}
+
+fn sources(folder: &std::path::Path, all: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("src/ can be read") {
+        let path = entry.expect("an entry can be read").path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if name.ends_with(".rs")
+            && !["codes.rs", "sample.rs"].contains(&name)
+            && !name.contains("tests")
+        {
+            all.push_str(&std::fs::read_to_string(&path).expect("a source can be read"));
+        }
+    }
+}
+
+#[test]
+fn generated_list_of_codes_is_current() {
+    let mut source = String::new();
+    sources(&project().join("src"), &mut source);
+    let is_produced = |code: &Code| {
+        let name = format!("Code::{code:?}");
+        source
+            .match_indices(&name)
+            .any(|(at, _)| !source[at + name.len()..].starts_with(|next: char| next.is_ascii_alphanumeric()))
+    };
+    let mut page = "\
+# Codes
+
+Written by `make registry`; do not edit. A code is the stable name of one way to warn, to degrade or to fail. It stands
+in the terminal report, in `error[CODE]` on standard error, in the artifacts and in SARIF; its text never changes.
+
+| Class | What it asks for |
+|---|---|
+| notice | nothing; worth knowing |
+| degradation | something was narrowed, replaced or left out, and the record says what |
+| transient | try again unchanged |
+| user recoverable | change a setting, the policy or the command line |
+| terminal | no verdict is possible as things stand |
+
+| Code | Class | What it means and the way out |
+|---|---|---|
+"
+    .to_owned();
+    let mut codes: Vec<Code> = Code::ALL.to_vec();
+    codes.sort_by_key(|code| code.text());
+    for code in &codes {
+        let class = match code.class() {
+            CodeClass::Notice => "notice",
+            CodeClass::Degradation => "degradation",
+            CodeClass::Transient => "transient",
+            CodeClass::UserRecoverable => "user recoverable",
+            CodeClass::Terminal => "terminal",
+        };
+        page.push_str(&format!("| `{}` | {class} | {} |\n", code.text(), code.hint().replace('|', "\\|")));
+    }
+    page.push_str("\nThese are part of the contract and nothing in this version produces them:\n\n");
+    for code in codes.iter().filter(|code| !is_produced(code)) {
+        page.push_str(&format!("- `{}`\n", code.text()));
+    }
+    is_current("docs/codes.md", &page);
+}

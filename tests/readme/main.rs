@@ -1,0 +1,175 @@
+//! Holds the documentation to its word: its commands run, its tables are true, its generated pages are current.
+
+mod generated;
+mod scratch;
+mod tables;
+
+use scratch::{Scratch, project, read, run_bash};
+
+/// A fenced block of a page.
+struct Block {
+    line: usize,
+    /// What follows the opening fence: `sh`, `sh no-run`, `toml policy`.
+    info: String,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let text = read(page);
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((index, line)) = lines.next() {
+        if let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) {
+            let text: String = lines
+                .by_ref()
+                .map(|(_, line)| line)
+                .take_while(|line| *line != "```")
+                .fold(String::new(), |text, line| text + line + "\n");
+            blocks.push(Block { line: index + 1, info: info.to_owned(), text });
+        }
+    }
+    blocks
+}
+
+/// The one block of README.md with an info string.
+fn block(info: &str) -> String {
+    let mut found: Vec<Block> = blocks("README.md").into_iter().filter(|block| block.info == info).collect();
+    assert_eq!(found.len(), 1, "README.md has one ```{info} block");
+    found.remove(0).text
+}
+
+#[test]
+fn every_shell_block_of_the_readme_runs() {
+    let mut ran = 0;
+    for block in blocks("README.md").iter().filter(|block| block.info == "sh") {
+        let scratch = Scratch::new();
+        scratch.commit_on_base(".qa-skill/policy.toml", &self::block("toml policy"));
+        let place = if block.text.starts_with("make ") { project() } else { scratch.checkout() };
+        let demo = scratch.path().join("demo");
+        let output = run_bash(&place, &format!("export DEMO_DIR='{}'\n{}", demo.display(), block.text));
+        assert!(output.status.success(), "README.md:{} ended with {output:#?}", block.line);
+        ran += 1;
+    }
+    assert!(ran >= 3, "README.md has {ran} blocks that run");
+}
+
+#[test]
+fn a_shell_block_that_does_not_run_says_why() {
+    for page in ["README.md", "CONTRIBUTING.md", "SKILL.md"] {
+        for block in blocks(page) {
+            let known = ["sh", "sh no-run"].contains(&block.info.as_str()) || !block.info.starts_with("sh");
+            assert!(known, "{page}:{} is marked `{}`", block.line, block.info);
+            if block.info == "sh no-run" {
+                let reason = block.text.lines().next().is_some_and(|line| line.starts_with("# not run "));
+                assert!(reason, "{page}:{} begins with `# not run …`", block.line);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_skill_run() {
+    for block in blocks("SKILL.md").iter().filter(|block| block.info == "sh") {
+        let scratch = Scratch::new();
+        let output = run_bash(&scratch.checkout(), &block.text);
+        assert!(output.status.success(), "SKILL.md:{} ended with {output:#?}", block.line);
+    }
+}
+
+#[test]
+fn the_workflow_of_the_readme_judges_what_an_event_names() {
+    let workflow = block("yaml");
+    let scratch = Scratch::new();
+    let command = workflow
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("- run: qa-skill run "))
+        .expect("a step runs the binary");
+    let script = format!("cd \"$PWD\"; qa-skill run {command}");
+    let names = format!(
+        "export BASE=$(git rev-parse origin/main) HEAD_SHA=$(git rev-parse topic) GITHUB_STEP_SUMMARY={}\n",
+        scratch.path().join("summary.md").display()
+    );
+    let output = run_bash(&scratch.checkout(), &(names + &script));
+    assert!(output.status.success(), "{output:#?}");
+    let summary = std::fs::read_to_string(scratch.path().join("summary.md")).expect("a summary was written");
+    assert!(summary.contains("qa-skill: PASS"), "{summary}");
+}
+
+#[test]
+fn the_waiver_of_the_readme_lets_a_finding_stand() {
+    let scratch = Scratch::new();
+    scratch.commit_on_topic("settings.toml", &Scratch::conflict());
+    let judged = run_bash(&scratch.checkout(), "qa-skill run --format json");
+    assert_eq!(judged.status.code(), Some(1), "{judged:#?}");
+    let result: serde_json::Value = serde_json::from_slice(&judged.stdout).expect("one JSON document");
+    let finding = &result["finalVerdict"]["blockingFindings"][0];
+    let text = |member: &str| finding[member].as_str().expect("a text").to_owned();
+
+    let example = block("toml waiver");
+    let line = |name: &str| {
+        let line = example.lines().find(|line| line.starts_with(&format!("{name} ="))).expect("the member");
+        line.split('"').nth(1).expect("a value in quotes").to_owned()
+    };
+    let waiver = example
+        .replace(&line("rule"), &text("ruleId"))
+        .replace(&line("evidence-hash"), &text("evidenceHash"));
+    scratch.commit_on_base(".qa-skill/waivers.toml", &waiver);
+    let judged = run_bash(&scratch.checkout(), "qa-skill run");
+    assert!(judged.status.success(), "{judged:#?}");
+}
+
+#[test]
+fn the_example_policy_is_accepted() {
+    let scratch = Scratch::new();
+    let example = project().join("docs/policy.example.toml");
+    let command = format!("qa-skill policy-check --file '{}'", example.display());
+    let output = run_bash(&scratch.checkout(), &command);
+    assert!(output.status.success(), "{output:#?}");
+}
+
+#[test]
+fn the_example_policy_names_every_setting() {
+    let example = read("docs/policy.example.toml");
+    let schema = qa_skill::contracts::schema::find("policy.v1").expect("the policy has a schema");
+    let schema: serde_json::Value = serde_json::from_str(schema.text).expect("a schema is JSON");
+    let mut names: Vec<String> = Vec::new();
+    let members = schema["$defs"].as_object().into_iter().flat_map(serde_json::Map::values).chain([&schema]);
+    for member in members {
+        names.extend(member["properties"].as_object().into_iter().flat_map(|map| map.keys().cloned()));
+    }
+    for name in names {
+        let shown = example.lines().any(|line| {
+            line.starts_with(&format!("{name} =")) || line.starts_with('[') && line.contains(name.as_str())
+        });
+        assert!(shown, "docs/policy.example.toml does not show `{name}`");
+    }
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    let mut pages = vec![
+        "README.md".to_owned(),
+        "ARCHITECTURE.md".to_owned(),
+        "CONTRIBUTING.md".to_owned(),
+        "CHANGELOG.md".to_owned(),
+        "SECURITY.md".to_owned(),
+        "SKILL.md".to_owned(),
+    ];
+    let docs = std::fs::read_dir(project().join("docs")).expect("docs/ can be read");
+    let docs = docs.map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name"));
+    pages.extend(docs.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")));
+    for page in &pages {
+        for target in read(page).split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
+            let target = target.0.split('#').next().unwrap_or("");
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let folder = project().join(page).parent().expect("a page is in a folder").to_owned();
+            assert!(folder.join(target).exists(), "{page} links to {target}");
+        }
+    }
+    let readme = read("README.md");
+    for page in pages.iter().filter(|page| *page != "README.md") {
+        assert!(readme.contains(&format!("]({page})")), "README.md links to {page}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The tables of the README against what the binary does.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::scratch::{Scratch, read, run_bash};
+
+/// The first cells of the table below a heading, without backticks.
+fn first_cells(page: &str, heading: &str) -> Vec<String> {
+    let text = read(page);
+    let section = text.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("{page}: {heading}"));
+    section
+        .lines()
+        .take_while(|line| !line.starts_with('#'))
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .skip(1)
+        .map(|cell| cell.trim_matches('`').to_owned())
+        .collect()
+}
+
+fn files_below(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let entry = entry.expect("an entry can be read");
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            files.extend(files_below(&entry.path(), &format!("{name}/")));
+        } else {
+            files.insert(name);
+        }
+    }
+    files
+}
+
+fn run_directory(scratch: &Scratch) -> PathBuf {
+    let runs = scratch.checkout().join(".qa-skill/runs");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(runs)
+        .expect("a run was kept")
+        .map(|entry| entry.expect("an entry can be read").path())
+        .filter(|path| path.is_dir())
+        .collect();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
+}
+
+#[test]
+fn the_files_of_a_run_are_those_of_the_tables() {
+    let scratch = Scratch::new();
+    let output = run_bash(&scratch.checkout(), "qa-skill run");
+    assert!(output.status.success(), "{output:#?}");
+    let kept = files_below(&run_directory(&scratch), "");
+    let in_readme = first_cells("README.md", "### Files of a run");
+    assert_eq!(in_readme.into_iter().collect::<BTreeSet<_>>(), kept, "README.md");
+    let in_docs = first_cells("docs/artifacts.md", "## Files");
+    assert_eq!(in_docs.into_iter().collect::<BTreeSet<_>>(), kept, "docs/artifacts.md");
+}
+
+fn exit_code(place: &Path, command: &str) -> i32 {
+    let output = run_bash(place, command);
+    output.status.code().unwrap_or_else(|| panic!("`{command}` was killed: {output:#?}"))
+}
+
+/// Edits the verdict of a run and makes all digests fit again, as a careful forger would.
+fn forge(run: &Path) {
+    let hex =
+        |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let verdict = std::fs::read_to_string(run.join("final-verdict.json")).expect("a verdict was kept");
+    let forged = verdict.replace("nothing blocks", "nothing matters");
+    assert_ne!(verdict, forged);
+    std::fs::write(run.join("final-verdict.json"), &forged).expect("a file can be written");
+    let mut hashes: Value =
+        serde_json::from_str(&std::fs::read_to_string(run.join("hashes.json")).expect("a manifest was kept"))
+            .expect("it is JSON");
+    let mut digests = Vec::new();
+    for file in hashes["files"].as_array_mut().expect("a list") {
+        if file["path"] == "final-verdict.json" {
+            file["full"] = hex(forged.as_bytes()).into();
+            file["bytes"] = forged.len().into();
+            file["deterministic"] = hex(forged.trim_end().as_bytes()).into();
+        }
+        digests.push(Value::Array(vec![file["path"].clone(), file["deterministic"].clone()]));
+    }
+    hashes["runDigest"] = hex(Value::Array(digests).to_string().as_bytes()).into();
+    std::fs::write(run.join("hashes.json"), format!("{hashes}\n")).expect("a file can be written");
+}
+
+#[test]
+fn exit_codes_are_those_of_the_table() {
+    let mut seen = BTreeSet::new();
+    let mut see = |place: &Path, command: &str, expected: i32| {
+        assert_eq!(exit_code(place, command), expected, "{command}");
+        seen.insert(expected.to_string());
+    };
+    let scratch = Scratch::new();
+    let place = scratch.checkout();
+    see(&place, "qa-skill run", 0);
+    see(&place, "qa-skill run --nonsense", 2);
+    see(&place, "qa-skill run --base topic", 3);
+    let faulty = Scratch::new();
+    faulty.commit_on_topic("settings.toml", &Scratch::conflict());
+    see(&faulty.checkout(), "qa-skill run", 1);
+    let broken = Scratch::new();
+    broken.commit_on_base(".qa-skill/policy.toml", "presett = \"guarded\"\n");
+    see(&broken.checkout(), "qa-skill run", 2);
+    let forged = Scratch::new();
+    see(&forged.checkout(), "qa-skill run", 0);
+    forge(&run_directory(&forged));
+    see(&forged.checkout(), "qa-skill verify .qa-skill/runs/*/", 4);
+
+    // 70 is a defect of the program: there is no honest way to ask for one.
+    seen.insert("70".to_owned());
+    let documented: BTreeSet<String> = first_cells("README.md", "## Exit codes").into_iter().collect();
+    assert_eq!(seen, documented);
+}
+
+#[test]
+fn presets_are_those_of_the_table() {
+    let presets = first_cells("README.md", "## Presets");
+    let scratch = Scratch::new();
+    for preset in &presets {
+        assert_eq!(exit_code(&scratch.checkout(), &format!("qa-skill policy-check --preset {preset}")), 0);
+    }
+    assert_eq!(presets, ["default", "guarded", "advisory"]);
+}
+
+#[test]
+fn formats_are_those_of_the_table() {
+    let scratch = Scratch::new();
+    for format in first_cells("README.md", "## Outputs") {
+        let command = format!("qa-skill run --format {format}");
+        assert_eq!(exit_code(&scratch.checkout(), &command), 0, "{command}");
+    }
+}
