@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Measures the whole `qa-skill run` against `git diff -M` of the same range, interleaved, and prints markdown tables.
+
+    bench.py [--binary FILE] [--repos DIR ...] [--fixtures DIR] [--rounds N] [--only ID ...] [--peers] [--json FILE]
+
+Wall times are medians of paired rounds on a warm page cache; only ratios carry over to other machines. Nothing here
+asserts a time. Real repositories are looked for by path only: below each --repos directory (or those of
+QA_SKILL_BENCH_REPOS, separated by `:`) as `NAME`, `OWNER+NAME` or `OWNER/NAME`, itself or its `repo` or `.git`
+subdirectory. What is not there is skipped and said so. Synthetic ones are made below --fixtures when missing.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Ranges of public repositories that do not move: a merged change by its commit, or two releases.
+REAL = [
+    ("R-S", "psf/requests", "551a0bf0df2d^1", "551a0bf0df2d"),
+    ("R-M", "psf/requests", "561e4b6889f5^1", "561e4b6889f5"),
+    ("V-S", "vitejs/vite", "5edd1d5a5b91^1", "5edd1d5a5b91"),
+    ("V-M", "vitejs/vite", "6994d17fbc62^1", "6994d17fbc62"),
+    ("V-L", "vitejs/vite", "4a7f8d43e6b1^1", "4a7f8d43e6b1"),
+    ("B-M", "babel/babel", "f58e67baa1e5^1", "f58e67baa1e5"),
+    ("B-L", "babel/babel", "862d93d0771b^1", "862d93d0771b"),
+    ("A-M", "rails/rails", "ad9c346c995e^1", "ad9c346c995e"),
+    ("A-L", "rails/rails", "343fe92bd24c^1", "343fe92bd24c"),
+    ("V-X", "vitejs/vite", "v5.0.0", "v6.0.0"),
+]
+SYNTHETIC = [
+    ("S-10", "scale", "main", "changed-10"),
+    ("S-100", "scale", "main", "changed-100"),
+    ("S-1k", "scale", "main", "changed-1000"),
+    ("S-10k", "scale", "main", "changed-10000"),
+    ("S-1M-lines", "million", "main", "change"),
+    ("wide-33k", "wide", "main", "change"),
+    ("hist-1k", "history-1k", "main", "change"),
+    ("hist-100k", "history-100k", "main", "change"),
+    ("hist-1M", "history-1m", "main", "change"),
+]
+GROWTH = ["S-10", "S-100", "S-1k", "S-10k"]
+HISTORY = ["hist-1k", "hist-100k", "hist-1M"]
+PULL_REQUESTS = ["R-S", "R-M", "V-S", "V-M", "V-L", "B-M", "B-L", "A-M", "A-L"]
+
+
+def find_repository(name, directories):
+    owner, short = name.split("/")
+    for directory in directories:
+        for form in (short, f"{owner}+{short}", name):
+            for inner in ("", "repo", ".git"):
+                path = os.path.join(directory, form, inner)
+                if os.path.isfile(os.path.join(path, "HEAD")) or os.path.isdir(os.path.join(path, ".git")):
+                    return path
+    return None
+
+
+def spawn(command):
+    """Runs a command; gives wall milliseconds and the exit code."""
+    quiet = subprocess.DEVNULL
+    begin = time.perf_counter()
+    code = subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet).returncode
+    return (time.perf_counter() - begin) * 1000, code
+
+
+def peak_memory(command):
+    """The peak memory of a command in kibibytes, 0 without GNU time: a child of this script starts with its memory."""
+    if not os.path.isfile("/usr/bin/time"):
+        return 0
+    result = subprocess.run(["/usr/bin/time", "-f", "%M", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return int(result.stderr.split()[-1])
+
+
+class Case:
+    def __init__(self, name, repository, base, head):
+        self.name, self.repository = name, repository
+        self.base, self.head = (git(repository, "rev-parse", f"{rev}^{{commit}}") for rev in (base, head))
+        stat = git(repository, "diff", "-M", "--shortstat", f"{self.base}...{self.head}").replace(",", "").split()
+        number = lambda word: next((stat[at - 1] for at, text in enumerate(stat) if text.startswith(word)), "0")
+        self.files, self.added, self.removed = number("file"), number("insertion"), number("deletion")
+        # --no-ext-diff and --no-textconv: only what git itself does.
+        range_ = f"{self.base}...{self.head}"
+        self.command = ["git", "-C", self.repository, "diff", "--no-ext-diff", "--no-textconv", "-M", range_]
+        self.rss_git = peak_memory(self.command)
+        self.forget()
+
+    def forget(self):
+        self.git, self.walls, self.metrics, self.exit = [], {1: [], 2: []}, {}, None
+
+    def round(self, binary, scratch):
+        self.once_git()
+        for jobs in (1, 2):
+            self.once(binary, scratch, jobs)
+
+    def once_git(self):
+        self.git.append(spawn(self.command)[0])
+
+    def once(self, binary, scratch, jobs):
+        out = tempfile.mkdtemp(dir=scratch)
+        wall, self.exit = spawn(
+            [binary, "run", "--repo", self.repository, "--base", self.base, "--head", self.head]
+            + ["--jobs", str(jobs), "--out", out, "--format", "json", "--quiet"]
+        )
+        self.walls[jobs].append(wall)
+        runs = os.path.join(out, "runs")
+        for run in os.listdir(runs) if os.path.isdir(runs) else []:
+            if os.path.isfile(os.path.join(runs, run, "metrics.json")):
+                with open(os.path.join(runs, run, "metrics.json"), encoding="utf-8") as file:
+                    machine = json.load(file)["machine"]
+                peak = max(machine["peakRssKib"], self.metrics.get(jobs, {}).get("peakRssKib", 0))
+                self.metrics[jobs] = {**machine, "peakRssKib": peak}
+        shutil.rmtree(out)
+
+    def median(self, jobs):
+        return statistics.median(self.walls[jobs])
+
+    def ratio(self, jobs):
+        return self.median(jobs) / statistics.median(self.git)
+
+    def row(self):
+        one, two = self.metrics.get(1, {}), self.metrics.get(2, {})
+        mebibytes = lambda machine: f"{machine['peakRssKib'] / 1024:.0f}" if machine else "-"
+        return [
+            self.name, self.files, f"{self.added} / {self.removed}",
+            f"{statistics.median(self.git):.1f}", f"{self.median(1):.1f}", f"**{self.ratio(1):.2f}**",
+            f"{self.median(2):.1f}", f"{self.ratio(2):.2f}",
+            f"{self.rss_git / 1024:.0f}", mebibytes(one), mebibytes(two),
+            str(one.get("objectsRead", "-")), str(self.exit),
+        ]  # fmt: skip
+
+
+def git(repository, *arguments):
+    result = subprocess.run(["git", "-C", repository, *arguments], capture_output=True, text=True, check=True)
+    return result.stdout.strip()
+
+
+def table(head, rows):
+    print("|" + "|".join(head) + "|")
+    print("|" + "---|" + "---:|" * (len(head) - 1))
+    for row in rows:
+        print("|" + "|".join(row) + "|")
+    print(flush=True)
+
+
+def start_up(binary, rounds):
+    walls = {name: [] for name in ("/bin/true", "git --version", "qa-skill --version")}
+    for _ in range(rounds * 3):
+        walls["/bin/true"].append(spawn(["/bin/true"])[0])
+        walls["git --version"].append(spawn(["git", "--version"])[0])
+        walls["qa-skill --version"].append(spawn([binary, "--version"])[0])
+    print("## Start\n")
+    table(["command", "wall ms"], [[name, f"{statistics.median(each):.1f}"] for name, each in walls.items()])
+
+
+def growth(cases):
+    named = {case.name: case for case in cases}
+    rows = []
+    for before, name in zip([None, *GROWTH], GROWTH):
+        if name in named:
+            case, files = named[name], int(named[name].files)
+            step = f"{case.median(1) / named[before].median(1):.1f}" if before in named else "-"
+            per_file = case.median(1) * 1000 / files
+            rows.append([name, str(files), f"{case.median(1):.0f}", step, f"{per_file:.0f}", f"{case.ratio(1):.2f}"])
+    if rows:
+        print("## Growth with the change\n")
+        table(["id", "files", "wall ms", "times the row above", "µs per file", "ratio"], rows)
+    rows = []
+    for name in HISTORY:
+        if name in named and HISTORY[0] in named:
+            case = named[name]
+            more = case.median(1) - named[HISTORY[0]].median(1)
+            rows.append([name, f"{case.median(1):.1f}", f"{more:+.1f}", f"{case.ratio(1):.2f}"])
+    if rows:
+        print("## Growth with the history\n")
+        table(["id", "wall ms", "ms over 1k commits", "ratio"], rows)
+
+
+def peers(cases, binary, rounds, scratch):
+    """Secret scanners over the changed files as a hook would run them; installed into the scratch directory."""
+    environment = os.path.join(scratch, "venv")
+    commands = {}
+    if subprocess.run([sys.executable, "-m", "venv", environment], stderr=subprocess.DEVNULL).returncode == 0:
+        pip = [os.path.join(environment, "bin", "pip"), "install", "--quiet", "detect-secrets==1.5.0"]
+        if subprocess.run(pip).returncode == 0:
+            commands["detect-secrets-hook"] = [os.path.join(environment, "bin", "detect-secrets-hook")]
+    if shutil.which("npm"):
+        packages = ["secretlint@13", "@secretlint/secretlint-rule-preset-recommend@13"]
+        install = ["npm", "install", "--silent", "--ignore-scripts", "--prefix", scratch, *packages]
+        if subprocess.run(install, stdout=subprocess.DEVNULL).returncode == 0:
+            configuration = os.path.join(scratch, "secretlintrc.json")
+            with open(configuration, "w", encoding="utf-8") as file:
+                json.dump({"rules": [{"id": "@secretlint/secretlint-rule-preset-recommend"}]}, file)
+            program = os.path.join(scratch, "node_modules", ".bin", "secretlint")
+            commands["secretlint"] = [program, "--secretlintrc", configuration]
+    rows = []
+    for case in cases:
+        if case.name not in ("R-M", "V-M"):
+            continue
+        checkout = tempfile.mkdtemp(dir=scratch)
+        names = git(case.repository, "diff", "--name-only", "--diff-filter=d", "-z", f"{case.base}...{case.head}")
+        names = [name for name in names.split("\0") if name]
+        archive = subprocess.run(["git", "-C", case.repository, "archive", case.head, *names],
+                                 capture_output=True, check=True).stdout  # fmt: skip
+        subprocess.run(["tar", "-x", "-C", checkout], input=archive, check=True)
+        for name, command in commands.items():
+            mine, theirs = [], []
+            for _ in range(rounds):
+                os.chdir(checkout)
+                theirs.append(spawn([*command, *names])[0])
+                case.once(binary, scratch, 1)
+                mine.append(case.walls[1].pop())
+            times = statistics.median(theirs) / statistics.median(mine)
+            rows.append([case.name, name, f"{statistics.median(theirs):.0f}", f"{statistics.median(mine):.1f}",
+                         f"{times:.0f} x"])  # fmt: skip
+        os.chdir(HERE)
+    print("## Secret scanners over the changed files (the whole of qa-skill beside them)\n")
+    table(["id", "tool", "wall ms", "qa-skill run ms", "faster"], rows)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target"))
+    parser.add_argument("--binary", default=os.path.join(target, "release", "qa-skill"))
+    parser.add_argument("--repos", action="append", default=[], metavar="DIR")
+    parser.add_argument("--fixtures", metavar="DIR", help="make and use the synthetic repositories here")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--only", nargs="*", metavar="ID")
+    parser.add_argument("--scratch", metavar="DIR", help="where run directories are written; on a disk, not in memory")
+    parser.add_argument("--peers", action="store_true", help="install and time secret scanners")
+    parser.add_argument("--json", metavar="FILE")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    directories = options.repos + [part for part in os.environ.get("QA_SKILL_BENCH_REPOS", "").split(":") if part]
+    binary = os.path.abspath(options.binary)
+    wanted = lambda name: not options.only or name in options.only
+    cases = []
+    for name, repository, base, head in REAL:
+        path = find_repository(repository, directories) if wanted(name) else None
+        if path:
+            cases.append(Case(name, path, base, head))
+        elif wanted(name):
+            print(f"{name} skipped: {repository} is not below --repos", file=sys.stderr)
+    if options.fixtures:
+        spec = importlib.util.spec_from_file_location("bench_fixtures", os.path.join(HERE, "bench-fixtures.py"))
+        fixtures = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(fixtures)
+        for name, fixture, base, head in SYNTHETIC:
+            if wanted(name):
+                fixtures.make(options.fixtures, [fixture])
+                cases.append(Case(name, os.path.join(options.fixtures, fixture), base, head))
+    with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+        for case in cases:
+            # Long ones are steadier and need fewer rounds; the first round only warms the page cache.
+            case.round(binary, scratch)
+            long = case.git[0] > 500
+            case.forget()
+            for _ in range(min(options.rounds, 3) if long else options.rounds):
+                case.round(binary, scratch)
+        start_up(binary, options.rounds)
+        print("## The whole run beside `git diff -M base...head`\n")
+        table(["id", "files", "+ / -", "git ms", "qa-skill ms, 1 job", "ratio", "2 jobs", "ratio", "git MB", "MB, 1 job",
+               "MB, 2 jobs", "objects", "exit"], [case.row() for case in cases])  # fmt: skip
+        ratios = [case.ratio(1) for case in cases if case.name in PULL_REQUESTS]
+        if ratios:
+            mean, worst = statistics.geometric_mean(ratios), max(ratios)
+            print(f"Pull requests: geometric mean {mean:.2f} x `git diff -M`, worst {worst:.2f} x, {len(ratios)} ranges.\n")
+        growth(cases)
+        if options.peers:
+            peers(cases, binary, min(options.rounds, 5), scratch)
+    if options.json:
+        document = {case.name: {"git": case.git, "jobs": case.walls, "machine": case.metrics} for case in cases}
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
