@@ -4,4 +4,5 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod architecture;
+mod determinism;
 mod support;
