@@ -5,4 +5,5 @@
 
 mod architecture;
 mod determinism;
+mod replay;
 mod support;
