@@ -71,10 +71,12 @@ pub(crate) fn compare(
     Ok(None)
 }
 
-/// The first of the entries, causes first, that is not what the run directory holds.
+/// The first of the entries, causes first, that is not what the run directory holds, or a file of the directory that is
+/// neither among the entries nor one of the inputs they were derived from.
 pub(crate) fn compare_entries(
     recorded: &RunDirectory,
     derived: &[Entry],
+    inputs: &[String],
 ) -> Result<Option<Difference>, Failure> {
     let mut ordered: Vec<&Entry> = derived.iter().collect();
     ordered.sort_by_key(|entry| rank(&entry.path));
@@ -95,7 +97,14 @@ pub(crate) fn compare_entries(
             }
         }
     }
-    Ok(None)
+    let known = |path: &String| inputs.contains(path) || derived.iter().any(|entry| entry.path == *path);
+    let stranger = recorded.hashes.files.iter().map(|file| &file.path).find(|path| !known(path));
+    Ok(stranger.map(|path| Difference {
+        path: path.clone(),
+        pointer: String::new(),
+        recorded: "present".to_owned(),
+        derived: "absent".to_owned(),
+    }))
 }
 
 fn bytes_difference(path: &str, recorded: &[u8], derived: &[u8]) -> Difference {

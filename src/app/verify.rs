@@ -104,7 +104,7 @@ impl Replay<'_> {
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
         let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
         let entries = self.entries(change_set, &sensitivity, texts, derived)?;
-        drift::compare_entries(self.run, &entries)
+        drift::compare_entries(self.run, &entries, &self.run.recordings())
     }
 
     fn live(&self, repository: &Path, recorded: &ChangeSet) -> Result<Option<Difference>, Failure> {
@@ -140,7 +140,7 @@ impl Replay<'_> {
             entries.push(entry);
             Ok(())
         })?;
-        drift::compare_entries(self.run, &entries)
+        drift::compare_entries(self.run, &entries, &[])
     }
 
     fn derive(

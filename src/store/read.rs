@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::StoreError;
 use super::write::{run_digest, strip};
 use crate::contracts::artifact::Artifact;
+use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::Hashes;
+use crate::contracts::v1::{Hashes, Metrics, SkillInput, Trace};
 use crate::contracts::{schema, strict_json};
 use crate::core::canonical;
 
@@ -60,6 +61,24 @@ pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T,
     Ok((artifact, value))
 }
 
+/// The deterministic digest that a file's bytes have. Whoever plants a directory can claim any, and both digests decide:
+/// the one what is shown, the other whether two runs are the same.
+fn deterministic_digest(path: &str, bytes: &[u8]) -> Result<Sha256Hex, StoreError> {
+    fn stripped<T: Artifact>(path: &str, bytes: &[u8]) -> Result<Sha256Hex, StoreError> {
+        let (_, mut value) = read_artifact::<T>(path, bytes)?;
+        strip(&mut value, T::VOLATILE);
+        canonical::digest(&value).map_err(|error| invalid(path, "", error.to_string()))
+    }
+    match path {
+        SkillInput::FILE => stripped::<SkillInput>(path, bytes),
+        Metrics::FILE => stripped::<Metrics>(path, bytes),
+        Trace::FILE => stripped::<Trace>(path, bytes),
+        // Artifacts without volatile members are their own canonical form and a line end; reports are what they are.
+        _ if path.ends_with(".json") => Ok(canonical::sha256(bytes.strip_suffix(b"\n").unwrap_or(bytes))),
+        _ => Ok(canonical::sha256(bytes)),
+    }
+}
+
 impl RunDirectory {
     /// Opens a directory and checks every file against the manifest; a file the manifest does not name is an error too.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
@@ -85,9 +104,16 @@ impl RunDirectory {
                     "its digest is not the manifest's",
                 ));
             }
+            if deterministic_digest(&file.path, &bytes)? != file.deterministic {
+                let pointer = format!("/files/{index}/deterministic");
+                return Err(invalid(&file.path, &pointer, "its deterministic digest is not the manifest's"));
+            }
         }
         if run.hashes.run_digest != run_digest(&run.hashes.files) {
             return Err(invalid(Hashes::FILE, "/runDigest", "it is not the digest of the files"));
+        }
+        if run.hashes.execution_key != run.artifact::<Trace>()?.execution_key {
+            return Err(invalid(Hashes::FILE, "/executionKey", "the trace has another execution key"));
         }
         Ok(run)
     }

@@ -1,0 +1,9 @@
+//! What the program does as a whole, seen from outside: one binary, so that it is linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+mod architecture;
+mod determinism;
+mod replay;
+mod support;

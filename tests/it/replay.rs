@@ -1,0 +1,362 @@
+//! A stored verdict can be derived again, and nothing that was changed in it goes unnoticed.
+
+use std::path::Path;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::support::{Outcome, Random, Repo, RunDir, change, conflict, qa_skill, runs_in, temp, token};
+
+/// A change that fails, with a recording that has text and a masked secret in it.
+fn judged() -> Repo {
+    let repo = change(
+        &[("a.py", "a = 1\nb = 2\nc = 3\n"), ("config.py", "x = 1\n")],
+        &[
+            ("a.py", &format!("a = 1\nb = 5\nc = 3\n{}", conflict())),
+            ("config.py", &format!("x = \"{}\"\n", token())),
+        ],
+    );
+    repo.judge().run().expect(1);
+    repo
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn canonical(value: &Value) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(value).unwrap()
+}
+
+/// The members that may differ between two runs of one key.
+fn volatile(file: &str) -> &'static [&'static str] {
+    match file {
+        "input.normalized.json" => {
+            &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"]
+        }
+        "metrics.json" => &["machine"],
+        "trace.json" => &["baseRule", "baseCodes", "machine"],
+        _ => &[],
+    }
+}
+
+fn deterministic(name: &str, bytes: &[u8]) -> String {
+    if !name.ends_with(".json") {
+        return sha256(bytes);
+    }
+    let mut value: Value = serde_json::from_slice(bytes).unwrap();
+    volatile(name).iter().for_each(|member| {
+        value.as_object_mut().unwrap().remove(*member);
+    });
+    sha256(&canonical(&value))
+}
+
+/// Makes the manifest fit the files again, as a careful forger would.
+fn repair(run: &RunDir, keep_deterministic: bool) {
+    let mut hashes = run.json("hashes.json");
+    let before = run.digests();
+    let files: Vec<Value> = run
+        .files()
+        .into_iter()
+        .filter(|name| name != "hashes.json")
+        .map(|name| {
+            let bytes = run.bytes(&name);
+            let kept = before.get(&name).filter(|_| keep_deterministic).cloned();
+            let deterministic = kept.unwrap_or_else(|| deterministic(&name, &bytes));
+            serde_json::json!({
+                "path": name, "bytes": bytes.len(), "full": sha256(&bytes), "deterministic": deterministic
+            })
+        })
+        .collect();
+    let list: Vec<Value> =
+        files.iter().map(|file| serde_json::json!([file["path"], file["deterministic"]])).collect();
+    hashes["runDigest"] = sha256(&canonical(&list.into())).into();
+    hashes["files"] = files.into();
+    write_json(run, "hashes.json", &hashes);
+}
+
+fn write_json(run: &RunDir, name: &str, value: &Value) {
+    let mut bytes = canonical(value);
+    bytes.push(b'\n');
+    std::fs::write(run.path(name), bytes).unwrap();
+}
+
+/// Changes one member of one artifact and writes it back in canonical form.
+fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
+    let mut value = run.json(name);
+    let member = value.pointer_mut(pointer).unwrap_or_else(|| panic!("{name} has no {pointer}"));
+    assert_ne!(*member, to, "{name}#{pointer} says so already");
+    *member = to;
+    write_json(run, name, &value);
+}
+
+fn refused(outcome: &Outcome, what: &str) {
+    assert!([3, 4].contains(&outcome.exit), "{what} was accepted: {}", outcome.text());
+    assert!(!outcome.code().is_empty() && outcome.stdout.is_empty(), "{what}: {}", outcome.stderr);
+}
+
+#[test]
+fn a_second_run_replays_the_first_and_says_so() {
+    let repo = judged();
+    let digest = repo.run_dir().run_digest();
+    let again = repo.judge().run().expect(1);
+    assert!(again.text().contains("replay"), "{}", again.text());
+    assert_eq!(repo.run_dir().run_digest(), digest);
+    let refreshed = repo.judge().arg("--refresh").run().expect(1);
+    assert!(!refreshed.text().contains("replayed"), "{}", refreshed.text());
+    let runs = runs_in(&repo.beside("out"));
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    assert_eq!(RunDir(runs[1].clone()).run_digest(), digest);
+}
+
+#[test]
+fn a_run_verifies_offline_and_against_the_repository() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let text = run.verify().run().expect(0).text();
+    assert!(text.contains(&run.run_digest()) && text.contains("from the recording"), "{text}");
+    assert!(text.contains("masked"), "{text}");
+    let text = run.verify().arg("--repo").arg(repo.path()).run().expect(0).text();
+    assert!(text.contains("from the repository"), "{text}");
+    // The directory alone is enough: neither the repository nor the place it was written to is needed.
+    let elsewhere = temp();
+    let copy = run.copy_to(&elsewhere.path().join("copy"));
+    drop(repo);
+    copy.verify().run().expect(0);
+}
+
+#[test]
+fn one_changed_byte_in_any_file_is_noticed() {
+    let repo = judged();
+    let run = repo.run_dir();
+    for name in run.files() {
+        let original = run.bytes(&name);
+        for position in [0, original.len() / 2, original.len() - 2, original.len() - 1] {
+            let mut bytes = original.clone();
+            bytes[position] ^= 1;
+            std::fs::write(run.path(&name), &bytes).unwrap();
+            refused(&run.verify().run(), &format!("{name} with byte {position} changed"));
+        }
+        for bytes in [&original[..original.len() - 1], b"", &[&original[..], b"\n"].concat()] {
+            std::fs::write(run.path(&name), bytes).unwrap();
+            refused(&run.verify().run(), &format!("{name} with {} bytes", bytes.len()));
+        }
+        std::fs::remove_file(run.path(&name)).unwrap();
+        refused(&run.verify().run(), &format!("{name} removed"));
+        std::fs::write(run.path(&name), &original).unwrap();
+    }
+    run.verify().run().expect(0);
+}
+
+#[test]
+fn every_random_bit_flip_is_noticed() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let names = run.files();
+    let mut random = Random(0x5eed);
+    let flips = 250;
+    for _ in 0..flips {
+        // The manifest as often as all other files: it is the one that nothing vouches for but itself.
+        let name = if random.below(2) == 0 { "hashes.json" } else { &names[random.below(names.len())] };
+        let original = run.bytes(name);
+        let (byte, bit) = (random.below(original.len()), random.below(8));
+        let mut bytes = original.clone();
+        bytes[byte] ^= 1 << bit;
+        std::fs::write(run.path(name), bytes).unwrap();
+        let outcome = run.verify().run();
+        std::fs::write(run.path(name), original).unwrap();
+        refused(&outcome, &format!("{name} with bit {bit} of byte {byte} flipped"));
+    }
+    println!("{flips} flips, all noticed");
+}
+
+#[test]
+fn a_forger_who_repairs_the_manifest_is_caught_with_the_place_named() {
+    let repo = judged();
+    let elsewhere = temp();
+    let pass = || Value::from("pass");
+    let cases: &[(&str, &str, Value, &str)] = &[
+        ("final-verdict.json", "/conclusion", pass(), "final-verdict.json#/conclusion"),
+        ("final-verdict.json", "/status", "PASS".into(), "final-verdict.json#/status"),
+        (
+            "final-verdict.json",
+            "/blockingFindings",
+            Value::Array(vec![]),
+            "final-verdict.json#/blockingFindings",
+        ),
+        (
+            "skill-result.json",
+            "/finalVerdict/status",
+            "PASS".into(),
+            "skill-result.json#/finalVerdict/status",
+        ),
+        ("skill-result.json", "/executionKey", "0".repeat(64).into(), "skill-result.json#/executionKey"),
+        (
+            "lens-results.json",
+            "/lensResults/0/status",
+            "degraded".into(),
+            "lens-results.json#/lensResults/0/status",
+        ),
+        (
+            "lens-results.json",
+            "/lensResults/1/findings",
+            Value::Array(vec![]),
+            "lens-results.json#/lensResults/1/findings",
+        ),
+        ("coverage.json", "/fullCells", 99.into(), "coverage.json#/fullCells"),
+        ("coverage.json", "/rows/0/hunks", 7.into(), "coverage.json#/rows/0/hunks"),
+        ("cross-check.json", "/items/0/detail", "fine".into(), "cross-check.json#/items/0/detail"),
+        ("lens-plan.json", "/lensPlans/0/required", false.into(), "lens-plan.json#/lensPlans/0/required"),
+        ("change-sensitivity.json", "/changedLines", 1.into(), "change-sensitivity.json#/changedLines"),
+        ("metrics.json", "/conclusion", pass(), "metrics.json#/conclusion"),
+        (
+            "trace.json",
+            "/executionKeyPreimage/repoId",
+            "other".into(),
+            "trace.json#/executionKeyPreimage/repoId",
+        ),
+        ("trace.json", "/events/0/detail", "fine".into(), "trace.json#/events/0/detail"),
+        ("input.normalized.json", "/headSha", "0".repeat(40).into(), "input.normalized.json#/headSha"),
+        ("input.normalized.json", "/configHash", "0".repeat(64).into(), "input.normalized.json#/configHash"),
+        ("recordings/inputs.json", "/basePolicy", "blocking-policy = \"mixed\"\n".into(), "trace.json#/"),
+        ("change-set.json", "/headSha", "0".repeat(40).into(), "trace.json#/"),
+    ];
+    for (number, (name, pointer, to, expected)) in cases.iter().enumerate() {
+        for keep in [false, true] {
+            let run = repo.run_dir().copy_to(&elsewhere.path().join(format!("{number}-{keep}")));
+            tamper(&run, name, pointer, to.clone());
+            repair(&run, keep);
+            let outcome = run.verify().run();
+            refused(&outcome, &format!("{name}#{pointer}, kept digests {keep}"));
+            if !keep {
+                assert_eq!(outcome.exit, 4, "{name}#{pointer}: {}", outcome.stderr);
+                assert!(outcome.stderr.contains(expected), "{name}#{pointer}: {}", outcome.stderr);
+            }
+        }
+    }
+    let run = repo.run_dir().copy_to(&elsewhere.path().join("untouched"));
+    repair(&run, false);
+    run.verify().run().expect(0);
+}
+
+#[test]
+fn a_forged_report_or_stranger_in_the_manifest_is_caught() {
+    let repo = judged();
+    let elsewhere = temp();
+    for name in ["report.html", "summary.md", "junit.xml", "results.sarif"] {
+        for keep in [false, true] {
+            let run = repo.run_dir().copy_to(&elsewhere.path().join(format!("{name}-{keep}")));
+            let text = String::from_utf8(run.bytes(name)).unwrap();
+            let forged = text.replace("merge-leftover/conflict-marker", "merge-leftover/editor-file");
+            assert_ne!(text, forged, "{name}");
+            std::fs::write(run.path(name), forged).unwrap();
+            repair(&run, keep);
+            refused(&run.verify().run(), name);
+        }
+    }
+    for name in ["extra.json", "recordings/99999.json", "recordings/extra.txt"] {
+        let run = repo.run_dir().copy_to(&elsewhere.path().join(name.replace('/', "-")));
+        std::fs::write(run.path(name), "{}").unwrap();
+        refused(&run.verify().run(), name);
+        repair(&run, false);
+        refused(&run.verify().run(), &format!("{name}, named by the manifest"));
+    }
+    let run = repo.run_dir().copy_to(&elsewhere.path().join("key"));
+    tamper(&run, "hashes.json", "/executionKey", "0".repeat(64).into());
+    refused(&run.verify().run(), "another key in the manifest");
+}
+
+#[test]
+fn recorded_text_that_was_changed_is_caught() {
+    let repo = judged();
+    let elsewhere = temp();
+    let marker = "<".repeat(7);
+    let forge = |name: &str, from: &str, to: &str| {
+        let run = repo.run_dir().copy_to(&elsewhere.path().join(name));
+        let text = String::from_utf8(run.bytes("recordings/00000.json")).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(run.path("recordings/00000.json"), text.replace(from, to)).unwrap();
+        repair(&run, false);
+        run
+    };
+    let run = forge("evidence", &marker, "-------");
+    run.verify().run().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+    // A change that no lens minds can only be seen where the true text is.
+    let run = forge("context", "b = 5", "b = 6");
+    let outcome = run.verify().arg("--repo").arg(repo.path()).run();
+    let outcome = outcome.expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+    assert!(outcome.stderr.contains("recordings/00000.json#/files/0/text/text"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_missing_recording_is_named() {
+    let repo = judged();
+    let run = repo.run_dir();
+    std::fs::remove_file(run.path("recordings/00000.json")).unwrap();
+    run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    repair(&run, false);
+    let outcome = run.verify().run().expect_code(3, "RECORDING_MISSING");
+    assert!(outcome.stderr.contains("a.py"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_directory_planted_before_the_run_is_never_believed() {
+    let plant = |forge: &dyn Fn(&RunDir)| {
+        let repo = judged();
+        forge(&repo.run_dir());
+        let outcome = repo.judge().run();
+        refused(&outcome, "a planted run");
+        outcome.exit
+    };
+    let pass = |run: &RunDir| {
+        tamper(run, "final-verdict.json", "/status", "PASS".into());
+        tamper(run, "skill-result.json", "/finalVerdict/status", "PASS".into());
+    };
+    assert_eq!(plant(&|run| pass(run)), 3);
+    assert_eq!(
+        plant(&|run| {
+            pass(run);
+            repair(run, false);
+        }),
+        4
+    );
+    assert_eq!(
+        plant(&|run| {
+            pass(run);
+            repair(run, true);
+        }),
+        3
+    );
+    assert_eq!(plant(&|run| std::fs::remove_file(run.path("hashes.json")).unwrap()), 3);
+    assert_eq!(plant(&|run| tamper(run, "hashes.json", "/executionKey", "0".repeat(64).into())), 3);
+    assert_eq!(
+        plant(&|run| {
+            std::fs::remove_dir_all(&run.0).unwrap();
+            std::fs::write(&run.0, "PASS").unwrap();
+        }),
+        3
+    );
+    assert_eq!(
+        plant(&|run| {
+            std::fs::remove_dir_all(&run.0).unwrap();
+            std::os::unix::fs::symlink("/etc", &run.0).unwrap();
+        }),
+        3
+    );
+}
+
+#[test]
+fn a_run_directory_committed_in_head_has_no_effect() {
+    let other = judged();
+    let name = other.run_dir().0.file_name().unwrap().to_str().unwrap().to_owned();
+    let forged = String::from_utf8(other.run_dir().bytes("skill-result.json")).unwrap();
+    let place = format!(".qa-skill/runs/{name}/skill-result.json");
+    let repo =
+        change(&[("a.py", "a\n")], &[("a.py", &conflict()), (&place, &forged.replace("FAIL", "PASS"))]);
+    crate::support::git(&repo.path(), &["checkout", "-q", "-f", "topic"]);
+    let run = || qa_skill(["run", "--base", "main"]).within(&repo.path()).run();
+    let first = run().expect(1).text();
+    assert!(first.contains("merge-leftover/conflict-marker"), "{first}");
+    run().expect(1);
+    assert!(Path::new(&repo.path().join(place)).exists());
+}

@@ -1,0 +1,50 @@
+//! Repositories made object by object, the program run in a clean environment, and run directories read back.
+
+mod program;
+mod repo;
+mod run_dir;
+
+pub(crate) use program::{Outcome, Program, qa_skill};
+pub(crate) use repo::{Files, Repo, change, git};
+pub(crate) use run_dir::{RunDir, copy_tree, runs_in};
+
+/// A fresh directory that goes away with the test.
+pub(crate) fn temp() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("qa-").tempdir().unwrap()
+}
+
+/// A line that a merge leaves behind; spelled out in no file, so that the tool can judge its own repository.
+pub(crate) fn marker() -> String {
+    format!("{} HEAD\n", "<".repeat(7))
+}
+
+/// A whole conflict.
+pub(crate) fn conflict() -> String {
+    format!("{}ours\n{}\ntheirs\n{} topic\n", marker(), "=".repeat(7), ">".repeat(7))
+}
+
+/// A token that looks like a real one and is none.
+pub(crate) fn token() -> String {
+    format!("gh{}{}", "p_", "9Jx2kQ7vTzR4mWc8Ld1Yb6HnPf3Gs5Ae0UoK")
+}
+
+/// Another one of the same kind and length.
+pub(crate) fn other_token() -> String {
+    format!("gh{}{}", "p_", "Zq8Wm3RtK5vXc1Lp7Nd9Hs2Jf6Gb4Ya0UeTo")
+}
+
+/// A generator that gives the same numbers everywhere (xorshift).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+}
