@@ -11,6 +11,8 @@ CARGO_FLAGS ?=
 QA_SKILL ?=
 # Where the demo leaves its repository and its runs; a new temporary directory when empty.
 DEMO_DIR ?=
+# What to measure.
+BENCH ?= --fixtures target/bench --only S-10 S-100
 
 export CARGO CARGO_FLAGS QA_SKILL
 
@@ -28,11 +30,12 @@ check: ## Formatting, lints, the pure half alone, licences and advisories
 test: check ## All of check, all tests and the skill's validation; installs what they need
 	scripts/test.sh
 
-bench: ## Measure; the numbers depend on the machine
-	$(CARGO) bench $(CARGO_FLAGS) --locked
+bench: ## Time the optimised binary against git diff on synthetic changes; scripts/bench.py says what else it can
+	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
+	python3 scripts/bench.py $(BENCH)
 
 quality: ## Judge this repository's recent commits, one by one, and list what blocks
-	@scripts/with-binary.sh scripts/quality.sh
+	@scripts/with-binary.sh bash -c 'python3 scripts/quality.py --binary "$$QA_SKILL" --count 50 .'
 
 registry: ## Write skill/*.json and the generated pages in docs/ again
 	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --test readme generated

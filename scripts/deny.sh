@@ -15,8 +15,8 @@ if ! "$cargo" deny --version > /dev/null 2>&1; then
     CARGO_TARGET_DIR=$(mktemp -d) "$cargo" install cargo-deny ${CARGO_FLAGS:-} --locked
 fi
 
-# What is wrong is listed with the paths that lead to it; the trees of mere warnings are left out.
-"$cargo" deny --locked --hide-inclusion-graph check licenses bans sources
+# The trees of crates that lead to each line are left out; `cargo deny check` shows them.
+"$cargo" deny --locked check --hide-inclusion-graph licenses bans sources
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
