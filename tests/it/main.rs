@@ -5,5 +5,6 @@
 
 mod architecture;
 mod determinism;
+mod git;
 mod replay;
 mod support;
