@@ -6,5 +6,6 @@
 mod architecture;
 mod determinism;
 mod git;
+mod hostile;
 mod replay;
 mod support;
