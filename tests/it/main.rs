@@ -9,3 +9,4 @@ mod git;
 mod hostile;
 mod replay;
 mod support;
+mod verdict;
