@@ -65,9 +65,10 @@ pub(crate) fn find_lens(id: &str) -> Option<&'static dyn Lens> {
     lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
 }
 
-/// Whether any lens needs the whole of a file.
+/// Whether any lens needs the whole of a file, or the preview does, which names the waivers a change adds.
 pub(crate) fn needs_whole_file(file: &ChangedFile) -> bool {
-    lenses::ALL.iter().any(|lens| lens.need(file) == Need::WholeFile)
+    let is_waivers = file.path.as_bytes() == crate::core::policy::WAIVERS_PATH.as_bytes();
+    is_waivers || lenses::ALL.iter().any(|lens| lens.need(file) == Need::WholeFile)
 }
 
 type NeedOf = Box<dyn Fn(&ChangedFile) -> Need + Sync>;

@@ -193,7 +193,7 @@ impl Replay<'_> {
         let result = skill_result(&input, &derived);
         let recorded_inputs =
             RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
-        Ok(artifacts(
+        artifacts(
             &Outcome {
                 input: &input,
                 change_set,
@@ -209,7 +209,7 @@ impl Replay<'_> {
                 cancellation: self.cancellation,
             },
             &result,
-        )?)
+        )
     }
 }
 

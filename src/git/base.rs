@@ -95,6 +95,9 @@ fn find_commit<'a>(repository: &'a Repository, name: &str) -> Result<Option<Comm
     let Some(mut commit) = start_commit(repository, start) else { return Ok(None) };
     let mut rest = steps;
     while let Some(kind) = rest.chars().next() {
+        if !matches!(kind, '^' | '~') {
+            return Ok(None);
+        }
         let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
         let number = &rest[1..1 + digits];
         let count: u32 = if number.is_empty() { 1 } else { number.parse().unwrap_or(u32::MAX) };

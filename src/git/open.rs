@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::error::{GitError, reason};
-use crate::core::escape::visible;
+use crate::core::escape::visible_cut;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
 ///
@@ -26,6 +26,8 @@ pub(crate) fn isolate() {
         }
         let _default_stays_on_failure = git2::opts::set_verify_owner_validation(false);
         let _default_stays_on_failure = git2::opts::set_cache_max_size(32 << 20);
+        // It only says that objects may be absent, and an absent object has its own code.
+        let _default_stays_on_failure = git2::opts::set_extensions(&["partialclone"]);
     }
     git2::opts::strict_hash_verification(false);
 }
@@ -46,7 +48,7 @@ impl OpenRepository {
             if mentions_format(error) {
                 GitError::Unsupported(reason(error))
             } else {
-                GitError::Open { path: visible(&from.display().to_string()), reason: reason(error) }
+                GitError::Open { path: shown(from), reason: reason(error) }
             }
         };
         let repository =
@@ -75,10 +77,12 @@ impl OpenRepository {
 
 /// Another handle on the same repository, for another thread.
 pub(super) fn reopen(git_directory: &Path) -> Result<Repository, GitError> {
-    Repository::open(git_directory).map_err(|error| GitError::Open {
-        path: visible(&git_directory.display().to_string()),
-        reason: reason(&error),
-    })
+    Repository::open(git_directory)
+        .map_err(|error| GitError::Open { path: shown(git_directory), reason: reason(&error) })
+}
+
+fn shown(path: &Path) -> String {
+    visible_cut(&path.display().to_string(), 300)
 }
 
 fn mentions_format(error: &git2::Error) -> bool {

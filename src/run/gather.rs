@@ -261,13 +261,19 @@ impl<'a> Gathering<'a> {
             return Ok(Default::default());
         }
         let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
-        let decode = |bytes| match content(bytes, file.class) {
-            Content::Text(text) => Some(text),
-            Content::Binary => None,
-        };
-        let (Some(old_text), Some(new_text)) = (decode(old_bytes), decode(new_bytes)) else {
+        // Against a version that is not text, every line of the other one counts as added or removed: a binary file in the
+        // base must not hide what replaces it.
+        let contents = (content(old_bytes, file.class), content(new_bytes, file.class));
+        if contents.0 == Content::Binary || contents.1 == Content::Binary {
             file.codes.push(Code::BinaryContent);
-            return Ok(Default::default());
+        }
+        let (old_text, new_text) = match contents {
+            (Content::Text(old), Content::Text(new)) => (old, new),
+            (Content::Text(old), Content::Binary) if !old.is_empty() => (old, Cow::Borrowed(&b""[..])),
+            (Content::Binary, Content::Text(new)) if !new.is_empty() => (Cow::Borrowed(&b""[..]), new),
+            (Content::Text(_) | Content::Binary, Content::Binary) | (Content::Binary, Content::Text(_)) => {
+                return Ok(Default::default());
+            }
         };
         file.text = true;
         let new_text = if matches!(new, Version::Same) { old_text.clone() } else { new_text };

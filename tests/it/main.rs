@@ -4,6 +4,11 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod architecture;
+mod cli;
 mod determinism;
+mod faults;
+mod git;
+mod hostile;
 mod replay;
 mod support;
+mod verdict;

@@ -1,0 +1,323 @@
+//! What passes, what fails and what could not be completed, from the outside.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::support::{Files, Repo, change, conflict, git, other_token, qa_skill, token};
+
+const POLICY: &str = ".qa-skill/policy.toml";
+const WAIVERS: &str = ".qa-skill/waivers.toml";
+
+/// A change with more files on the base side.
+fn with_base(extra: &[(&str, &str)], base: &[(&str, &str)], head: &[(&str, &str)]) -> Repo {
+    let join = |files: &[(&str, &str)]| Files::of(&[extra, files].concat());
+    let repo = Repo::new();
+    repo.change(&join(base), &join(head));
+    repo
+}
+
+fn verdict(repo: &Repo) -> Value {
+    repo.run_dir().json("final-verdict.json")
+}
+
+fn list(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_change_of_documents_passes_with_evidence_and_without_a_broad_scan() {
+    let repo = change(&[("docs/guide.md", "# Guide\n")], &[("docs/guide.md", "# Guide\n\nMore.\n")]);
+    repo.judge().run().expect(0);
+    let run = repo.run_dir();
+    let verdict = verdict(&repo);
+    assert_eq!(
+        json!([
+            verdict["status"],
+            verdict["conclusion"],
+            verdict["degraded"],
+            verdict["vacuous"],
+            verdict["errorCodes"]
+        ]),
+        json!(["PASS", "pass", false, false, []])
+    );
+    assert_eq!(verdict["missingRequiredLensIds"], json!([]));
+    assert_eq!(verdict["failedRequiredLensIds"], json!([]));
+    for plan in run.json("lens-plan.json")["lensPlans"].as_array().unwrap() {
+        assert!(!list(&plan["planningCodes"]).contains(&"PLAN_CONFIDENCE_LOW_BROAD_SCAN"), "{plan}");
+    }
+    for result in run.json("lens-results.json")["lensResults"].as_array().unwrap() {
+        assert_eq!(result["status"], "completed", "{result}");
+        assert!(!result["evidenceSummary"].as_array().unwrap().is_empty(), "{result}");
+    }
+    assert!(run.json("coverage.json")["fullCells"].as_u64().unwrap() > 0);
+    assert_eq!(run.json("coverage.json")["incompleteCells"], 0);
+}
+
+#[test]
+fn an_empty_change_could_not_be_completed_unless_the_policy_lets_it_pass() {
+    let files = [("a.py", "a = 1\n")];
+    let repo = change(&files, &files);
+    let outcome = repo.judge().run().expect(3);
+    assert!(outcome.text().contains("NOTHING_TO_JUDGE"), "{}", outcome.text());
+    let found = verdict(&repo);
+    assert_eq!(
+        json!([found["status"], found["conclusion"], found["vacuous"], found["errorCodes"]]),
+        json!(["FAIL", "could_not_complete", true, ["NOTHING_TO_JUDGE"]])
+    );
+    let repo = with_base(&[(POLICY, "empty-change = \"pass\"\n")], &files, &files);
+    repo.judge().run().expect(0);
+    let found = verdict(&repo);
+    assert_eq!(json!([found["status"], found["vacuous"]]), json!(["PASS", true]));
+}
+
+#[test]
+fn a_required_lens_that_was_not_asked_for_keeps_the_run_from_passing() {
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    let outcome = repo.judge().args(["--lens", "merge-leftover"]).run().expect(3);
+    assert!(outcome.text().contains("LENS_REQUIRED_MISSING"), "{}", outcome.text());
+    let missing = verdict(&repo)["missingRequiredLensIds"].clone();
+    assert!(
+        list(&missing).contains(&"secret-token") && !list(&missing).contains(&"merge-leftover"),
+        "{missing}"
+    );
+    for wrong in [["--lens", "merge-leftovers"], ["--lens", ""]] {
+        let outcome = repo.judge().args(wrong).run().expect(2);
+        assert!(outcome.stderr.contains("merge-leftover"), "{}", outcome.stderr);
+    }
+    repo.judge().args(["--lens", "secret-token", "--lens", "secret-token"]).run().expect(2);
+}
+
+#[test]
+fn what_is_over_a_limit_is_listed_and_nothing_passes() {
+    for mode in ["strict", "best_effort"] {
+        let policy = format!("mode = \"{mode}\"\n[limits]\nmax-files = 1\n");
+        let repo = with_base(
+            &[(POLICY, &policy)],
+            &[("a.py", "a = 1\n"), ("b.py", "b = 1\n")],
+            &[("a.py", "a = 2\n"), ("b.py", "b = 2\n")],
+        );
+        let outcome = repo.judge().run().expect(3);
+        assert!(outcome.text().contains("b.py"), "what is missing is named: {}", outcome.text());
+        let run = repo.run_dir();
+        assert!(list(&verdict(&repo)["errorCodes"]).contains(&"DIFF_TOO_LARGE"));
+        for plan in run.json("lens-plan.json")["lensPlans"].as_array().unwrap() {
+            assert_eq!(plan["omittedFiles"].as_array().unwrap().len(), 1, "{plan}");
+            let hunks = plan["omittedHunks"].as_array().unwrap();
+            assert!(hunks.iter().all(|hunk| hunk["reason"].is_string()) && !hunks.is_empty(), "{plan}");
+        }
+        let coverage = run.json("coverage.json");
+        assert!(coverage["incompleteCells"].as_u64().unwrap() > 0, "{coverage}");
+        let cells = coverage["rows"][1]["cells"].as_array().unwrap();
+        assert!(
+            cells.iter().all(|cell| cell["status"] == "omitted" && cell["code"] == "DIFF_TOO_LARGE"),
+            "{coverage}"
+        );
+    }
+}
+
+#[test]
+fn a_change_that_edits_the_policy_is_judged_by_the_one_of_the_base() {
+    let weak = "preset = \"advisory\"\nempty-change = \"pass\"\n[lenses.merge-leftover]\nenabled = false\nrequired = false\n";
+    let repo = change(&[("a.py", "a\n")], &[("a.py", &conflict()), (POLICY, weak)]);
+    let outcome = repo.judge().run().expect(1);
+    assert!(
+        outcome.text().contains("POLICY_CHANGED_IN_PR") || outcome.text().contains("policy"),
+        "{}",
+        outcome.text()
+    );
+    let verdict = verdict(&repo);
+    assert!(list(&verdict["warningCodes"]).contains(&"POLICY_CHANGED_IN_PR"), "{verdict}");
+    let preview = &verdict["policyPreview"];
+    assert_eq!(
+        json!([preview["conclusion"], preview["blockingFindings"], preview["error"]]),
+        json!(["pass", 0, null])
+    );
+    let weakened: Vec<&str> = preview["weakened"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|setting| setting["name"].as_str().unwrap())
+        .collect();
+    for expected in [
+        "empty-change",
+        "lenses.merge-leftover.enabled",
+        "lenses.merge-leftover.required",
+        "rules.merge-leftover/conflict-marker.product",
+    ] {
+        assert!(weakened.contains(&expected), "{expected} is not among {weakened:#?}");
+    }
+    let repo = change(&[("a.py", "a\n")], &[("a.py", "b\n"), (POLICY, "mod = 1\n")]);
+    repo.judge().run().expect(0);
+    let error = self::verdict(&repo)["policyPreview"]["error"].clone();
+    assert!(error.as_str().unwrap().contains("line 1"), "{error}");
+    // The same when the policy goes away.
+    let repo = change(&[("a.py", "a\n"), (POLICY, "mode = \"strict\"\n")], &[("a.py", "b\n")]);
+    repo.judge().run().expect(0);
+    assert!(list(&self::verdict(&repo)["warningCodes"]).contains(&"POLICY_CHANGED_IN_PR"));
+}
+
+fn waiver(hash: &str, expires: &str) -> String {
+    format!(
+        "version = 1\n[[waiver]]\nrule = \"merge-leftover/conflict-marker\"\nevidence-hash = \"{hash}\"\nowner = \"ann\"\nreason = \"a fixture\"\nexpires = \"{expires}\"\n"
+    )
+}
+
+#[test]
+fn a_waiver_counts_only_on_the_base_for_its_evidence_and_until_its_day() {
+    let (base, head) = ([("a.py", "a\n")], [("a.py", conflict())]);
+    let head = [("a.py", head[0].1.as_str())];
+    let repo = change(&base, &head);
+    repo.judge().run().expect(1);
+    let hash = verdict(&repo)["blockingFindings"][0]["evidenceHash"].as_str().unwrap().to_owned();
+
+    // The base commit is of 2024-05-01.
+    let good = waiver(&hash, "2024-05-01");
+    let repo = with_base(&[(WAIVERS, &good)], &base, &head);
+    repo.judge().run().expect(0);
+    let results = repo.run_dir().json("lens-results.json");
+    let finding = results.pointer("/lensResults/3/findings/0").unwrap();
+    assert_eq!(
+        json!([finding["blocking"], finding["waiver"]]),
+        json!([false, {"owner": "ann", "reason": "a fixture", "expires": "2024-05-01"}])
+    );
+    repo.judge().args(["--format", "markdown"]).run().expect(0).text().contains("ann").then_some(()).unwrap();
+
+    let repo = with_base(&[(WAIVERS, &waiver(&hash, "2024-04-30"))], &base, &head);
+    repo.judge().run().expect(1);
+    assert!(list(&verdict(&repo)["warningCodes"]).contains(&"WAIVER_EXPIRED"));
+    with_base(&[(WAIVERS, &waiver(&"0".repeat(64), "2030-01-01"))], &base, &head).judge().run().expect(1);
+
+    let forged = change(&base, &[head[0], (WAIVERS, &waiver(&hash, "2030-01-01"))]);
+    forged.judge().run().expect(1);
+    let preview = verdict(&forged)["policyPreview"].clone();
+    assert_eq!(preview["weakened"][0]["name"], "waivers.merge-leftover/conflict-marker", "{preview}");
+    git(&forged.path(), &["checkout", "-q", "-f", "topic"]);
+    qa_skill(["run", "--base", "main"]).within(&forged.path()).run().expect(1);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_a_usage_error_with_line_and_suggestion() {
+    let cases = [
+        (POLICY, "preset = \"default\"\nmod = \"strict\"\n", "line 2", "did you mean `mode`?"),
+        (POLICY, "[lenses.merge-leftovers]\nenabled = true\n", "line 1", "did you mean `merge-leftover`?"),
+        (WAIVERS, "[[waiver]]\nrule = \"x\"\n", "line ", ""),
+        (POLICY, "\u{202e}\u{1b}[31m = 1\n", "line 1", ""),
+    ];
+    for (path, text, line, suggestion) in cases {
+        let repo = with_base(&[(path, text)], &[("a.py", "a\n")], &[("a.py", "b\n")]);
+        let outcome = repo.judge().run().expect_code(2, "POLICY_INVALID");
+        let said = &outcome.stderr;
+        assert!(said.contains(path) && said.contains(line) && said.contains(suggestion), "{said}");
+        assert!(!said.contains(['\u{202e}', '\u{1b}']), "{said:?}");
+    }
+    let repo = Repo::new();
+    let big = "# comment\n".repeat(200_000);
+    let base = Files::of(&[(POLICY, big.as_str())]);
+    repo.change(&base, &base.clone().with("a", "a\n"));
+    repo.judge().run().expect_code(2, "POLICY_INVALID");
+    let base = Files::new().with(POLICY, b"# \xff\n");
+    repo.change(&base, &base.clone().with("a", "a\n"));
+    repo.judge().run().expect_code(2, "POLICY_INVALID");
+    let base = Files::of(&[("weak.toml", "preset = \"advisory\"\n")]).mode("120000", POLICY, "../weak.toml");
+    repo.change(&base, &base.clone().with("a", conflict()));
+    assert_ne!(repo.judge().run().exit, 0);
+}
+
+#[test]
+fn an_artifact_root_that_is_a_link_is_refused_and_its_target_untouched() {
+    for linked in [".qa-skill", ".qa-skill/runs"] {
+        let repo = change(&[("a.py", "a\n")], &[("a.py", "b\n")]);
+        git(&repo.path(), &["checkout", "-q", "-f", "topic"]);
+        let target = repo.beside("target");
+        std::fs::create_dir(&target).unwrap();
+        let link = repo.path().join(linked);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(&target, &link).unwrap();
+        let outcome = qa_skill(["run", "--base", "main"]).within(&repo.path()).run();
+        outcome.expect_code(3, "ARTIFACT_ROOT_UNSAFE");
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+        // A link that leads nowhere is no directory to be made either.
+        std::fs::remove_dir(&target).unwrap();
+        let outcome = qa_skill(["run", "--base", "main"]).within(&repo.path()).run();
+        outcome.expect_code(3, "ARTIFACT_ROOT_UNSAFE");
+        assert!(!target.exists());
+    }
+    let repo = change(&[("a.py", "a\n")], &[("a.py", "b\n")]);
+    std::fs::write(repo.path().join(".qa-skill"), "a file").unwrap();
+    let outcome = qa_skill(["run", "--base", "main"]).within(&repo.path()).run();
+    outcome.expect_code(3, "ARTIFACT_ROOT_UNSAFE");
+}
+
+#[test]
+fn a_rotated_secret_blocks_and_a_moved_one_does_not() {
+    let line = |secret: &str| format!("KEY = \"{secret}\"\n");
+    let rotated = change(&[("a.py", &line(&token()))], &[("a.py", &line(&other_token()))]);
+    rotated.judge().run().expect(1);
+    assert_eq!(rotated.run_dir().findings(), ["secret-token/provider-token a.py:1"]);
+
+    let moved = change(
+        &[("a.py", &line(&token())), ("b.py", "b = 1\n")],
+        &[("a.py", "a = 1\n"), ("b.py", &format!("b = 1\n{}", line(&token())))],
+    );
+    moved.judge().run().expect(0);
+    let results = moved.run_dir().json("lens-results.json");
+    assert_eq!(results.pointer("/lensResults/1/findings/0/origin").unwrap(), "pre_existing");
+
+    let copied =
+        change(&[("a.py", &line(&token()))], &[("a.py", &line(&token())), ("b.py", &line(&token()))]);
+    copied.judge().run().expect(1);
+    let twice = change(&[("a.py", &line(&token()))], &[("b.py", &line(&token())), ("c.py", &line(&token()))]);
+    twice.judge().run().expect(1);
+}
+
+#[test]
+fn a_secret_stands_in_nothing_that_is_written_or_said() {
+    let (first, second) = (token(), other_token());
+    let key_line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7dQ2xKz9vLr4Yt0S";
+    let key = format!("-----BEGIN {0}-----\n{key_line}\n-----END {0}-----\n", "PRIVATE KEY");
+    let repo = change(
+        &[
+            ("a.py", &format!("OLD = \"{first}\"\nkept = 1\n")),
+            (".github/workflows/ci.yml", &format!("env:\n  T: {first}\n")),
+        ],
+        &[
+            ("a.py", &format!("NEW = \"{second}\"\nkept = 1\n")),
+            ("tests/key.pem", &key),
+            (&format!("named/{first}.txt"), "x\n"),
+            (
+                ".github/workflows/ci.yml",
+                &format!("env:\n  T: {second}\n  url: https://user:{first}@example.com/\n"),
+            ),
+            ("docs/a.md", &format!("`{second}`\n{}{second}\n", conflict())),
+        ],
+    );
+    let mut said = Vec::new();
+    for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
+        let outcome = repo.judge().args(["--format", format]).run().expect(1);
+        said.push((format!("stdout of {format}"), outcome.stdout));
+        said.push((format!("stderr of {format}"), outcome.stderr.into_bytes()));
+    }
+    let run = repo.run_dir();
+    said.extend(run.files().into_iter().map(|name| (name.clone(), run.bytes(&name))));
+    let outcome = run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    said.push(("verify".to_owned(), outcome.stdout));
+    let id =
+        run.json("final-verdict.json")["blockingFindings"][0]["findingId"].as_str().unwrap()[..12].to_owned();
+    let explained = qa_skill(["explain", &id, "--out"]).arg(repo.beside("out")).run().expect(0);
+    said.push(("explain".to_owned(), explained.stdout));
+    let secrets = [&first[4..], &second[4..], &key_line[..24]];
+    let mut faults = Vec::new();
+    for (name, bytes) in said {
+        let text = String::from_utf8_lossy(&bytes);
+        // A file's name is not masked: it is the only way to say which file is meant.
+        let text = text.replace(&format!("named/{first}.txt"), "");
+        faults.extend(
+            secrets
+                .iter()
+                .filter(|secret| text.contains(**secret))
+                .map(|secret| format!("{name}: {}…", &secret[..4])),
+        );
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
