@@ -167,8 +167,14 @@ fn a_rule_that_is_off_in_a_scope_says_nothing_there() {
     let there = Statement { file: path("vendor/c.py"), ..statement(RULE, 1, "x") };
     assert_eq!(World::default().judge(vec![there]), []);
     assert_eq!(World::default().judge(vec![statement("a/unknown", 1, "x")]), []);
-    let elsewhere = Statement { file: path("not-in-the-change.py"), ..statement(RULE, 1, "x") };
-    assert_eq!(World::default().judge(vec![elsewhere]), []);
+}
+
+#[test]
+fn what_is_said_about_a_path_that_is_not_in_the_change_is_kept() {
+    let elsewhere =
+        Statement { file: path("not-in-the-change.py"), verified: false, ..statement(RULE, 1, "x") };
+    let findings = World::default().judge(vec![elsewhere]);
+    assert_eq!((findings.len(), findings[0].blocking), (1, false));
 }
 
 #[test]

@@ -165,18 +165,13 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     match source {
         None => group = group.element(origin),
         Some((text, first, span)) => {
-            // The column a snippet shows is counted in escaped text, so it is used only where it is right.
-            let is_exact =
-                text[..span.start].rsplit('\n').next().map_or(1, |line| line.chars().count() + 1) == column;
-            let mut snippet = Snippet::source(text)
+            // The column shown is counted in the text as shown: where characters had to be escaped before it, it is the
+            // place the mark points at and not the one in the file.
+            let snippet = Snippet::source(text)
                 .line_start(first)
                 .fold(false)
+                .path(path.as_str())
                 .annotation(AnnotationKind::Primary.span(span));
-            if is_exact || evidence_number(finding, "startColumn") == 0 {
-                snippet = snippet.path(path.as_str());
-            } else {
-                group = group.element(origin);
-            }
             group = group.element(snippet);
         }
     }

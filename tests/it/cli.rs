@@ -308,7 +308,7 @@ fn nothing_a_repository_says_reaches_a_terminal_raw() {
                 || line.starts_with("##[")
                 || *format != "github" && line.starts_with("::")
         });
-        assert_eq!(injected, None, "{format}");
+        assert_eq!(injected, None, "{format}: {text}");
         // Markdown has names in code spans, where no renderer looks.
         assert!(*format != "html" || !text.contains("<script>alert"), "{format}");
     }

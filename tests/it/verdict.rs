@@ -147,8 +147,10 @@ fn a_change_that_edits_the_policy_is_judged_by_the_one_of_the_base() {
     ] {
         assert!(weakened.contains(&expected), "{expected} is not among {weakened:#?}");
     }
+    // One that could not be read after the merge would stop every later verdict, so it blocks now.
     let repo = change(&[("a.py", "a\n")], &[("a.py", "b\n"), (POLICY, "mod = 1\n")]);
-    repo.judge().run().expect(0);
+    repo.judge().run().expect(1);
+    assert_eq!(self::verdict(&repo)["blockingFindings"][0]["ruleId"], "gate-weakening/policy-unreadable");
     let error = self::verdict(&repo)["policyPreview"]["error"].clone();
     assert!(error.as_str().unwrap().contains("line 1"), "{error}");
     // The same when the policy goes away.
