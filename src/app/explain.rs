@@ -45,9 +45,14 @@ fn rule_page(subject: &str) -> Option<String> {
 /// A page without its cases: those are for the tests.
 fn prose(page: &str) -> String {
     let mut text = String::new();
-    let mut in_case = false;
+    let (mut in_case, mut in_file) = (false, false);
     for line in page.lines() {
-        if line.starts_with("### ") {
+        // A file of a case may have lines that look like headings.
+        if line.starts_with("~~~") {
+            in_file = !in_file;
+        } else if in_file {
+            // Belongs to the case.
+        } else if line.starts_with("### ") {
             in_case = true;
         } else if line.starts_with("## ") || line.starts_with("# ") {
             in_case = false;

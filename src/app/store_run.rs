@@ -52,6 +52,7 @@ pub(crate) fn store(outcome: &Outcome<'_>) -> Result<Stored, Failure> {
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
     for entry in artifacts(outcome, &result)? {
+        outcome.cancellation.check()?;
         writer.add(&entry)?;
     }
     write_recordings(outcome, &mut writer)?;
@@ -95,25 +96,30 @@ pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult
 }
 
 /// All files but the recorded texts, in no particular order.
-pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<Vec<Entry>, StoreError> {
+pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<Vec<Entry>, Failure> {
     let derived = outcome.derived;
     let plans = LensPlanList { schema_version: Default::default(), lens_plans: derived.plans.clone() };
     let results =
         LensResultList { schema_version: Default::default(), lens_results: derived.results.clone() };
-    let mut entries = vec![
-        Entry::artifact(outcome.input)?,
-        Entry::artifact(&plans)?,
-        Entry::artifact(&results)?,
-        Entry::artifact(&derived.verdict)?,
-        Entry::artifact(result)?,
-        Entry::artifact(outcome.change_set)?,
-        Entry::artifact(&derived.coverage)?,
-        Entry::artifact(&derived.cross_check)?,
-        Entry::artifact(outcome.sensitivity)?,
-        Entry::artifact(&metrics(outcome))?,
-        Entry::artifact(&trace(outcome))?,
-        Entry::artifact(outcome.recorded_inputs)?,
-    ];
+    let mut entries = Vec::new();
+    // A large change takes seconds to validate and render, and whoever interrupts waits for it.
+    let mut add = |entry: Result<Entry, StoreError>| -> Result<(), Failure> {
+        outcome.cancellation.check()?;
+        entries.push(entry?);
+        Ok(())
+    };
+    add(Entry::artifact(outcome.input))?;
+    add(Entry::artifact(&plans))?;
+    add(Entry::artifact(&results))?;
+    add(Entry::artifact(&derived.verdict))?;
+    add(Entry::artifact(result))?;
+    add(Entry::artifact(outcome.change_set))?;
+    add(Entry::artifact(&derived.coverage))?;
+    add(Entry::artifact(&derived.cross_check))?;
+    add(Entry::artifact(outcome.sensitivity))?;
+    add(Entry::artifact(&metrics(outcome)))?;
+    add(Entry::artifact(&trace(outcome)))?;
+    add(Entry::artifact(outcome.recorded_inputs))?;
     let report = Report {
         input: outcome.input,
         result,
@@ -129,7 +135,7 @@ pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<V
     };
     for format in formats::ALL {
         if let Some(file) = format.spec().file {
-            entries.push(Entry::report(file, format.render(&report)));
+            add(Ok(Entry::report(file, format.render(&report))))?;
         }
     }
     Ok(entries)

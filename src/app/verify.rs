@@ -194,7 +194,7 @@ impl Replay<'_> {
         let result = skill_result(&input, &derived);
         let recorded_inputs =
             RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
-        Ok(artifacts(
+        artifacts(
             &Outcome {
                 input: &input,
                 change_set,
@@ -210,7 +210,7 @@ impl Replay<'_> {
                 cancellation: self.cancellation,
             },
             &result,
-        )?)
+        )
     }
 }
 

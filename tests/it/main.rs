@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod architecture;
+mod cli;
 mod determinism;
 mod git;
 mod hostile;

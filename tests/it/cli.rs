@@ -1,0 +1,376 @@
+//! The command line: what goes to which stream, which exit codes, and that no one else's text gets through raw.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Files, Outcome, Repo, change, conflict, git, qa_skill, runs_in, temp, token};
+
+const FORMATS: &[&str] = &["github", "html", "json", "junit", "markdown", "sarif", "terminal"];
+
+fn judged() -> Repo {
+    change(&[("a.py", "a = 1\n")], &[("a.py", &conflict())])
+}
+
+#[test]
+fn help_and_version_go_to_standard_output_with_exit_0() {
+    for arguments in [vec!["--help"], vec!["-h"], vec!["help"], vec!["run", "--help"], vec!["help", "verify"]]
+    {
+        let outcome = qa_skill(&arguments).run().expect(0);
+        assert!(outcome.text().contains("Usage: qa-skill") && outcome.stderr.is_empty(), "{arguments:?}");
+    }
+    let outcome = qa_skill(["--version"]).run().expect(0);
+    assert_eq!(outcome.text(), format!("qa-skill {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_wrong_command_line_is_exit_2_and_says_nothing_on_standard_output() {
+    let cases: &[&[&str]] = &[
+        &[],
+        &["rum"],
+        &["run", "--bse", "main"],
+        &["run", "--base"],
+        &["run", "--base", "a", "--base", "b"],
+        &["run", "--jobs", "0"],
+        &["run", "--jobs", "65"],
+        &["run", "--jobs", "many"],
+        &["run", "--mode", "lax"],
+        &["run", "--preset", "none"],
+        &["run", "--format", "yaml"],
+        &["run", "--format", "json="],
+        &["run", "--format", "json", "--format", "sarif"],
+        &["run", "--color", "sometimes"],
+        &["run", "extra"],
+        &["plan", "--format", "sarif"],
+        &["verify"],
+        &["explain"],
+        &["schema", "nothing"],
+        &["completions", "tcsh"],
+    ];
+    for arguments in cases {
+        let outcome = qa_skill(*arguments).run().expect(2);
+        assert!(outcome.stdout.is_empty() && !outcome.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn json_on_standard_output_is_the_stored_result_and_nothing_else() {
+    let repo = judged();
+    let outcome = repo.judge().args(["--format", "json"]).run().expect(1);
+    assert_eq!(outcome.stdout, repo.run_dir().bytes("skill-result.json"));
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn every_format_goes_to_its_file_and_one_to_standard_output() {
+    let repo = judged();
+    let directory = temp();
+    let place = |format: &str| directory.path().join(format);
+    let all = FORMATS.iter().fold(repo.judge(), |program, format| {
+        program.arg("--format").arg(format!("{format}={}", place(format).display()))
+    });
+    let outcome = all.args(["--format", "json"]).run().expect(1);
+    let run = repo.run_dir();
+    assert_eq!(outcome.stdout, run.bytes("skill-result.json"));
+    for (format, file) in [("json", "skill-result.json"), ("sarif", "results.sarif"), ("junit", "junit.xml")]
+    {
+        assert_eq!(std::fs::read(place(format)).unwrap(), run.bytes(file), "{format}");
+    }
+    for format in FORMATS {
+        let text = std::fs::read_to_string(place(format)).unwrap();
+        assert!(text.contains("conflict"), "{format}: {text}");
+    }
+    let nowhere = format!("html={}", directory.path().join("no/such/place").display());
+    repo.judge().args(["--format", &nowhere]).run().expect_code(3, "ARTIFACT_WRITE_FAILED");
+}
+
+#[test]
+fn a_plan_is_the_one_a_run_would_follow_and_always_the_same_bytes() {
+    let repo = judged();
+    let plan = || qa_skill(["plan", "--base", "main", "--repo"]).arg(repo.path());
+    let table = plan().run().expect(0).text();
+    assert!(table.contains("execution key") && table.contains("merge-leftover"), "{table}");
+    repo.judge().run().expect(1);
+    let stored = repo.run_dir().bytes("lens-plan.json");
+    for _ in 0..5 {
+        assert_eq!(plan().args(["--format", "json"]).run().expect(0).stdout, stored);
+    }
+    assert!(table.contains(repo.run_dir().0.file_name().unwrap().to_str().unwrap()));
+    assert!(!repo.path().join(".qa-skill").exists(), "planning writes nothing");
+}
+
+#[test]
+fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
+    let repo = change(
+        &[("a", "a\n"), (".qa-skill/policy.toml", "preset = \"guarded\"\n")],
+        &[("a", "b\n"), (".qa-skill/policy.toml", "preset = \"advisory\"\n")],
+    );
+    let check = || qa_skill(["policy-check", "--base", "main", "--repo"]).arg(repo.path());
+    let text = check().run().expect(0).text();
+    let preset = text.lines().find(|line| line.starts_with("preset")).unwrap();
+    assert_eq!(preset.split_whitespace().collect::<Vec<_>>(), ["preset", "guarded", "policy"]);
+    let file = repo.beside("draft.toml");
+    std::fs::write(&file, "mode = \"strict\"\nblocking-polcy = \"mixed\"\n").unwrap();
+    let outcome = check().arg("--file").arg(&file).run().expect_code(2, "POLICY_INVALID");
+    assert!(
+        outcome.stderr.contains("line 2") && outcome.stderr.contains("did you mean `blocking-policy`?"),
+        "{}",
+        outcome.stderr
+    );
+    std::fs::write(&file, "mode = \"best_effort\"\n").unwrap();
+    assert!(check().arg("--file").arg(&file).run().expect(0).text().contains("best_effort"));
+    check().args(["--file", "/does/not/exist"]).run().expect_code(2, "POLICY_INVALID");
+}
+
+#[test]
+fn every_listed_schema_is_printed_as_json() {
+    let names = qa_skill(["schema"]).run().expect(0).text();
+    assert!(names.lines().count() > 15, "{names}");
+    for name in names.lines() {
+        let document: Value = qa_skill(["schema", name]).run().expect(0).json();
+        assert!(document.is_object(), "{name}");
+    }
+}
+
+#[test]
+fn every_rule_and_lens_is_explained_and_a_typo_is_corrected() {
+    let registry = qa_skill(["schema", "registry"]).run().expect(0).json();
+    let mut explained = 0;
+    for lens in registry["lenses"].as_array().unwrap() {
+        let rules = lens["rules"].as_array().unwrap().iter().map(|rule| &rule["ruleId"]);
+        for id in rules.chain([&lens["lensId"]]) {
+            let id = id.as_str().unwrap();
+            let text = qa_skill(["explain", id]).run().expect(0).text();
+            assert!(text.contains(id) && text.len() > 100 && !text.contains("~~~"), "{id}: {text}");
+            explained += 1;
+        }
+    }
+    assert!(explained > 10);
+    let outcome = qa_skill(["explain", "merge-leftover/conflict-markr"]).run().expect(2);
+    assert!(outcome.stderr.contains("did you mean `merge-leftover/conflict-marker`?"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_finding_is_explained_by_the_beginning_of_its_id() {
+    let repo = judged();
+    repo.judge().run().expect(1);
+    let id = repo.run_dir().json("final-verdict.json")["blockingFindings"][0]["findingId"].clone();
+    let id = id.as_str().unwrap();
+    let out = repo.beside("out");
+    for length in [6, 12, 64] {
+        let text = qa_skill(["explain", &id[..length], "--out"]).arg(&out).run().expect(0).text();
+        assert!(text.contains(id) && text.contains("a.py:1") && text.contains("evidence hash"), "{text}");
+    }
+    qa_skill(["explain", &"0".repeat(12), "--out"]).arg(&out).run().expect(2);
+    // A run that was tampered with explains nothing.
+    std::fs::write(repo.run_dir().path("summary.md"), "forged").unwrap();
+    qa_skill(["explain", &id[..12], "--out"]).arg(&out).run().expect(2);
+}
+
+#[test]
+fn completions_are_made_for_the_usual_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = qa_skill(["completions", shell]).run().expect(0).text();
+        assert!(text.contains("policy-check"), "{shell}");
+    }
+}
+
+/// Starts a run long enough to be interrupted.
+fn long_run() -> (Repo, Child) {
+    let repo = Repo::new();
+    let blob = repo.blob(b"a = 1\n");
+    let names: Vec<String> = (0..19_000).map(|number| format!("f{number:06}.py")).collect();
+    let head = repo.raw_tree(names.iter().map(|name| ("100644", name.as_bytes(), blob)));
+    repo.change_trees(repo.raw_tree([("100644", &b"a"[..], blob)]), head);
+    let mut command = repo.judge().bare_command();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    (repo, child)
+}
+
+fn send(signal: &str, child: &Child) {
+    let status = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits until a condition holds, without a clock: the condition is asked again and again.
+fn until(mut child_ended: impl FnMut() -> bool, condition: impl Fn() -> bool) {
+    while !condition() {
+        assert!(!child_ended(), "the run ended before it could be interrupted");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_soon_and_leaves_nothing() {
+    for (signal, in_store) in [("-INT", false), ("-TERM", false), ("-INT", true)] {
+        let (repo, mut child) = long_run();
+        let runs = repo.beside("out/runs");
+        let status = format!("/proc/{}/status", child.id());
+        // Bits 1 and 14: handlers for SIGINT and SIGTERM are in place.
+        let caught = || {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+            mask & 0x4002 == 0x4002
+        };
+        let staged = || std::fs::read_dir(&runs).is_ok_and(|entries| entries.count() > 1);
+        until(|| child.try_wait().unwrap().is_some(), || if in_store { staged() } else { caught() });
+        send(signal, &child);
+        let sent = Instant::now();
+        let outcome = Outcome::of(&child.wait_with_output().unwrap());
+        let took = sent.elapsed();
+        outcome.expect_code(3, "CANCELLED");
+        assert!(took < Duration::from_secs(5), "{signal} took {took:?}");
+        println!("{signal}, storing {in_store}: {took:?}");
+        assert!(runs_in(&repo.beside("out")).is_empty());
+        let left = std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name != ".gitignore").collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let repo = judged();
+    for format in FORMATS {
+        let mut command = repo.judge().args(["--format", format]).command();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let outcome = Outcome::of(&child.wait_with_output().unwrap()).expect(1);
+        assert_eq!(outcome.stderr, "", "{format}");
+    }
+    let mut command = qa_skill(["--help"]).command();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    child.wait().unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = repo.judge().command().stdout(full).stderr(Stdio::piped()).output().unwrap();
+    Outcome::of(&output).expect_code(3, "ARTIFACT_WRITE_FAILED");
+}
+
+/// Characters that change how the text around them looks.
+fn raw_controls(text: &str) -> Vec<char> {
+    let raw = |character: &char| {
+        *character != '\n' && character.is_control()
+            || matches!(*character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().filter(raw).collect()
+}
+
+/// Takes our own colours away: SGR sequences and nothing else.
+fn uncoloured(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap().to_owned();
+    for part in parts {
+        let end = part.find(|character: char| !character.is_ascii_digit() && character != ';').unwrap_or(0);
+        match part[end..].strip_prefix('m') {
+            Some(rest) => plain.push_str(rest),
+            None => plain.push_str(&format!("\u{1b}[{part}")),
+        }
+    }
+    plain
+}
+
+fn hostile() -> Repo {
+    let odd = "\u{1b}]0;title\u{7}\u{1b}[2J\u{202e}\u{2066}\u{9b}31m\r\u{8}\u{7f}";
+    let command = "::error file=x::injected";
+    let names = [
+        format!("{odd}.py"),
+        format!("new\n{command}\nline.py"),
+        format!("{command}.py"),
+        "##[group]x.py".to_owned(),
+        "<script>alert(1)</script>.py".replace('/', "_"),
+        "](javascript:alert(1)) @everyone | `x`.md".to_owned(),
+        "x\" y='z'&amp;.py".to_owned(),
+    ];
+    let text = format!("{}x = 1 # {odd}\n{command}\nkey = \"{}\" # {odd}\n", conflict(), token());
+    let mut head = Files::of(&[("keep", "x\n"), (".qa-skill/policy.toml", "\u{202e}\u{1b}[31m = 1\n")]);
+    for name in names {
+        head = head.with(name, &text);
+    }
+    let repo = Repo::new();
+    repo.change(&Files::of(&[("keep", "x\n")]), &head);
+    repo
+}
+
+#[test]
+fn nothing_a_repository_says_reaches_a_terminal_raw() {
+    let repo = hostile();
+    for format in FORMATS {
+        let outcome = repo.judge().args(["--format", format]).run().expect(1);
+        let text = String::from_utf8(outcome.stdout).unwrap();
+        assert_eq!(raw_controls(&text), [], "{format}");
+        assert_eq!(raw_controls(&outcome.stderr), [], "{format}");
+        // An excerpt of ours leaves lines out with three colons, which no runner reads.
+        let injected = text.lines().find(|line| {
+            let line = line.trim_start();
+            line.starts_with("::error file=x::")
+                || line.starts_with("##[")
+                || *format != "github" && line.starts_with("::") && !line.starts_with(":::")
+        });
+        assert_eq!(injected, None, "{format}");
+        // Markdown has names in code spans, where no renderer looks.
+        assert!(*format != "html" || !text.contains("<script>alert"), "{format}");
+    }
+    let coloured = repo.judge().args(["--color", "always"]).run().expect(1).text();
+    assert!(coloured.contains("\u{1b}[1"), "{coloured}");
+    assert_eq!(raw_controls(&uncoloured(&coloured)), []);
+    let run = repo.run_dir();
+    // Recordings hold the text itself, or nothing could be derived from them again.
+    for name in run.files().into_iter().filter(|name| !name.starts_with("recordings/")) {
+        let text = String::from_utf8(run.bytes(&name)).unwrap();
+        assert_eq!(raw_controls(&text), [], "{name}");
+    }
+    for arguments in [["plan", "--format", "table"], ["plan", "--format", "json"]] {
+        let outcome = qa_skill(arguments).args(["--base", "main", "--repo"]).arg(repo.path()).run().expect(0);
+        assert_eq!(raw_controls(&outcome.text()), []);
+    }
+}
+
+#[test]
+fn what_a_person_or_a_caller_types_is_shown_harmless_too() {
+    let odd = "\u{1b}[31m\u{202e}x\r";
+    let repo = judged();
+    let programs = [
+        repo.judge().arg(format!("--lens={odd}")),
+        qa_skill(["run", "--base"]).arg(odd).arg("--repo").arg(repo.path()),
+        qa_skill(["run", "--base", "main", "--head"]).arg(odd).arg("--repo").arg(repo.path()),
+        qa_skill(["run", "--repo"]).arg(odd),
+        qa_skill(["verify"]).arg(odd),
+        qa_skill(["explain"]).arg(odd),
+        qa_skill(["schema"]).arg(odd),
+        qa_skill(["policy-check", "--file"]).arg(odd),
+        qa_skill(["run", "--format"])
+            .arg(format!("json=/nowhere/{odd}"))
+            .args(["--base", "main"])
+            .arg("--repo")
+            .arg(repo.path()),
+    ];
+    for program in programs {
+        let outcome = program.run();
+        assert_ne!(outcome.exit, 0);
+        assert_eq!(raw_controls(&outcome.stderr), [], "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, b"");
+    }
+    // A path that the tree refuses is quoted on the way out.
+    let refused = Repo::new();
+    let blob = refused.blob(b"x\n");
+    let name = format!("..\\{odd}");
+    refused.change_trees(refused.raw_tree([]), refused.raw_tree([("100644", name.as_bytes(), blob)]));
+    let outcome = refused.judge().run().expect_code(3, "PATH_REFUSED");
+    assert_eq!(raw_controls(&outcome.stderr), [], "{}", outcome.stderr);
+}
+
+#[test]
+fn a_run_without_options_works_from_inside_the_checkout() {
+    let repo = judged();
+    git(&repo.path(), &["checkout", "-q", "-f", "topic"]);
+    let base = repo.git.refname_to_id("refs/heads/main").unwrap();
+    repo.reference("refs/remotes/origin/main", base);
+    let outcome = qa_skill(["run"]).within(&repo.path()).run().expect(1);
+    assert!(outcome.text().starts_with("FAIL"), "{}", outcome.text());
+    let ignored =
+        std::process::Command::new("git").arg("-C").arg(repo.path()).args(["status", "--porcelain"]).output();
+    assert_eq!(String::from_utf8_lossy(&ignored.unwrap().stdout), "", "the artifact root ignores itself");
+}
