@@ -6,6 +6,7 @@
 mod architecture;
 mod cli;
 mod determinism;
+mod faults;
 mod git;
 mod hostile;
 mod replay;
