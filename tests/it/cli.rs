@@ -316,7 +316,8 @@ fn nothing_a_repository_says_reaches_a_terminal_raw() {
     assert!(coloured.contains("\u{1b}[1"), "{coloured}");
     assert_eq!(raw_controls(&uncoloured(&coloured)), []);
     let run = repo.run_dir();
-    for name in run.files() {
+    // Recordings hold the text itself, or nothing could be derived from them again.
+    for name in run.files().into_iter().filter(|name| !name.starts_with("recordings/")) {
         let text = String::from_utf8(run.bytes(&name)).unwrap();
         assert_eq!(raw_controls(&text), [], "{name}");
     }

@@ -267,6 +267,26 @@ fn a_forged_report_or_stranger_in_the_manifest_is_caught() {
 }
 
 #[test]
+fn a_manifest_or_artifact_that_is_only_formally_wrong_is_refused() {
+    let repo = judged();
+    let elsewhere = temp();
+    let run = repo.run_dir().copy_to(&elsewhere.path().join("digest"));
+    tamper(&run, "hashes.json", "/runDigest", "0".repeat(64).into());
+    run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    // Of the right type, in a member that no digest compares: only the schema knows that it cannot be.
+    let run = repo.run_dir().copy_to(&elsewhere.path().join("schema"));
+    tamper(&run, "input.normalized.json", "/maxConcurrency", 0.into());
+    repair(&run, false);
+    run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    // The same value in other bytes is not what this program writes.
+    let run = repo.run_dir().copy_to(&elsewhere.path().join("form"));
+    let pretty = serde_json::to_vec_pretty(&run.json("input.normalized.json")).unwrap();
+    std::fs::write(run.path("input.normalized.json"), pretty).unwrap();
+    repair(&run, false);
+    run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+}
+
+#[test]
 fn recorded_text_that_was_changed_is_caught() {
     let repo = judged();
     let elsewhere = temp();
