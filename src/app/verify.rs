@@ -194,7 +194,8 @@ impl Replay<'_> {
         let result = skill_result(&input, &derived);
         let recorded_inputs =
             RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
-        Ok(artifacts(
+        let mut entries = Vec::new();
+        artifacts(
             &Outcome {
                 input: &input,
                 change_set,
@@ -210,7 +211,12 @@ impl Replay<'_> {
                 cancellation: self.cancellation,
             },
             &result,
-        )?)
+            |entry| {
+                entries.push(entry);
+                Ok(())
+            },
+        )?;
+        Ok(entries)
     }
 }
 

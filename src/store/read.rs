@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::StoreError;
 use super::write::{run_digest, strip};
 use crate::contracts::artifact::Artifact;
+use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::Hashes;
 use crate::contracts::{schema, strict_json};
@@ -17,6 +18,8 @@ use crate::core::canonical;
 
 /// How many files a run directory may hold.
 const MAX_FILES: usize = 10_000;
+/// How much of a file is in memory while its digest is made.
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// A run directory whose files are all there and all have the digests of its manifest.
 pub(crate) struct RunDirectory {
@@ -28,20 +31,46 @@ fn invalid(path: &str, pointer: &str, reason: impl Into<String>) -> StoreError {
     StoreError::Invalid { path: path.to_owned(), pointer: pointer.to_owned(), reason: reason.into() }
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let metadata = fs::symlink_metadata(path).map_err(|error| StoreError::read(path, error))?;
+/// Hands on a file's bytes a block at a time; gives their number, which is within the limit.
+fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, StoreError> {
+    let failed = |error| StoreError::read(path, error);
+    let metadata = fs::symlink_metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(invalid(&super::shown(path), "", "it is not a regular file"));
     }
-    let file = fs::File::open(path).map_err(|error| StoreError::read(path, error))?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(MAX_JSON_BYTES));
-    file.take(MAX_JSON_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| StoreError::read(path, error))?;
-    if bytes.len() > MAX_JSON_BYTES {
-        return Err(invalid(&super::shown(path), "", format!("it is larger than {MAX_JSON_BYTES} bytes")));
+    let mut file = fs::File::open(path).map_err(failed)?;
+    let mut block = vec![0; BLOCK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(BLOCK_BYTES) + 1)];
+    let mut bytes = 0;
+    loop {
+        let count = match file.read(&mut block) {
+            Ok(0) => return Ok(bytes),
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        bytes += count as u64;
+        if bytes > MAX_JSON_BYTES as u64 {
+            return Err(invalid(
+                &super::shown(path),
+                "",
+                format!("it is larger than {MAX_JSON_BYTES} bytes"),
+            ));
+        }
+        each(&block[..count]);
     }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    for_each_block(path, |block| bytes.extend_from_slice(block))?;
     Ok(bytes)
+}
+
+/// The length and the digest of a file, which is read a little at a time.
+fn digest_file(path: &Path) -> Result<(u64, Sha256Hex), StoreError> {
+    let mut hasher = canonical::Hasher::default();
+    let bytes = for_each_block(path, |block| hasher.update(block))?;
+    Ok((bytes, hasher.finish()))
 }
 
 /// Parses and validates an artifact's bytes; they must be exactly the canonical form this project writes.
@@ -51,8 +80,7 @@ pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T,
     if let Some(fault) = schema.faults(&value).into_iter().next() {
         return Err(invalid(path, &fault.pointer, fault.message));
     }
-    let artifact: T =
-        serde_json::from_value(value.clone()).map_err(|error| invalid(path, "", error.to_string()))?;
+    let artifact = T::deserialize(&value).map_err(|error| invalid(path, "", error.to_string()))?;
     let canonical = canonical::to_vec(&value).map_err(|error| invalid(path, "", error.to_string()))?;
     if bytes.strip_suffix(b"\n") != Some(&canonical) {
         return Err(invalid(path, "", "it is not in canonical form"));
@@ -77,8 +105,8 @@ impl RunDirectory {
             if !present.contains(&file.path) {
                 return Err(invalid(&file.path, "", "it is missing"));
             }
-            let bytes = run.bytes(&file.path)?;
-            if bytes.len() as u64 != file.bytes || canonical::sha256(&bytes) != file.full {
+            let (bytes, digest) = digest_file(&run.path.join(&file.path))?;
+            if bytes != file.bytes || digest != file.full {
                 return Err(invalid(
                     &file.path,
                     &format!("/files/{index}/full"),
@@ -131,9 +159,15 @@ impl RunDirectory {
 
     /// An artifact; its deterministic digest is computed again and held against the manifest.
     pub(crate) fn artifact_at<T: Artifact>(&self, name: &str) -> Result<T, StoreError> {
-        let (artifact, mut value) = read_artifact::<T>(name, &self.bytes(name)?)?;
-        strip(&mut value, T::VOLATILE);
-        let digest = canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?;
+        let bytes = self.bytes(name)?;
+        let (artifact, mut value) = read_artifact::<T>(name, &bytes)?;
+        let digest = if T::VOLATILE.is_empty() {
+            // The bytes were just found to be the canonical form.
+            canonical::sha256(bytes.strip_suffix(b"\n").unwrap_or(&bytes))
+        } else {
+            strip(&mut value, T::VOLATILE);
+            canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?
+        };
         let named = self.hashes.files.iter().find(|file| file.path == name);
         if named.is_none_or(|file| file.deterministic != digest) {
             return Err(invalid(name, "", "its deterministic digest is not the manifest's"));
