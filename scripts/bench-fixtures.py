@@ -50,6 +50,8 @@ class Import:
         self.out.close()
         if self.process.wait() != 0:
             raise SystemExit(f"git fast-import failed in {path}")
+        # Clones come with packs a server has made; those of fast-import have a delta chain through unrelated files.
+        subprocess.run(["git", "-C", path, "repack", "-adfq", "--depth=50", "--window=10"], check=True)
 
 
 def lines(seed, count):

@@ -1,17 +1,21 @@
 //! Turns an outcome into the files of a run directory and publishes them, or finds that they are there already.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde::Serialize;
 
 use super::check::normalized_input_hash;
 use super::derive::Derived;
 use super::drift;
 use super::exit::Failure;
 use crate::contracts::codes::Code;
+use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
-    ChangeSensitivity, ChangeSet, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedFile, RecordedInputs, Recording, Registry, SkillInput, SkillResult, Trace, TraceEvent,
+    ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
+    RecordedInputs, Recording, RecordingTag, Registry, SkillInput, SkillResult, Trace, TraceEvent,
     TraceMachine,
 };
 use crate::formats;
@@ -51,10 +55,7 @@ pub(crate) fn store(outcome: &Outcome<'_>) -> Result<Stored, Failure> {
     let key = &outcome.derived.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
-    for entry in artifacts(outcome, &result)? {
-        outcome.cancellation.check()?;
-        writer.add(&entry)?;
-    }
+    artifacts(outcome, &result, |entry| Ok(writer.add(&entry)?))?;
     write_recordings(outcome, &mut writer)?;
     outcome.cancellation.check()?;
     if std::fs::symlink_metadata(&existing).is_ok() && !outcome.refresh {
@@ -95,22 +96,25 @@ pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult
     }
 }
 
-/// All files but the recorded texts, in no particular order.
-pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<Vec<Entry>, Failure> {
+/// Makes all files but the recorded texts, one at a time and in no particular order. A large change takes seconds to
+/// validate and render, and whoever interrupts waits for it, so each file asks first.
+pub(crate) fn artifacts(
+    outcome: &Outcome<'_>,
+    result: &SkillResult,
+    mut each: impl FnMut(Entry) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let derived = outcome.derived;
     let plans = LensPlanList { schema_version: Default::default(), lens_plans: derived.plans.clone() };
     let results =
         LensResultList { schema_version: Default::default(), lens_results: derived.results.clone() };
-    let mut entries = Vec::new();
-    // A large change takes seconds to validate and render, and whoever interrupts waits for it.
     let mut add = |entry: Result<Entry, StoreError>| -> Result<(), Failure> {
         outcome.cancellation.check()?;
-        entries.push(entry?);
-        Ok(())
+        each(entry?)
     };
     add(Entry::artifact(outcome.input))?;
     add(Entry::artifact(&plans))?;
     add(Entry::artifact(&results))?;
+    drop((plans, results));
     add(Entry::artifact(&derived.verdict))?;
     add(Entry::artifact(result))?;
     add(Entry::artifact(outcome.change_set))?;
@@ -138,7 +142,21 @@ pub(crate) fn artifacts(outcome: &Outcome<'_>, result: &SkillResult) -> Result<V
             add(Ok(Entry::report(file, format.render(&report))))?;
         }
     }
-    Ok(entries)
+    Ok(())
+}
+
+/// A [`Recording`] of texts that stay where they are.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BorrowedRecording<'a> {
+    schema_version: RecordingTag,
+    files: Vec<BorrowedFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct BorrowedFile<'a> {
+    file: &'a RepoPath,
+    text: Cow<'a, FileText>,
 }
 
 /// Recorded texts are written file after file, a few mebibytes at a time.
@@ -157,21 +175,22 @@ pub(crate) fn for_each_recording(
 ) -> Result<(), Failure> {
     let mut chunk = Vec::new();
     let (mut bytes, mut number) = (0, 0);
-    let mut flush = |chunk: &mut Vec<RecordedFile>, number: &mut usize| -> Result<(), Failure> {
-        let recording = Recording { schema_version: Default::default(), files: std::mem::take(chunk) };
-        let entry = Entry::artifact_at(&format!("recordings/{number:05}.json"), &recording)?;
+    let mut flush = |chunk: &mut Vec<BorrowedFile<'_>>, number: &mut usize| -> Result<(), Failure> {
+        let recording =
+            BorrowedRecording { schema_version: Default::default(), files: std::mem::take(chunk) };
+        let entry = Entry::artifact_as::<Recording>(&format!("recordings/{number:05}.json"), &recording)?;
         *number += 1;
         each(entry)
     };
     for (position, file) in change_set.files.iter().enumerate() {
-        let text = texts.text(position)?.into_owned();
+        let text = texts.text(position)?;
         if text.cuts.is_empty() && text.full_base.is_none() && text.full_head.is_none() {
             continue;
         }
         bytes += text.text.len()
             + text.full_base.as_ref().map_or(0, String::len)
             + text.full_head.as_ref().map_or(0, String::len);
-        chunk.push(RecordedFile { file: file.path.clone(), text });
+        chunk.push(BorrowedFile { file: &file.path, text });
         if bytes >= RECORDING_CHUNK_BYTES {
             flush(&mut chunk, &mut number)?;
             bytes = 0;

@@ -193,6 +193,7 @@ impl Replay<'_> {
         let result = skill_result(&input, &derived);
         let recorded_inputs =
             RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
+        let mut entries = Vec::new();
         artifacts(
             &Outcome {
                 input: &input,
@@ -209,7 +210,12 @@ impl Replay<'_> {
                 cancellation: self.cancellation,
             },
             &result,
-        )
+            |entry| {
+                entries.push(entry);
+                Ok(())
+            },
+        )?;
+        Ok(entries)
     }
 }
 

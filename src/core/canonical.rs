@@ -1,5 +1,6 @@
 //! RFC 8785 canonical JSON and the digests over it; the one place that hashes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{self, Serialize};
@@ -31,7 +32,33 @@ pub(crate) fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Canoni
 
 /// The SHA-256 of bytes.
 pub(crate) fn sha256(bytes: &[u8]) -> Sha256Hex {
-    let digest = Sha256::digest(bytes);
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+/// The SHA-256 of bytes, and of the same bytes with a line end behind them, for hardly more than the price of one.
+pub(crate) fn sha256_and_of_line(bytes: &[u8]) -> (Sha256Hex, Sha256Hex) {
+    let hasher = Sha256::new_with_prefix(bytes);
+    let line = hasher.clone().chain_update(b"\n").finalize();
+    (hex(hasher.finalize().as_slice()), hex(line.as_slice()))
+}
+
+/// The SHA-256 of bytes that come in parts.
+#[derive(Default)]
+pub(crate) struct Hasher(Sha256);
+
+impl Hasher {
+    /// Takes the next part.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all parts.
+    pub(crate) fn finish(self) -> Sha256Hex {
+        hex(self.0.finalize().as_slice())
+    }
+}
+
+fn hex(digest: &[u8]) -> Sha256Hex {
     let mut text = String::with_capacity(64);
     for byte in digest {
         text.push(char::from_digit(u32::from(byte >> 4), 16).expect("a nibble is a digit"));
@@ -66,7 +93,7 @@ fn write_string(out: &mut Vec<u8>, text: &str) -> Result<(), CanonicalError> {
 
 /// Where one member of an object stands in the output.
 struct Member {
-    key: String,
+    key: Cow<'static, str>,
     start: usize,
 }
 
@@ -78,6 +105,9 @@ struct ObjectWriter<'a> {
 }
 
 fn utf16_order(left: &str, right: &str) -> std::cmp::Ordering {
+    if left.is_ascii() && right.is_ascii() {
+        return left.cmp(right);
+    }
     left.encode_utf16().cmp(right.encode_utf16())
 }
 
@@ -87,7 +117,7 @@ impl<'a> ObjectWriter<'a> {
         Self { out, members: Vec::with_capacity(members), sorted: true }
     }
 
-    fn key(&mut self, key: String) -> Result<(), CanonicalError> {
+    fn key(&mut self, key: Cow<'static, str>) -> Result<(), CanonicalError> {
         if let Some(last) = self.members.last() {
             self.sorted &= utf16_order(&last.key, &key).is_lt();
             self.out.push(b',');
@@ -259,7 +289,7 @@ impl<'a> ser::Serializer for Writer<'a> {
         value: &T,
     ) -> Result<(), CanonicalError> {
         let mut object = ObjectWriter::new(self.out, 1);
-        object.key(variant.to_owned())?;
+        object.key(Cow::Borrowed(variant))?;
         object.value(value)?;
         object.finish()
     }
@@ -341,7 +371,7 @@ impl ser::SerializeMap for ObjectWriter<'_> {
         // Every key of ours is a string or writes itself as one; anything else is a defect of the contract.
         let key = serde_json::to_value(key).map_err(ser::Error::custom)?;
         match key.as_str() {
-            Some(key) => self.key(key.to_owned()),
+            Some(key) => self.key(Cow::Owned(key.to_owned())),
             None => Err(CanonicalError(format!("key {key} is not a string"))),
         }
     }
@@ -364,7 +394,7 @@ impl ser::SerializeStruct for ObjectWriter<'_> {
         key: &'static str,
         value: &T,
     ) -> Result<(), CanonicalError> {
-        self.key(key.to_owned())?;
+        self.key(Cow::Borrowed(key))?;
         self.value(value)
     }
 

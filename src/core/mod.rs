@@ -7,6 +7,7 @@ pub(crate) mod crosscheck;
 pub(crate) mod diff;
 pub(crate) mod escape;
 pub(crate) mod findings;
+pub(crate) mod keywords;
 pub(crate) mod masking;
 pub(crate) mod packet;
 pub(crate) mod plan;

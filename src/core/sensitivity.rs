@@ -1,9 +1,12 @@
 //! Scores how much attention a change deserves: a table of signs, read once per hunk, the same everywhere.
 
+use std::sync::LazyLock;
+
 use crate::contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangedFile, FileClass, FileSensitivity, FileText, Scope,
     SensitivityReason, SensitivityTier, SizeBucket,
 };
+use crate::core::keywords::Keywords;
 use crate::core::packet::Packet;
 
 /// How many changed lines of a hunk are read; more do not change what kind of change it is.
@@ -99,6 +102,24 @@ const SIGNS: &[Sign] = &[
     },
 ];
 
+/// The words of all signs, and the position of each word's sign.
+static WORDS: LazyLock<(Keywords, Vec<usize>)> = LazyLock::new(|| {
+    let (words, signs): (Vec<_>, Vec<_>) = SIGNS
+        .iter()
+        .enumerate()
+        .flat_map(|(position, sign)| sign.words.iter().map(move |word| (*word, position)))
+        .unzip();
+    (Keywords::new(&words), signs)
+});
+
+/// Marks the signs whose words stand in a text, small letters or capitals.
+fn mark_signs(text: &str, seen: &mut [bool; SIGNS.len()]) {
+    let (keywords, signs) = &*WORDS;
+    let mut mark = |text: &str| keywords.each(text.as_bytes(), |hit| seen[signs[hit.keyword]] = true);
+    // Some letters beyond ASCII have ASCII letters as their small form.
+    if text.is_ascii() { mark(text) } else { mark(&text.to_lowercase()) }
+}
+
 /// Paths that many others depend on.
 const CRITICAL_PARTS: &[&str] =
     &["auth", "security", "crypto", "migrations", "migration", "payment", "payments", "core", "kernel"];
@@ -111,16 +132,15 @@ pub(crate) fn file_sensitivity(file: &ChangedFile, text: &FileText) -> FileSensi
     let mut best: Option<(u8, Vec<SensitivityReason>)> = None;
     let mut hunk_scores = Vec::with_capacity(file.hunks.len());
     for hunk in packet.hunks() {
-        let mut sample = hunk.hunk.section.to_lowercase();
-        for line in hunk.added().chain(hunk.removed()).take(SAMPLED_LINES) {
-            let end = line.text.floor_char_boundary(SAMPLED_BYTES);
-            sample.push('\n');
-            sample.push_str(&line.text[..end].to_lowercase());
-        }
         let mut score = base_score;
         let mut reasons = base_reasons.clone();
         if file.scope == Scope::Product {
-            for sign in SIGNS.iter().filter(|sign| sign.words.iter().any(|word| sample.contains(word))) {
+            let mut seen = [false; SIGNS.len()];
+            mark_signs(&hunk.hunk.section, &mut seen);
+            for line in hunk.added().chain(hunk.removed()).take(SAMPLED_LINES) {
+                mark_signs(&line.text[..line.text.floor_char_boundary(SAMPLED_BYTES)], &mut seen);
+            }
+            for (sign, _) in SIGNS.iter().zip(seen).filter(|(_, seen)| *seen) {
                 score += sign.points;
                 reasons.push(reason(sign.reason, sign.points));
             }

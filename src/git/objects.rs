@@ -21,6 +21,8 @@ const MAX_LISTED_FILES: usize = 50_000;
 pub(crate) struct GitObjects {
     /// For trees; blobs are read through a handle per thread.
     handle: Mutex<Repository>,
+    /// Handles no thread uses at the moment: opening one costs more than reading many blobs, and its caches are warm.
+    idle: Mutex<Vec<Repository>>,
     git_directory: PathBuf,
     objects_read: AtomicU64,
     bytes_inflated: AtomicU64,
@@ -32,6 +34,7 @@ impl GitObjects {
         let zero = || AtomicU64::new(0);
         Ok(Self {
             handle: Mutex::new(reopen(&repository.git_directory)?),
+            idle: Mutex::new(Vec::new()),
             git_directory: repository.git_directory.clone(),
             objects_read: zero(),
             bytes_inflated: zero(),
@@ -110,8 +113,12 @@ impl Objects for GitObjects {
     }
 
     fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
-        let repository = reopen(&self.git_directory).map_err(|error| port(&error))?;
-        Ok(Box::new(Reader { repository, objects: self }))
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let repository = match idle {
+            Some(repository) => repository,
+            None => reopen(&self.git_directory).map_err(|error| port(&error))?,
+        };
+        Ok(Box::new(Reader { repository: Some(repository), objects: self }))
     }
 
     fn counters(&self) -> ObjectCounters {
@@ -125,8 +132,16 @@ impl Objects for GitObjects {
 
 /// One thread's handle; libgit2's own are not shared between threads.
 struct Reader<'a> {
-    repository: Repository,
+    /// There until the reader is dropped.
+    repository: Option<Repository>,
     objects: &'a GitObjects,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.objects.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.extend(self.repository.take());
+    }
 }
 
 impl Reader<'_> {
@@ -152,8 +167,8 @@ impl Reader<'_> {
 
 impl ObjectReader for Reader<'_> {
     fn blob(&self, id: &BlobId, max_bytes: u64) -> Result<BlobRead, PortError> {
-        let odb =
-            self.repository.odb().map_err(|error| port(&GitError::Other(error.message().to_owned())))?;
+        let repository = self.repository.as_ref().expect("it is there until the reader is dropped");
+        let odb = repository.odb().map_err(|error| port(&GitError::Other(error.message().to_owned())))?;
         self.read(&odb, id, max_bytes).map_err(|error| port(&error))
     }
 }

@@ -1,8 +1,10 @@
 //! Tables of what languages write for one thing: each idiom is an entry with its pattern, never a branch.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::scan::{Kind, Parts};
@@ -28,26 +30,77 @@ pub(crate) enum Place {
     Anywhere,
 }
 
+/// An idiom with what is compiled of it.
+#[derive(Debug)]
+struct Compiled {
+    idiom: &'static Idiom,
+    literal: Finder<'static>,
+    /// The pattern without word boundaries, which matches wherever the pattern does: beside a letter beyond ASCII a
+    /// boundary makes the search a hundred times slower, so only lines that pass this are looked at more closely.
+    loose: OnceLock<Regex>,
+    exact: OnceLock<Regex>,
+}
+
+impl Compiled {
+    fn new(idiom: &'static Idiom) -> Self {
+        let literal = Finder::new(idiom.literal);
+        Self { idiom, literal, loose: OnceLock::new(), exact: OnceLock::new() }
+    }
+
+    fn is_literal_in(&self, text: &str) -> bool {
+        self.literal.find(text.as_bytes()).is_some()
+    }
+
+    /// The pattern, if it may match the line.
+    fn pattern(&self, line: &str) -> Option<&Regex> {
+        let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
+        let bounded = self.idiom.pattern.contains(r"\b");
+        if bounded {
+            let loose = self.loose.get_or_init(|| compile(&self.idiom.pattern.replace(r"\b", "")));
+            if !loose.is_match(line) {
+                return None;
+            }
+        }
+        let exact = self.exact.get_or_init(|| compile(self.idiom.pattern));
+        (bounded || exact.is_match(line)).then_some(exact)
+    }
+}
+
 /// A compiled table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    idioms: &'static [Idiom],
-    patterns: Vec<OnceLock<Regex>>,
+    idioms: Vec<Compiled>,
+    /// The positions of each language's idioms, in order; those of languages not named here are `anywhere`.
+    by_language: BTreeMap<&'static str, Vec<usize>>,
+    anywhere: Vec<usize>,
 }
 
 impl Table {
     /// A table; patterns are compiled when first needed.
     pub(crate) fn new(idioms: &'static [Idiom]) -> Self {
-        Self { idioms, patterns: idioms.iter().map(|_| OnceLock::new()).collect() }
+        let positions = |wanted: &dyn Fn(&Idiom) -> bool| -> Vec<usize> {
+            idioms
+                .iter()
+                .enumerate()
+                .filter(|(_, idiom)| wanted(idiom))
+                .map(|(position, _)| position)
+                .collect()
+        };
+        let by_language = idioms
+            .iter()
+            .flat_map(|idiom| idiom.languages)
+            .map(|&language| {
+                let own = |idiom: &Idiom| idiom.languages.is_empty() || idiom.languages.contains(&language);
+                (language, positions(&own))
+            })
+            .collect();
+        let anywhere = positions(&|idiom| idiom.languages.is_empty());
+        Self { idioms: idioms.iter().map(Compiled::new).collect(), by_language, anywhere }
     }
 
-    fn of<'t>(
-        &'t self,
-        language: Option<&'t str>,
-    ) -> impl Iterator<Item = (&'static Idiom, &'t OnceLock<Regex>)> {
-        self.idioms.iter().zip(&self.patterns).filter(move |(idiom, _)| {
-            idiom.languages.is_empty() || language.is_some_and(|language| idiom.languages.contains(&language))
-        })
+    fn of<'t>(&'t self, language: Option<&str>) -> impl Iterator<Item = &'t Compiled> + use<'t> {
+        let own = language.and_then(|language| self.by_language.get(language)).unwrap_or(&self.anywhere);
+        own.iter().map(|&position| &self.idioms[position])
     }
 
     /// Whether the table knows idioms of a language.
@@ -57,14 +110,14 @@ impl Table {
 
     /// A cheap look at a whole text: without one of the literals nothing can match.
     pub(crate) fn may_match(&self, language: Option<&str>, text: &str) -> bool {
-        self.of(language).any(|(idiom, _)| text.contains(idiom.literal))
+        self.of(language).any(|compiled| compiled.is_literal_in(text))
     }
 
     /// The first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
-        self.of(language).filter(|(idiom, _)| line.contains(idiom.literal)).find_map(|(idiom, cell)| {
-            let pattern =
-                cell.get_or_init(|| Regex::new(idiom.pattern).expect("every table is compiled by a test"));
+        self.of(language).filter(|compiled| compiled.is_literal_in(line)).find_map(|compiled| {
+            let pattern = compiled.pattern(line)?;
+            let idiom = compiled.idiom;
             let found = pattern.captures_iter(line).find_map(|captures| {
                 let whole = captures.get(1).or(captures.get(0))?;
                 let lead = whole.as_str().len() - whole.as_str().trim_start().len();
@@ -85,8 +138,15 @@ impl Table {
     /// Compiles every pattern and holds it to its literal.
     #[cfg(test)]
     pub(crate) fn check(&self) {
-        for idiom in self.idioms {
-            Regex::new(idiom.pattern).unwrap_or_else(|error| panic!("{}: {error}", idiom.pattern));
+        for Compiled { idiom, .. } in &self.idioms {
+            for pattern in [idiom.pattern, &idiom.pattern.replace(r"\b", "")] {
+                Regex::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            }
+            assert!(
+                !idiom.pattern.contains(r"\\b"),
+                "{} has a boundary or a backslash and b?",
+                idiom.pattern
+            );
             assert!(!idiom.literal.is_empty(), "{}", idiom.pattern);
         }
     }

@@ -25,23 +25,59 @@ struct Syntax {
     quotes: &'static str,
     /// Begin and end a string of any length.
     long: &'static [&'static str],
+    /// The bytes with which anything above begins; at all others there is nothing to look for.
+    begins: [bool; 256],
 }
 
+impl Syntax {
+    const fn marked(mut self) -> Self {
+        let mut at = 0;
+        while at < self.quotes.len() {
+            self.begins[self.quotes.as_bytes()[at] as usize] = true;
+            at += 1;
+        }
+        at = 0;
+        while at < self.block.len() {
+            self.begins[self.block[at].0.as_bytes()[0] as usize] = true;
+            at += 1;
+        }
+        at = 0;
+        while at < self.line.len() + self.long.len() {
+            let mark = if at < self.line.len() { self.line[at] } else { self.long[at - self.line.len()] };
+            self.begins[mark.as_bytes()[0] as usize] = true;
+            at += 1;
+        }
+        self
+    }
+}
+
+const UNSET: [bool; 256] = [false; 256];
 const C_BLOCK: &[(&str, &str)] = &[("/*", "*/")];
-const C_LIKE: Syntax = Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &[] };
-const TEMPLATES: Syntax = Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["`"] };
-const TRIPLE_C: Syntax = Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["\"\"\""] };
-const RUST: Syntax = Syntax { line: &["//"], block: C_BLOCK, quotes: "\"", long: &[] };
-const CSS: Syntax = Syntax { line: &[], block: C_BLOCK, quotes: "\"'", long: &[] };
-const HASH: Syntax = Syntax { line: &["#"], block: &[], quotes: "\"'", long: &[] };
-const PYTHON: Syntax = Syntax { line: &["#"], block: &[], quotes: "\"'", long: &["\"\"\"", "'''"] };
-const PHP: Syntax = Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[] };
-const SQL: Syntax = Syntax { line: &["--"], block: C_BLOCK, quotes: "\"'", long: &[] };
-const LUA: Syntax = Syntax { line: &["--"], block: &[("--[[", "]]")], quotes: "\"'", long: &[] };
-const HASKELL: Syntax = Syntax { line: &["--"], block: &[("{-", "-}")], quotes: "\"", long: &[] };
-const ERLANG: Syntax = Syntax { line: &["%"], block: &[], quotes: "\"", long: &[] };
-const MARKUP: Syntax = Syntax { line: &[], block: &[("<!--", "-->")], quotes: "\"", long: &[] };
-const UNKNOWN: Syntax = Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[] };
+static C_LIKE: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static TEMPLATES: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["`"], begins: UNSET }.marked();
+static TRIPLE_C: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["\"\"\""], begins: UNSET }.marked();
+static RUST: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"", long: &[], begins: UNSET }.marked();
+static CSS: Syntax = Syntax { line: &[], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static HASH: Syntax = Syntax { line: &["#"], block: &[], quotes: "\"'", long: &[], begins: UNSET }.marked();
+static PYTHON: Syntax =
+    Syntax { line: &["#"], block: &[], quotes: "\"'", long: &["\"\"\"", "'''"], begins: UNSET }.marked();
+static PHP: Syntax =
+    Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static SQL: Syntax =
+    Syntax { line: &["--"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static LUA: Syntax =
+    Syntax { line: &["--"], block: &[("--[[", "]]")], quotes: "\"'", long: &[], begins: UNSET }.marked();
+static HASKELL: Syntax =
+    Syntax { line: &["--"], block: &[("{-", "-}")], quotes: "\"", long: &[], begins: UNSET }.marked();
+static ERLANG: Syntax = Syntax { line: &["%"], block: &[], quotes: "\"", long: &[], begins: UNSET }.marked();
+static MARKUP: Syntax =
+    Syntax { line: &[], block: &[("<!--", "-->")], quotes: "\"", long: &[], begins: UNSET }.marked();
+static UNKNOWN: Syntax =
+    Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
 
 fn syntax(language: Option<&str>) -> &'static Syntax {
     match language {
@@ -62,7 +98,7 @@ fn syntax(language: Option<&str>) -> &'static Syntax {
     }
 }
 
-/// The parts of one line: where each begins, in bytes, and its kind.
+/// The parts of one line: where each begins, in bytes, and its kind; none when all of it is program text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(Vec<(usize, Kind)>);
 
@@ -75,6 +111,9 @@ impl Parts {
     /// The line with everything that is not program text blanked out, byte for byte.
     #[cfg(test)]
     fn code(&self, line: &str) -> String {
+        if self.0.is_empty() {
+            return line.to_owned();
+        }
         let mut out = String::with_capacity(line.len());
         for (position, (start, kind)) in self.0.iter().enumerate() {
             let end = self.0.get(position + 1).map_or(line.len(), |(next, _)| *next);
@@ -109,6 +148,9 @@ impl Scanner {
         let mut offset = 0;
         if self.open.is_none() && begins_inside_block_comment(self.syntax, text) {
             return Parts(vec![(0, Kind::Comment)]);
+        }
+        if self.open.is_none() && !text.bytes().any(|byte| self.syntax.begins[usize::from(byte)]) {
+            return Parts(parts);
         }
         while offset < text.len() {
             if let Some((end, kind)) = self.open {
@@ -155,7 +197,7 @@ impl Scanner {
     fn next_opening(&self, text: &str, from: usize) -> Option<Opening> {
         let syntax = self.syntax;
         for (step, byte) in text.as_bytes()[from..].iter().enumerate() {
-            if byte.is_ascii_alphanumeric() || *byte == b' ' || !byte.is_ascii() {
+            if !syntax.begins[usize::from(*byte)] {
                 continue;
             }
             let at = from + step;

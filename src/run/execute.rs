@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::ports::PortError;
 use super::survey::Surveys;
-use super::sweep::{Assignment, Sweep, Swept};
+use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
-use crate::contracts::ids::{RepoPath, Sha256Hex};
+use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeSet, ChangedFile, FileText, LensPlan, LensResult, LensStatus, RecordedSurvey, Side, Strength,
     UsageMetrics, Waiver,
@@ -38,7 +38,7 @@ pub(crate) struct Executed {
     pub(crate) results: Vec<LensResult>,
     pub(crate) inspected: Vec<Inspected>,
     pub(crate) surveys: Vec<RecordedSurvey>,
-    pub(crate) self_test: Vec<(Sha256Hex, Sha256Hex)>,
+    pub(crate) self_test: Vec<SelfTest>,
     /// The text of every file with a finding, by path.
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
     /// What was stated, per plan, before the policy weighed it; another policy can weigh it again.
@@ -65,9 +65,8 @@ impl Execution<'_> {
             .filter_map(|(index, plan)| Some((index, Assignment { plan, lens: (self.lens)(&plan.lens_id)? })))
             .collect();
         let (positions, assignments): (Vec<usize>, Vec<Assignment<'_>>) = admitted.into_iter().unzip();
-        let swept = self.sweep.run(&assignments)?;
+        let (swept, self_test) = self.sweep.run(&assignments)?;
         let moved = self.moved(&assignments, &swept)?;
-        let self_test = self.sweep.self_test(&assignments)?;
 
         let mut executed = Executed {
             results: Vec::new(),
@@ -111,12 +110,13 @@ impl Execution<'_> {
         let minds = |lens: &dyn Lens, draft: &Draft| {
             lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
         };
-        let any = assignments
+        let wanted: Vec<bool> = assignments
             .iter()
             .zip(swept)
-            .any(|(assignment, swept)| swept.drafts.iter().any(|draft| minds(assignment.lens, draft)));
-        if any {
-            self.sweep.moved(assignments)
+            .map(|(assignment, swept)| swept.drafts.iter().any(|draft| minds(assignment.lens, draft)))
+            .collect();
+        if wanted.contains(&true) {
+            self.sweep.moved(assignments, &wanted)
         } else {
             Ok(assignments.iter().map(|_| BTreeMap::new()).collect())
         }

@@ -53,6 +53,7 @@ pub(crate) trait Texts: Sync {
 /// Texts kept from gathering, or read again through the same steps.
 pub(crate) struct GatheredTexts<'a> {
     gathering: Gathering<'a>,
+    /// Without hunks but the first, whose ordinal is all that reading again needs.
     files: Vec<ChangedFile>,
     retained: Vec<Option<FileText>>,
     /// The number of each secret value, by its digest; only in memory.
@@ -131,7 +132,20 @@ impl<'a> Gathering<'a> {
             scores.push(each.score);
         }
         let sensitivity = sensitivity::change_sensitivity(&files, scores);
-        let texts = GatheredTexts { gathering: self, files: files.clone(), retained, values };
+        let again = |file: &ChangedFile| ChangedFile {
+            path: file.path.clone(),
+            old_path: file.old_path.clone(),
+            old_mode: file.old_mode.clone(),
+            new_mode: file.new_mode.clone(),
+            old_blob: file.old_blob.clone(),
+            new_blob: file.new_blob.clone(),
+            language: file.language.clone(),
+            hunks: file.hunks.first().cloned().into_iter().collect(),
+            codes: Vec::new(),
+            ..*file
+        };
+        let again = files.iter().map(again).collect();
+        let texts = GatheredTexts { gathering: self, files: again, retained, values };
         Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
     }
 

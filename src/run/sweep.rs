@@ -8,7 +8,7 @@ use super::gather::Texts;
 use super::ports::{Cancellation, PortError, Progress};
 use super::workers;
 use crate::contracts::ids::Sha256Hex;
-use crate::contracts::v1::{ChangeSet, FileText, LensPlan};
+use crate::contracts::v1::{ChangeSet, LensPlan};
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
 use crate::core::findings::{MovedKey, normalized};
@@ -16,7 +16,7 @@ use crate::core::packet::{Packet, reversed};
 use crate::core::plan::included_hunks;
 use crate::lenses::contract::{Draft, Fact, Inspection, Lens};
 
-/// The self-test runs lenses again over files up to this much text, in path order.
+/// The self-test runs lenses again over the first files up to this much text.
 const SELF_TEST_BYTES: usize = 4 << 20;
 
 /// A plan with the lens that runs it.
@@ -47,9 +47,16 @@ pub(crate) struct Swept {
 /// What one file gave to each assignment that plans it; null where the lens panicked.
 type FileOutcome = Vec<Option<Option<Inspection>>>;
 
+/// The digests of what one assignment gave over the files of the self-test, in the sweep and again in reverse.
+pub(crate) type SelfTest = (Sha256Hex, Sha256Hex);
+
 impl Sweep<'_> {
-    /// Runs all assignments over all files, each file's text read once for all of them.
-    pub(crate) fn run(&self, assignments: &[Assignment<'_>]) -> Result<Vec<Swept>, PortError> {
+    /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
+    /// self-test.
+    pub(crate) fn run(
+        &self,
+        assignments: &[Assignment<'_>],
+    ) -> Result<(Vec<Swept>, Vec<SelfTest>), PortError> {
         let included: Vec<_> =
             assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
         let total = self.change_set.files.len();
@@ -65,7 +72,8 @@ impl Sweep<'_> {
                 Ok(outcome)
             },
         )?;
-        Ok(self.collect(assignments, &included, outcomes))
+        let self_test = self.self_test(assignments, &included, &outcomes)?;
+        Ok((self.collect(assignments, &included, outcomes), self_test))
     }
 
     fn one_file(
@@ -124,10 +132,11 @@ impl Sweep<'_> {
         swept
     }
 
-    /// How often each text that some rule minds stood on removed lines: the same lenses over the change seen backwards.
+    /// How often each text that some rule minds stood on removed lines: the lenses wanted over the change seen backwards.
     pub(crate) fn moved(
         &self,
         assignments: &[Assignment<'_>],
+        wanted: &[bool],
     ) -> Result<Vec<BTreeMap<MovedKey, usize>>, PortError> {
         let outcomes = workers::map(
             self.change_set.files.len(),
@@ -143,8 +152,9 @@ impl Sweep<'_> {
                 let (file, text) = reversed(file, &text);
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
-                let keys = assignments.iter().map(|assignment| {
-                    let drafts = inspect(assignment.lens, &packet).map(|inspection| inspection.drafts);
+                let keys = assignments.iter().zip(wanted).map(|(assignment, wanted)| {
+                    let inspection = wanted.then(|| inspect(assignment.lens, &packet)).flatten();
+                    let drafts = inspection.map(|inspection| inspection.drafts);
                     drafts
                         .unwrap_or_default()
                         .into_iter()
@@ -167,16 +177,18 @@ impl Sweep<'_> {
         Ok(moved)
     }
 
-    /// Runs every assignment twice over the first files, in path order and in reverse on one thread, and digests what
-    /// came out: equal digests show that a lens keeps no state between files.
-    pub(crate) fn self_test(
+    /// Runs every assignment again over the first files, in reverse path order on one thread, and digests what came out
+    /// beside what the sweep gave: equal digests show that a lens keeps no state between files.
+    fn self_test(
         &self,
         assignments: &[Assignment<'_>],
-    ) -> Result<Vec<(Sha256Hex, Sha256Hex)>, PortError> {
+        included: &[Vec<Option<Vec<bool>>>],
+        outcomes: &[FileOutcome],
+    ) -> Result<Vec<SelfTest>, PortError> {
         let mut texts = Vec::new();
         let mut bytes = 0;
-        for position in 0..self.change_set.files.len() {
-            let text: FileText = self.texts.text(position)?.into_owned();
+        for position in 0..outcomes.len() {
+            let text = self.texts.text(position)?;
             bytes += text.text.len()
                 + text.full_base.as_ref().map_or(0, String::len)
                 + text.full_head.as_ref().map_or(0, String::len);
@@ -185,31 +197,25 @@ impl Sweep<'_> {
             }
             texts.push(text);
         }
-        let digest_of = |assignment: &Assignment<'_>, order: &mut dyn Iterator<Item = usize>| {
-            let mut inspections: Vec<(usize, Option<Inspection>)> = order
+        let digest = |inspections: &[Option<Option<&Inspection>>]| {
+            canonical::digest(inspections).expect("drafts are made of JSON values")
+        };
+        let digests = assignments.iter().zip(included).enumerate().map(|(index, (assignment, included))| {
+            let swept: Vec<_> =
+                outcomes[..texts.len()].iter().map(|file| file[index].as_ref().map(Option::as_ref)).collect();
+            let mut again: Vec<Option<Option<Inspection>>> = (0..texts.len())
+                .rev()
                 .map(|position| {
                     let file = &self.change_set.files[position];
-                    let included = vec![true; file.hunks.len()];
-                    (
-                        position,
-                        inspect(
-                            assignment.lens,
-                            &Packet { file, text: &texts[position], included: &included },
-                        ),
-                    )
+                    let included = included[position].as_deref()?;
+                    Some(inspect(assignment.lens, &Packet { file, text: &texts[position], included }))
                 })
                 .collect();
-            inspections.sort_by_key(|(position, _)| *position);
-            canonical::digest(&inspections).expect("drafts are made of JSON values")
-        };
-        Ok(assignments
-            .iter()
-            .map(|assignment| {
-                let forwards = digest_of(assignment, &mut (0..texts.len()));
-                let backwards = digest_of(assignment, &mut (0..texts.len()).rev());
-                (forwards, backwards)
-            })
-            .collect())
+            again.reverse();
+            let again: Vec<_> = again.iter().map(|file| file.as_ref().map(Option::as_ref)).collect();
+            (digest(&swept), digest(&again))
+        });
+        Ok(digests.collect())
     }
 }
 

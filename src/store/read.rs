@@ -18,6 +18,8 @@ use crate::core::canonical;
 
 /// How many files a run directory may hold.
 const MAX_FILES: usize = 10_000;
+/// How much of a file is in memory while its digest is made.
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// A run directory whose files are all there and all have the digests of its manifest.
 pub(crate) struct RunDirectory {
@@ -29,20 +31,63 @@ fn invalid(path: &str, pointer: &str, reason: impl Into<String>) -> StoreError {
     StoreError::Invalid { path: path.to_owned(), pointer: pointer.to_owned(), reason: reason.into() }
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let metadata = fs::symlink_metadata(path).map_err(|error| StoreError::read(path, error))?;
+/// Hands on a file's bytes a block at a time; gives their number, which is within the limit.
+fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, StoreError> {
+    let failed = |error| StoreError::read(path, error);
+    let metadata = fs::symlink_metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(invalid(&super::shown(path), "", "it is not a regular file"));
     }
-    let file = fs::File::open(path).map_err(|error| StoreError::read(path, error))?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(MAX_JSON_BYTES));
-    file.take(MAX_JSON_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| StoreError::read(path, error))?;
-    if bytes.len() > MAX_JSON_BYTES {
-        return Err(invalid(&super::shown(path), "", format!("it is larger than {MAX_JSON_BYTES} bytes")));
+    let mut file = fs::File::open(path).map_err(failed)?;
+    let mut block = vec![0; BLOCK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(BLOCK_BYTES) + 1)];
+    let mut bytes = 0;
+    loop {
+        let count = match file.read(&mut block) {
+            Ok(0) => return Ok(bytes),
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        bytes += count as u64;
+        if bytes > MAX_JSON_BYTES as u64 {
+            return Err(invalid(
+                &super::shown(path),
+                "",
+                format!("it is larger than {MAX_JSON_BYTES} bytes"),
+            ));
+        }
+        each(&block[..count]);
     }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    for_each_block(path, |block| bytes.extend_from_slice(block))?;
     Ok(bytes)
+}
+
+/// What a file measures, read a little at a time.
+struct Measured {
+    bytes: u64,
+    /// The digest of the whole file.
+    full: Sha256Hex,
+    /// The digest without a final line end.
+    trimmed: Sha256Hex,
+}
+
+fn measure(path: &Path) -> Result<Measured, StoreError> {
+    let (mut full, mut trimmed) = (canonical::Hasher::default(), canonical::Hasher::default());
+    // A line end at the end of a block is only the final one when no block follows.
+    let mut held = false;
+    let bytes = for_each_block(path, |block| {
+        full.update(block);
+        if std::mem::take(&mut held) {
+            trimmed.update(b"\n");
+        }
+        held = block.ends_with(b"\n");
+        trimmed.update(&block[..block.len() - usize::from(held)]);
+    })?;
+    Ok(Measured { bytes, full: full.finish(), trimmed: trimmed.finish() })
 }
 
 /// Parses and validates an artifact's bytes; they must be exactly the canonical form this project writes.
@@ -52,8 +97,7 @@ pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T,
     if let Some(fault) = schema.faults(&value).into_iter().next() {
         return Err(invalid(path, &fault.pointer, fault.message));
     }
-    let artifact: T =
-        serde_json::from_value(value.clone()).map_err(|error| invalid(path, "", error.to_string()))?;
+    let artifact = T::deserialize(&value).map_err(|error| invalid(path, "", error.to_string()))?;
     let canonical = canonical::to_vec(&value).map_err(|error| invalid(path, "", error.to_string()))?;
     if bytes.strip_suffix(b"\n") != Some(&canonical) {
         return Err(invalid(path, "", "it is not in canonical form"));
@@ -61,21 +105,21 @@ pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T,
     Ok((artifact, value))
 }
 
-/// The deterministic digest that a file's bytes have. Whoever plants a directory can claim any, and both digests decide:
-/// the one what is shown, the other whether two runs are the same.
-fn deterministic_digest(path: &str, bytes: &[u8]) -> Result<Sha256Hex, StoreError> {
-    fn stripped<T: Artifact>(path: &str, bytes: &[u8]) -> Result<Sha256Hex, StoreError> {
-        let (_, mut value) = read_artifact::<T>(path, bytes)?;
+/// The deterministic digest that a file has. Whoever plants a directory can claim any, and both digests decide: the one
+/// what is shown, the other whether two runs are the same.
+fn deterministic_digest(directory: &Path, name: &str, measured: &Measured) -> Result<Sha256Hex, StoreError> {
+    fn stripped<T: Artifact>(directory: &Path, name: &str) -> Result<Sha256Hex, StoreError> {
+        let (_, mut value) = read_artifact::<T>(name, &read_file(&directory.join(name))?)?;
         strip(&mut value, T::VOLATILE);
-        canonical::digest(&value).map_err(|error| invalid(path, "", error.to_string()))
+        canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))
     }
-    match path {
-        SkillInput::FILE => stripped::<SkillInput>(path, bytes),
-        Metrics::FILE => stripped::<Metrics>(path, bytes),
-        Trace::FILE => stripped::<Trace>(path, bytes),
+    match name {
+        SkillInput::FILE => stripped::<SkillInput>(directory, name),
+        Metrics::FILE => stripped::<Metrics>(directory, name),
+        Trace::FILE => stripped::<Trace>(directory, name),
         // Artifacts without volatile members are their own canonical form and a line end; reports are what they are.
-        _ if path.ends_with(".json") => Ok(canonical::sha256(bytes.strip_suffix(b"\n").unwrap_or(bytes))),
-        _ => Ok(canonical::sha256(bytes)),
+        _ if name.ends_with(".json") => Ok(measured.trimmed.clone()),
+        _ => Ok(measured.full.clone()),
     }
 }
 
@@ -96,15 +140,15 @@ impl RunDirectory {
             if !present.contains(&file.path) {
                 return Err(invalid(&file.path, "", "it is missing"));
             }
-            let bytes = run.bytes(&file.path)?;
-            if bytes.len() as u64 != file.bytes || canonical::sha256(&bytes) != file.full {
+            let measured = measure(&run.path.join(&file.path))?;
+            if measured.bytes != file.bytes || measured.full != file.full {
                 return Err(invalid(
                     &file.path,
                     &format!("/files/{index}/full"),
                     "its digest is not the manifest's",
                 ));
             }
-            if deterministic_digest(&file.path, &bytes)? != file.deterministic {
+            if deterministic_digest(&run.path, &file.path, &measured)? != file.deterministic {
                 let pointer = format!("/files/{index}/deterministic");
                 return Err(invalid(&file.path, &pointer, "its deterministic digest is not the manifest's"));
             }
@@ -152,9 +196,15 @@ impl RunDirectory {
 
     /// An artifact; its deterministic digest is computed again and held against the manifest.
     pub(crate) fn artifact_at<T: Artifact>(&self, name: &str) -> Result<T, StoreError> {
-        let (artifact, mut value) = read_artifact::<T>(name, &self.bytes(name)?)?;
-        strip(&mut value, T::VOLATILE);
-        let digest = canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?;
+        let bytes = self.bytes(name)?;
+        let (artifact, mut value) = read_artifact::<T>(name, &bytes)?;
+        let digest = if T::VOLATILE.is_empty() {
+            // The bytes were just found to be the canonical form.
+            canonical::sha256(bytes.strip_suffix(b"\n").unwrap_or(&bytes))
+        } else {
+            strip(&mut value, T::VOLATILE);
+            canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?
+        };
         let named = self.hashes.files.iter().find(|file| file.path == name);
         if named.is_none_or(|file| file.deterministic != digest) {
             return Err(invalid(name, "", "its deterministic digest is not the manifest's"));

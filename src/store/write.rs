@@ -3,7 +3,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{ArtifactRoot, StoreError};
@@ -13,45 +15,80 @@ use crate::contracts::schema;
 use crate::contracts::v1::{FileHash, Hashes};
 use crate::core::canonical;
 
+/// How many threads wait for the disk at a time. They cost no processor; together their requests end up in few commits of
+/// the file system's journal, one after another each would be a commit of its own.
+const SYNC_THREADS: usize = 8;
+/// How many files are written before they are waited for, which bounds the open ones.
+const MOST_UNSYNCED: usize = 64;
+
 /// A file ready to be written, with both digests.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
     pub(crate) deterministic: Sha256Hex,
+    full: Sha256Hex,
 }
 
 impl Entry {
     /// An artifact, validated against its schema.
     pub(crate) fn artifact<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
-        Self::artifact_at(T::FILE, artifact)
+        let mut parts = artifact.parts().peekable();
+        if !T::VOLATILE.is_empty() || parts.peek().is_none() {
+            return Self::artifact_as::<T>(T::FILE, artifact);
+        }
+        for part in parts {
+            valid::<T>(T::FILE, &part)?;
+        }
+        Self::canonical::<T>(T::FILE, artifact, None)
     }
 
-    /// As [`Entry::artifact`], at another path than the usual one.
-    pub(crate) fn artifact_at<T: Artifact>(path: &str, artifact: &T) -> Result<Self, StoreError> {
-        let invalid =
-            |pointer: String, reason: String| StoreError::Invalid { path: path.to_owned(), pointer, reason };
-        let mut value =
-            serde_json::to_value(artifact).map_err(|error| invalid(String::new(), error.to_string()))?;
-        let schema = schema::find(T::SCHEMA).ok_or_else(|| invalid(String::new(), "no schema".to_owned()))?;
-        if let Some(fault) = schema.faults(&value).into_iter().next() {
-            return Err(invalid(fault.pointer, fault.message));
-        }
-        let refused = |error: canonical::CanonicalError| invalid(String::new(), error.to_string());
+    /// As [`Entry::artifact`], from a value that is written as `T` is, at a path of its own.
+    pub(crate) fn artifact_as<T: Artifact>(
+        path: &str,
+        artifact: &impl Serialize,
+    ) -> Result<Self, StoreError> {
+        let value = valid::<T>(path, artifact)?;
+        Self::canonical::<T>(path, artifact, Some(value))
+    }
+
+    /// The canonical bytes of a valid artifact; `value` is needed where members are volatile.
+    fn canonical<T: Artifact>(
+        path: &str,
+        artifact: &impl Serialize,
+        value: Option<Value>,
+    ) -> Result<Self, StoreError> {
+        let refused = |error: canonical::CanonicalError| invalid(path, String::new(), error.to_string());
         let mut bytes = canonical::to_vec(artifact).map_err(refused)?;
-        let deterministic = if T::VOLATILE.is_empty() {
-            canonical::sha256(&bytes)
-        } else {
+        let (mut deterministic, full) = canonical::sha256_and_of_line(&bytes);
+        if let Some(mut value) = value.filter(|_| !T::VOLATILE.is_empty()) {
             strip(&mut value, T::VOLATILE);
-            canonical::digest(&value).map_err(refused)?
-        };
+            deterministic = canonical::digest(&value).map_err(refused)?;
+        }
         bytes.push(b'\n');
-        Ok(Self { path: path.to_owned(), bytes, deterministic })
+        Ok(Self { path: path.to_owned(), bytes, deterministic, full })
     }
 
     /// A report in a format of its own.
     pub(crate) fn report(path: &str, bytes: Vec<u8>) -> Self {
-        Self { path: path.to_owned(), deterministic: canonical::sha256(&bytes), bytes }
+        let full = canonical::sha256(&bytes);
+        Self { path: path.to_owned(), bytes, deterministic: full.clone(), full }
+    }
+}
+
+fn invalid(path: &str, pointer: String, reason: String) -> StoreError {
+    StoreError::Invalid { path: path.to_owned(), pointer, reason }
+}
+
+/// An artifact as JSON, once its schema has nothing against it.
+fn valid<T: Artifact>(path: &str, artifact: &impl Serialize) -> Result<Value, StoreError> {
+    let value =
+        serde_json::to_value(artifact).map_err(|error| invalid(path, String::new(), error.to_string()))?;
+    let schema =
+        schema::find(T::SCHEMA).ok_or_else(|| invalid(path, String::new(), "no schema".to_owned()))?;
+    match schema.faults(&value).into_iter().next() {
+        Some(fault) => Err(invalid(path, fault.pointer, fault.message)),
+        None => Ok(value),
     }
 }
 
@@ -68,6 +105,8 @@ pub(crate) struct RunWriter<'a> {
     key: ExecutionKey,
     staging: PathBuf,
     files: Vec<FileHash>,
+    /// Written and not yet known to be on the disk.
+    unsynced: Vec<(PathBuf, File)>,
     published: bool,
 }
 
@@ -76,19 +115,21 @@ impl<'a> RunWriter<'a> {
     pub(crate) fn begin(root: &'a ArtifactRoot, key: &ExecutionKey) -> Result<Self, StoreError> {
         let staging = root.staging(key);
         fs::create_dir(&staging).map_err(|error| StoreError::write(&staging, error))?;
-        let writer = Self { root, key: key.clone(), staging, files: Vec::new(), published: false };
+        let (files, unsynced) = (Vec::new(), Vec::new());
+        let writer = Self { root, key: key.clone(), staging, files, unsynced, published: false };
         let recordings = writer.staging.join("recordings");
         fs::create_dir(&recordings).map_err(|error| StoreError::write(&recordings, error))?;
         Ok(writer)
     }
 
-    /// Writes one file and forgets its bytes.
+    /// Writes one file and forgets its bytes. Whether they are on the disk is asked when the directory is published: a run
+    /// that is thrown away, as a repeated one is, never waits for it.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), StoreError> {
         self.write_file(&entry.path, &entry.bytes)?;
         self.files.push(FileHash {
             path: entry.path.clone(),
             bytes: entry.bytes.len() as u64,
-            full: canonical::sha256(&entry.bytes),
+            full: entry.full.clone(),
             deterministic: entry.deterministic.clone(),
         });
         Ok(())
@@ -100,8 +141,8 @@ impl<'a> RunWriter<'a> {
         run_digest(&self.files)
     }
 
-    /// Writes the manifest, makes everything durable and gives the directory its name. When a directory of that name
-    /// exists already, it stays and the new one is put beside it as the next attempt.
+    /// Makes every file durable, then the manifest, then the directories, and gives the directory its name. When a
+    /// directory of that name exists already, it stays and the new one is put beside it as the next attempt.
     pub(crate) fn publish(mut self) -> Result<(PathBuf, Hashes), StoreError> {
         let hashes = Hashes {
             schema_version: Default::default(),
@@ -109,8 +150,10 @@ impl<'a> RunWriter<'a> {
             run_digest: self.run_digest(),
             files: std::mem::take(&mut self.files),
         };
+        self.sync()?;
         let entry = Entry::artifact(&hashes)?;
         self.write_file(&entry.path, &entry.bytes)?;
+        self.sync()?;
         sync_directory(&self.staging.join("recordings"))?;
         sync_directory(&self.staging)?;
         let mut target = self.root.run(&self.key);
@@ -125,13 +168,40 @@ impl<'a> RunWriter<'a> {
         Ok((target, hashes))
     }
 
-    fn write_file(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_file(&mut self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let full = self.staging.join(path);
         let written = OpenOptions::new().write(true).create_new(true).open(&full).and_then(|mut file| {
             file.write_all(bytes)?;
-            file.sync_data()
+            Ok(file)
         });
-        written.map_err(|error| StoreError::write(&full, error))
+        let file = written.map_err(|error| StoreError::write(&full, error))?;
+        self.unsynced.push((full, file));
+        if self.unsynced.len() < MOST_UNSYNCED { Ok(()) } else { self.sync() }
+    }
+
+    /// Waits until everything written so far is on the disk. The first error in the order of writing wins.
+    fn sync(&mut self) -> Result<(), StoreError> {
+        let files = std::mem::take(&mut self.unsynced);
+        let next = AtomicUsize::new(0);
+        let sync_some = || -> Vec<(usize, std::io::Error)> {
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)))
+                .take_while(|position| *position < files.len())
+                .filter_map(|position| Some((position, files[position].1.sync_data().err()?)))
+                .collect()
+        };
+        let mut failed = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..SYNC_THREADS.min(files.len())).map(|_| scope.spawn(sync_some)).collect();
+            let mut failed = sync_some();
+            for other in others {
+                failed.extend(other.join().expect("asking the disk does not panic"));
+            }
+            failed
+        });
+        failed.sort_by_key(|(position, _)| *position);
+        match failed.into_iter().next() {
+            Some((position, error)) => Err(StoreError::write(&files[position].0, error)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::{ChangeKind, FileClass, Scope};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
+use crate::contracts::limits::VALIDATED_ITEMS;
 
 schema_tag! {
     /// Names the schema of [`ChangeSet`].
@@ -111,4 +112,16 @@ pub struct ChangeSet {
 impl Artifact for ChangeSet {
     const SCHEMA: &'static str = "change-set.v1";
     const FILE: &'static str = "change-set.json";
+
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        self.files.chunks(VALIDATED_ITEMS).map(|files| Self {
+            schema_version: self.schema_version,
+            base_sha: self.base_sha.clone(),
+            merge_base_sha: self.merge_base_sha.clone(),
+            head_sha: self.head_sha.clone(),
+            base_time: self.base_time,
+            renames: self.renames.clone(),
+            files: files.to_vec(),
+        })
+    }
 }

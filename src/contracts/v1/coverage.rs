@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, RepoPath};
+use crate::contracts::limits::VALIDATED_ITEMS;
 
 schema_tag! {
     /// Names the schema of [`Coverage`].
@@ -77,4 +78,8 @@ pub struct Coverage {
 impl Artifact for Coverage {
     const SCHEMA: &'static str = "coverage.v1";
     const FILE: &'static str = "coverage.json";
+
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        self.rows.chunks(VALIDATED_ITEMS).map(|rows| Self { rows: rows.to_vec(), ..*self })
+    }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::ids::RepoPath;
+use crate::contracts::limits::VALIDATED_ITEMS;
 
 schema_tag! {
     /// Names the schema of [`ChangeSensitivity`].
@@ -96,4 +97,8 @@ pub struct ChangeSensitivity {
 impl Artifact for ChangeSensitivity {
     const SCHEMA: &'static str = "change-sensitivity.v1";
     const FILE: &'static str = "change-sensitivity.json";
+
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        self.files.chunks(VALIDATED_ITEMS).map(|files| Self { files: files.to_vec(), ..*self })
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::rules::{Back, Detector, Kind, Named, TABLES, Token};
 use super::{SecretSpan, assignment, header, plausible, private_key, rules, service, url};
+use crate::core::keywords::Keywords;
 
 /// How far a token may reach from where it begins.
 const LONGEST_TOKEN: usize = 2300;
@@ -27,8 +27,8 @@ enum Call {
 }
 
 struct Scanner {
-    automaton: AhoCorasick,
-    /// What each keyword calls for, by pattern number.
+    keywords: Keywords,
+    /// What each keyword calls for.
     calls: Vec<Call>,
     tokens: Vec<Compiled>,
 }
@@ -38,7 +38,7 @@ struct Compiled {
     regex: OnceLock<Option<Regex>>,
 }
 
-static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
+static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     let mut keywords = Vec::new();
     let mut calls = Vec::new();
     let tokens: Vec<Compiled> = TABLES.iter().copied().flatten().map(Compiled::new).collect();
@@ -62,13 +62,7 @@ static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(|| {
             calls.push(call);
         }
     }
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(&keywords)
-        .ok()?;
-    Some(Scanner { automaton, calls, tokens })
+    Scanner { keywords: Keywords::new(&keywords), calls, tokens }
 });
 
 static SHAPES: LazyLock<Vec<Compiled>> =
@@ -91,16 +85,16 @@ impl Compiled {
 
 /// See [`super::find`].
 pub(super) fn find(text: &str) -> Vec<SecretSpan> {
-    let Some(scanner) = SCANNER.as_ref() else { return Vec::new() };
+    let scanner = &*SCANNER;
     let bytes = text.as_bytes();
     let mut found: Vec<Found> = Vec::new();
     // No assignment, key or token is looked at twice because several of its words are keywords.
     let mut assignments_done = 0;
     let mut keys_done = 0;
     let mut tokens_done = vec![0; scanner.tokens.len()];
-    for hit in scanner.automaton.find_overlapping_iter(bytes) {
-        let (start, end) = (hit.start(), hit.end());
-        match scanner.calls[hit.pattern().as_usize()] {
+    scanner.keywords.each(bytes, |hit| {
+        let (start, end) = (hit.start, hit.end);
+        match scanner.calls[hit.keyword] {
             Call::Token(at) => {
                 found.extend(token(bytes, &scanner.tokens[at], start, end, &mut tokens_done[at]));
             }
@@ -123,7 +117,7 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
             Call::Curl => found.extend(header::curl(bytes, start)),
             Call::PrivateKey | Call::Assignment => {}
         }
-    }
+    });
     settle(text, found)
 }
 

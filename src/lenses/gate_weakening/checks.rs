@@ -92,7 +92,7 @@ static TRAILING: LazyLock<Regex> =
 
 static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:\w*assert\w*|expect\w*|verify\w*|require\w*|refute\w*|must_\w+|check\w*|fail\w*|(?:pytest\.)?raises|t\.(?:error|fatal|is|equal|true|deepequal)\w*|\w*snapshot\w*|tomatch\w*|throws\w*|ensure\w*|validate\w*|compare\w*)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
+        r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
     )
     .expect("the pattern is constant")
 });
@@ -124,9 +124,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     match (packet.file.kind, &packet.text.full_base, &packet.text.full_head) {
         (ChangeKind::Deleted, ..) => deleted(packet, &mut seen),
         (_, Some(base), Some(head)) => {
-            let lines =
-                |text: &str| text.split('\n').map(|line| line.trim_end_matches('\r').to_owned()).collect();
-            let sides = (Side::new(language, lines(base)), Side::new(language, lines(head)));
+            let sides = (Side::new(language, base), Side::new(language, head));
             seen.drafts.extend(emptied(packet, &sides.0, &sides.1));
             compare_by_hunk(packet, &sides.0.placed(), &sides.1.placed(), &mut seen);
         }
@@ -150,14 +148,15 @@ fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
 type Placed = (String, u64, u64);
 
 /// One version of a file.
-struct Side {
-    lines: Vec<String>,
+struct Side<'a> {
+    lines: Vec<&'a str>,
     tests: Vec<Test>,
 }
 
-impl Side {
-    fn new(language: Option<&str>, lines: Vec<String>) -> Self {
-        let tests = names::tests(language, true, lines.iter().map(String::as_str));
+impl<'a> Side<'a> {
+    fn new(language: Option<&str>, text: &'a str) -> Self {
+        let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+        let tests = names::tests(language, true, lines.iter().copied());
         Self { lines, tests }
     }
 
@@ -341,7 +340,7 @@ fn skipped(packet: &Packet<'_>, is_test: bool) -> Vec<Draft> {
 }
 
 /// Tests that both versions have and whose assertions are gone or never reached.
-fn emptied(packet: &Packet<'_>, base: &Side, head: &Side) -> Vec<Draft> {
+fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> {
     let added: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let removed: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
     let mut drafts = Vec::new();
@@ -363,7 +362,7 @@ fn emptied(packet: &Packet<'_>, base: &Side, head: &Side) -> Vec<Draft> {
             drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
             continue;
         }
-        let checks = |side: &Side, test: &Test| {
+        let checks = |side: &Side<'_>, test: &Test| {
             side.lines[test.at + 1..test.end].iter().filter(|line| is_assertion(line)).count()
         };
         if checks(base, old) == 0 || checks(head, test) > 0 {
@@ -388,14 +387,14 @@ fn is_assertion(line: &str) -> bool {
     !comment && ASSERTION.is_match(line) && !TRIVIAL.is_match(line)
 }
 
-fn is_early_return(head: &Side, test: &Test, line: &Line<'_>) -> bool {
+fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {
     let bare = matches!(
         line.text.trim().trim_end_matches(';'),
         "return" | "return true" | "return True" | "return nil"
     );
     let at = line.number as usize - 1;
-    let rest_checks = head.lines[at..test.end].iter().any(|line| is_assertion(line));
-    bare && rest_checks && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
+    bare && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
+        && head.lines[at..test.end].iter().any(|line| is_assertion(line))
 }
 
 #[cfg(test)]

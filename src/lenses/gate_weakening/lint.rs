@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::suppressions::{self, NEVER_RUN};
@@ -327,6 +328,12 @@ fn list_key(lines: &[&str], at: usize) -> Option<String> {
     OPENS_LIST.captures(above).map(|captures| captures[1].to_lowercase())
 }
 
+/// Asked for every line above every changed line of a `package.json`.
+fn has_lint_key(line: &str) -> bool {
+    static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"eslintConfig\""));
+    KEY.find(line.as_bytes()).is_some()
+}
+
 fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
     const TOOLS: &[&str] = &[
         "ruff",
@@ -346,8 +353,7 @@ fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
             let section = section(lines, at);
             TOOLS.iter().any(|tool| section.contains(tool))
         }
-        || name(path) == "package.json"
-            && lines[..at.min(lines.len())].iter().any(|line| line.contains("\"eslintConfig\""))
+        || name(path) == "package.json" && lines[..at.min(lines.len())].iter().any(|line| has_lint_key(line))
 }
 
 fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {

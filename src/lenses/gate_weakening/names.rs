@@ -46,29 +46,33 @@ static NAMED: &[Idiom] = &[
 ];
 static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
-/// What stands above a test whose own line does not tell, and how that line names it.
-static MARKED: &[(&[&str], &str, &str)] = &[
+/// What stands above a test whose own line does not tell, with a text that is in every such line, and how the line of
+/// the name gives it.
+static MARKED: &[(&[&str], &str, &str, &str)] = &[
     (
         &["rust"],
+        "#[",
         r"^\s*#\[(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b",
         r"\bfn\s+(\w+)",
     ),
     (
         &["java", "kotlin", "scala", "groovy"],
+        "@",
         r"^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b",
         r"(?:\bvoid\s+|\bfun\s+`?|\bdef\s+)([\w ]+?)`?\s*\(",
     ),
     (
         &["c#"],
+        "[",
         r"^\s*\[(?:Test|TestCase|Fact|Theory|TestMethod|DataTestMethod)\b",
         r"\b(?:void|Task|ValueTask)\s+(\w+)\s*\(",
     ),
-    (&["swift"], r"^\s*@Test\b", r"\bfunc\s+(\w+)\s*\("),
-    (&["php"], r"(?:#\[Test\]|^\s*\*\s*@test\b)", r"\bfunction\s+(\w+)\s*\("),
+    (&["swift"], "@Test", r"^\s*@Test\b", r"\bfunc\s+(\w+)\s*\("),
+    (&["php"], "est", r"(?:#\[Test\]|^\s*\*\s*@test\b)", r"\bfunction\s+(\w+)\s*\("),
 ];
 static MARKS: LazyLock<Vec<(Regex, Regex)>> = LazyLock::new(|| {
     let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
-    MARKED.iter().map(|(_, mark, name)| (compile(mark), compile(name))).collect()
+    MARKED.iter().map(|(_, _, mark, name)| (compile(mark), compile(name))).collect()
 });
 
 /// How many lines may stand between a mark and the name: more attributes and comments.
@@ -87,6 +91,7 @@ pub(super) fn tests<'a>(
     lines: impl Iterator<Item = &'a str>,
 ) -> Vec<Test> {
     let own = language.and_then(|own| MARKED.iter().position(|(languages, ..)| languages.contains(&own)));
+    let own = own.map(|own| (MARKED[own].1, &MARKS[own]));
     let mut scanner = Scanner::new(language, from_first_line);
     let mut found: Vec<Test> = Vec::new();
     let mut marked: Option<usize> = None;
@@ -99,11 +104,12 @@ pub(super) fn tests<'a>(
         let plain = parts.at(first) == Kind::Code && !line.is_empty();
         let mut name =
             plain.then(|| NAMES.find(language, line, &parts).map(|span| line[span].to_owned())).flatten();
-        if let Some((mark, names)) = own.map(|own| &MARKS[own]) {
-            if let Some(captures) = names.captures(line).filter(|_| plain && marked.is_some()) {
+        if let Some((literal, (mark, names))) = own {
+            let name_may_come = plain && marked.is_some();
+            if let Some(captures) = name_may_come.then(|| names.captures(line)).flatten() {
                 name = name.or_else(|| captures.get(1).map(|name| name.as_str().to_owned()));
                 mark_of_name = marked.take();
-            } else if mark.is_match(line) && (plain || language == Some("php")) {
+            } else if line.contains(literal) && mark.is_match(line) && (plain || language == Some("php")) {
                 marked = Some(at);
                 // The name may stand on the line of the mark.
                 if let Some(captures) = names.captures(line) {

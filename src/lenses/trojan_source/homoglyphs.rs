@@ -1,5 +1,6 @@
 //! Names that look like other names: letters of several scripts in one word, and whole words of look-alikes.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -11,8 +12,8 @@ use crate::lenses::scan::{Kind, Parts};
 /// The names of one file's hunks.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
-    /// How each plain name looks.
-    plain: BTreeSet<String>,
+    /// The plain names.
+    plain: BTreeSet<&'a str>,
     /// Each name with other letters, where it stands first.
     others: BTreeMap<&'a str, Suspect<'a>>,
 }
@@ -33,7 +34,7 @@ impl<'a> Names<'a> {
             for span in words(line) {
                 let word = &line[span];
                 if word.is_ascii() && word.len() > 1 {
-                    self.plain.insert(look(word));
+                    self.plain.insert(word);
                 }
             }
         }
@@ -63,7 +64,7 @@ impl<'a> Names<'a> {
 
     /// The names that imitate, in the order they stand.
     pub(super) fn suspects(self) -> Vec<Suspect<'a>> {
-        let plain = self.plain;
+        let plain = LazyCell::new(|| self.plain.iter().map(|name| look(name)).collect::<BTreeSet<String>>());
         let mut found: Vec<Suspect<'a>> = self
             .others
             .into_values()
