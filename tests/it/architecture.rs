@@ -29,7 +29,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("imara_diff", &["core/diff/"]),
     ("jsonschema", &["contracts/schema.rs"]),
     ("maud", &["formats/html"]),
-    ("memchr", &["core/diff/", "git/tree.rs"]),
+    ("memchr", &["core/diff/", "git/tree.rs", "lenses/"]),
     ("proptest", &["core/", "formats/"]),
     ("quick_xml", &["formats/junit.rs"]),
     ("regex", &["core/secrets/", "lenses/", "formats/"]),

@@ -18,8 +18,8 @@ const SNIFFED_BYTES: usize = 8000;
 
 /// Decides whether a blob is text.
 ///
-/// Neither `.gitattributes` nor one stray NUL hides lines: a NUL makes content binary only where the name does not say
-/// that people write it and where control bytes are common; only what is named as an asset needs no more than the NUL. UTF-16 with a byte order mark is text and is transcoded.
+/// Neither `.gitattributes` nor stray bytes hide lines: what is named as program text or configuration always is text;
+/// elsewhere control bytes must be common, and only what is named as an asset needs no more than a NUL. UTF-16 with a byte order mark is text and is transcoded.
 pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_le_bytes))),
@@ -30,9 +30,9 @@ pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
     let controls =
         head.iter().filter(|&&byte| byte < 0x09 || (0x0e..0x20).contains(&byte) && byte != 0x1b).count();
     let binary = match class {
-        FileClass::Source | FileClass::Test | FileClass::Docs | FileClass::Config | FileClass::Infra => {
-            controls * 10 > head.len()
-        }
+        // A comment full of control bytes runs as well as any other, so program text is never taken for anything else.
+        FileClass::Source | FileClass::Config | FileClass::Infra => false,
+        FileClass::Test | FileClass::Docs => controls * 10 > head.len(),
         FileClass::Unknown => head.contains(&0) && controls * 20 > head.len(),
         FileClass::Asset => head.contains(&0),
     };
@@ -77,7 +77,8 @@ mod tests {
                 false,
             ),
             ("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", FileClass::Asset, false),
-            ("an object file named .rs", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Source, false),
+            ("control bytes in source", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Source, true),
+            ("control bytes in test data", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Test, false),
         ];
         for (name, bytes, class, text) in cases {
             assert_eq!(matches!(content(bytes, *class), Content::Text(_)), *text, "{name}");
