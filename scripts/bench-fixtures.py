@@ -35,8 +35,8 @@ class Import:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
         self.out = self.process.stdin
 
-    def commit(self, branch, message, parent, files):
-        head = f"commit refs/heads/{branch}\ncommitter {STAMP}\ndata {len(message)}\n{message}\n"
+    def commit(self, branch, message, parent, files, stamp=STAMP):
+        head = f"commit refs/heads/{branch}\ncommitter {stamp}\ndata {len(message)}\n{message}\n"
         self.out.write(head.encode())
         if parent:
             self.out.write(f"from {parent}\n".encode())
@@ -124,14 +124,17 @@ def history(path, commits):
     name = lambda number: f"src/file{number % 200:03}.rs"
     files = ((name(number), "\n".join(lines(f"history {number}", 60)) + "\n") for number in range(200))
     repository.commit("main", "base", None, files)
-    write, stamp = repository.out.write, f"committer {STAMP}\ndata 1\nc\n"
+    write = repository.out.write
     for number in range(1, commits):
         if number == commits - 50:
             write(b"reset refs/heads/fork\nfrom refs/heads/main\n\n")
         text = f"// {number}\nlet value = {number};\n"
+        # A minute apart: a search for the merge base stops at dates.
+        stamp = f"committer Bench <bench@example.org> {1_700_000_000 + 60 * number} +0000\ndata 1\nc\n"
         write(f"commit refs/heads/main\n{stamp}M 100644 inline {name(number)}\ndata {len(text)}\n{text}\n".encode())
     changed = [(name(number), "\n".join(lines(f"fork {number}", 80)) + "\n") for number in range(3)]
-    repository.commit("change", "change three files", "refs/heads/fork", changed)
+    stamp = f"Bench <bench@example.org> {1_700_000_000 + 60 * commits} +0000"
+    repository.commit("change", "change three files", "refs/heads/fork", changed, stamp)
     repository.finish(path)
 
 

@@ -43,7 +43,7 @@ pub(crate) fn sha256_and_of_line(bytes: &[u8]) -> (Sha256Hex, Sha256Hex) {
 }
 
 /// The SHA-256 of bytes that come in parts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Hasher(Sha256);
 
 impl Hasher {

@@ -30,11 +30,25 @@ pub(crate) enum Place {
     Anywhere,
 }
 
+/// A text to look for again and again.
+#[derive(Debug)]
+pub(crate) struct Literal(Finder<'static>);
+
+impl Literal {
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self(Finder::new(text))
+    }
+
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.0.find(text.as_bytes()).is_some()
+    }
+}
+
 /// An idiom with what is compiled of it.
 #[derive(Debug)]
 struct Compiled {
     idiom: &'static Idiom,
-    literal: Finder<'static>,
+    literal: Literal,
     /// The pattern without word boundaries, which matches wherever the pattern does: beside a letter beyond ASCII a
     /// boundary makes the search a hundred times slower, so only lines that pass this are looked at more closely.
     loose: OnceLock<Regex>,
@@ -43,12 +57,8 @@ struct Compiled {
 
 impl Compiled {
     fn new(idiom: &'static Idiom) -> Self {
-        let literal = Finder::new(idiom.literal);
+        let literal = Literal::new(idiom.literal);
         Self { idiom, literal, loose: OnceLock::new(), exact: OnceLock::new() }
-    }
-
-    fn is_literal_in(&self, text: &str) -> bool {
-        self.literal.find(text.as_bytes()).is_some()
     }
 
     /// The pattern, if it may match the line.
@@ -110,12 +120,12 @@ impl Table {
 
     /// A cheap look at a whole text: without one of the literals nothing can match.
     pub(crate) fn may_match(&self, language: Option<&str>, text: &str) -> bool {
-        self.of(language).any(|compiled| compiled.is_literal_in(text))
+        self.of(language).any(|compiled| compiled.literal.is_in(text))
     }
 
     /// The first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
-        self.of(language).filter(|compiled| compiled.is_literal_in(line)).find_map(|compiled| {
+        self.of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
             let pattern = compiled.pattern(line)?;
             let idiom = compiled.idiom;
             let found = pattern.captures_iter(line).find_map(|captures| {

@@ -76,18 +76,21 @@ struct Measured {
 }
 
 fn measure(path: &Path) -> Result<Measured, StoreError> {
-    let (mut full, mut trimmed) = (canonical::Hasher::default(), canonical::Hasher::default());
-    // A line end at the end of a block is only the final one when no block follows.
-    let mut held = false;
+    let mut hasher = canonical::Hasher::default();
+    // The last byte waits, because a line end there is not part of the trimmed digest.
+    let mut last = None;
     let bytes = for_each_block(path, |block| {
-        full.update(block);
-        if std::mem::take(&mut held) {
-            trimmed.update(b"\n");
+        if let Some((next, rest)) = block.split_last() {
+            hasher.update(last.as_slice());
+            hasher.update(rest);
+            last = Some(*next);
         }
-        held = block.ends_with(b"\n");
-        trimmed.update(&block[..block.len() - usize::from(held)]);
     })?;
-    Ok(Measured { bytes, full: full.finish(), trimmed: trimmed.finish() })
+    let before_last = hasher.clone().finish();
+    hasher.update(last.as_slice());
+    let full = hasher.finish();
+    let trimmed = if last == Some(b'\n') { before_last } else { full.clone() };
+    Ok(Measured { bytes, full, trimmed })
 }
 
 /// Parses and validates an artifact's bytes; they must be exactly the canonical form this project writes.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
 use regex::Regex;
 
 use super::suppressions::{self, NEVER_RUN};
@@ -12,7 +11,7 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangeKind, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
-use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::idioms::{Idiom, Literal, Place, Table};
 use crate::lenses::scan;
 
 const CONFIG_GONE: &str = "lint configuration deleted";
@@ -330,8 +329,8 @@ fn list_key(lines: &[&str], at: usize) -> Option<String> {
 
 /// Asked for every line above every changed line of a `package.json`.
 fn has_lint_key(line: &str) -> bool {
-    static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"eslintConfig\""));
-    KEY.find(line.as_bytes()).is_some()
+    static KEY: LazyLock<Literal> = LazyLock::new(|| Literal::new("\"eslintConfig\""));
+    KEY.is_in(line)
 }
 
 fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
