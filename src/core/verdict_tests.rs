@@ -170,7 +170,7 @@ fn make_worse(case: &mut Case, trouble: &Trouble) {
             case.required.insert((*lens).to_owned());
         }
         Trouble::CrossCheck(outcome) => {
-            if case.cross_check != None {
+            if case.cross_check.is_some() {
                 case.cross_check = *outcome;
             }
         }

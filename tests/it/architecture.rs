@@ -206,7 +206,7 @@ fn is_path(line: &str, name: &str) -> bool {
     line.match_indices(&format!("{name}::")).any(|(start, _)| {
         let before = &line[..start];
         let joined = before.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ':');
-        !joined && before.matches('"').count() % 2 == 0
+        !joined && before.matches('"').count().is_multiple_of(2)
     })
 }
 

@@ -236,7 +236,7 @@ fn every_kind_of_change_is_told_apart() {
 
 #[test]
 fn a_secret_at_the_end_of_a_line_of_five_megabytes_is_found() {
-    let line = format!("x = \"{}\"; y = \"{}\"\n", "ab ".repeat(5 << 20 / 3), token());
+    let line = format!("x = \"{}\"; y = \"{}\"\n", "ab ".repeat((5 << 20) / 3), token());
     let repo = change(&[("a.py", "x = 1\n")], &[("a.py", &line)]);
     repo.judge().run().expect(1);
     assert_eq!(repo.run_dir().findings(), ["secret-token/provider-token a.py:1"]);

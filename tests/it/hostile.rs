@@ -86,7 +86,8 @@ fn trees_that_git_would_not_write_are_refused_with_a_code() {
 #[test]
 fn objects_that_are_missing_or_something_else_are_no_change_to_pass() {
     let absent = || Oid::from_str("1234567890123456789012345678901234567890").unwrap();
-    let cases: &[(&str, &dyn Fn(&Repo, Oid) -> Oid, &str)] = &[
+    type Make<'a> = &'a dyn Fn(&Repo, Oid) -> Oid;
+    let cases: &[(&str, Make<'_>, &str)] = &[
         ("a missing blob", &|repo, _| repo.raw_tree([("100644", &b"a"[..], absent())]), "OBJECT_MISSING"),
         ("a missing tree", &|repo, _| repo.raw_tree([("40000", &b"a"[..], absent())]), "OBJECT_MISSING"),
         ("a missing root", &|_, _| absent(), "OBJECT_MISSING"),
