@@ -1,6 +1,6 @@
 //! How the tests of a file are named in each language, and where each begins.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
@@ -48,7 +48,7 @@ static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
 /// What stands above a test whose own line does not tell, with a text that is in every such line, and how the line of
 /// the name gives it.
-static MARKED: &[(&[&str], &str, &str, &str)] = &[
+const MARKED: &[(&[&str], &str, &str, &str)] = &[
     (
         &["rust"],
         "#[",
@@ -70,10 +70,16 @@ static MARKED: &[(&[&str], &str, &str, &str)] = &[
     (&["swift"], "@Test", r"^\s*@Test\b", r"\bfunc\s+(\w+)\s*\("),
     (&["php"], "est", r"(?:#\[Test\]|^\s*\*\s*@test\b)", r"\bfunction\s+(\w+)\s*\("),
 ];
-static MARKS: LazyLock<Vec<(Regex, Regex)>> = LazyLock::new(|| {
-    let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
-    MARKED.iter().map(|(_, _, mark, name)| (compile(mark), compile(name))).collect()
-});
+/// Mark and name, compiled when a file of the language is first seen.
+static MARKS: [OnceLock<(Regex, Regex)>; MARKED.len()] = [const { OnceLock::new() }; MARKED.len()];
+
+fn marks(position: usize) -> &'static (Regex, Regex) {
+    MARKS[position].get_or_init(|| {
+        let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
+        let (_, _, mark, name) = MARKED[position];
+        (compile(mark), compile(name))
+    })
+}
 
 /// How many lines may stand between a mark and the name: more attributes and comments.
 const MARK_REACH: usize = 8;
@@ -91,7 +97,7 @@ pub(super) fn tests<'a>(
     lines: impl Iterator<Item = &'a str>,
 ) -> Vec<Test> {
     let own = language.and_then(|own| MARKED.iter().position(|(languages, ..)| languages.contains(&own)));
-    let own = own.map(|own| (MARKED[own].1, &MARKS[own]));
+    let own = own.map(|own| (MARKED[own].1, marks(own)));
     let mut scanner = Scanner::new(language, from_first_line);
     let mut found: Vec<Test> = Vec::new();
     let mut marked: Option<usize> = None;
@@ -140,6 +146,7 @@ mod tests {
     #[test]
     fn tests_are_found_by_name_in_each_language() {
         NAMES.check();
+        (0..MARKED.len()).for_each(|position| assert!(!marks(position).0.as_str().is_empty()));
         let cases: &[(&str, &str, &[&str])] = &[
             (
                 "python",
