@@ -115,6 +115,22 @@ fn members_written_out_of_order_are_sorted_by_utf16_units() {
     assert_eq!(text, "{\"a\":null,\"b\":[{\"y\":[{}],\"z\":1}],\"\u{1f600}\":2,\"\u{fb33}\":1}");
 }
 
+/// `UPDATE_SCHEMAS=1` writes schemas and not this list: changing a contract takes a second, deliberate step.
+#[test]
+fn the_hash_of_every_schema_is_pinned() {
+    use crate::contracts::schema;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/SHA256SUMS");
+    let pinned = std::fs::read_to_string(path).unwrap();
+    let line = |schema: &schema::Schema| {
+        format!("{}  v1/{}.schema.json", sha256(schema.text.as_bytes()), schema.name)
+    };
+    let mut expected: Vec<String> = schema::ALL.iter().map(line).collect();
+    let mut lines: Vec<&str> = pinned.lines().collect();
+    expected.sort();
+    lines.sort_unstable();
+    assert_eq!(lines, expected);
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
