@@ -13,6 +13,8 @@ pub(crate) mod config;
 #[cfg(feature = "io")]
 pub(crate) mod git;
 #[cfg(feature = "io")]
+pub(crate) mod net;
+#[cfg(feature = "io")]
 pub(crate) mod store;
 
 #[cfg(feature = "io")]

@@ -5,5 +5,6 @@ pub mod codes;
 pub mod ids;
 pub mod limits;
 pub mod schema;
+pub mod secret;
 pub mod strict_json;
 pub mod v1;

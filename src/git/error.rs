@@ -16,6 +16,8 @@ pub(crate) enum GitError {
     HeadNotFound(String),
     #[error("find a base: {0}")]
     NoBase(String),
+    #[error("complete this clone: {0}")]
+    Incomplete(String),
     #[error("read object {id}: {reason}")]
     ObjectMissing { id: String, reason: String },
     #[error("read tree {id}: {reason}")]
@@ -32,7 +34,7 @@ impl GitError {
         match self {
             Self::Open { .. } | Self::Unsupported(_) => Code::RepositoryUnsupported,
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
-            Self::HeadNotFound(_) | Self::NoBase(_) => Code::BaseRefResolutionFailed,
+            Self::HeadNotFound(_) | Self::NoBase(_) | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
@@ -44,6 +46,9 @@ impl GitError {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Open { .. } => "run inside a git checkout, or name one with --repo",
+            Self::Incomplete(_) => {
+                "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
+            }
             Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
             Self::Unsupported(_)
             | Self::BaseNotFound(_)

@@ -1,14 +1,17 @@
-//! Everything that reads a git repository; the one owner of libgit2. Nothing here writes, and nothing a repository's
-//! configuration names is ever run.
+//! Everything that reads a git repository; the one owner of libgit2. Nothing here writes to it, and nothing a
+//! repository's configuration names is ever run.
 
 mod base;
+mod complete;
 mod error;
 mod objects;
 mod open;
+mod pack_protocol;
 mod tree;
 mod walk;
 
 pub(crate) use base::{Resolved, resolve};
+pub(crate) use complete::Remote;
 pub(crate) use error::GitError;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};

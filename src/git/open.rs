@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
+use super::complete::Store;
 use super::error::{GitError, reason};
 use crate::core::escape::visible_cut;
 
@@ -39,6 +40,9 @@ pub(crate) struct OpenRepository {
     pub(super) git_directory: PathBuf,
     /// The checkout, or the git directory of a bare repository.
     pub(crate) root: PathBuf,
+    origin: Option<String>,
+    /// Holds objects the clone lacks, for as long as they are read.
+    _scratch: Option<tempfile::TempDir>,
 }
 
 impl OpenRepository {
@@ -56,7 +60,19 @@ impl OpenRepository {
                 .map_err(|error| open(&error))?;
         let git_directory = repository.path().to_owned();
         let root = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
-        Ok(Self { repository, git_directory, root })
+        let origin = repository.find_remote("origin").ok();
+        let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
+        Ok(Self { repository, git_directory, root, origin, _scratch: None })
+    }
+
+    /// The same checkout with the objects and the history of a store.
+    pub(super) fn moved_to(self, store: &Store) -> Result<Self, GitError> {
+        let repository = reopen(store.path())?;
+        Ok(Self { repository, git_directory: store.path().to_owned(), ..self })
+    }
+
+    pub(super) fn keeping(self, scratch: tempfile::TempDir) -> Self {
+        Self { _scratch: Some(scratch), ..self }
     }
 
     pub(super) fn handle(&self) -> &Repository {
@@ -70,8 +86,7 @@ impl OpenRepository {
 
     /// `owner/name` of the origin remote when it is on another host; local paths say nothing that two clones share.
     pub(crate) fn origin_repo_id(&self) -> Option<String> {
-        let remote = self.repository.find_remote("origin").ok()?;
-        repo_id_of_url(remote.url().ok()?)
+        repo_id_of_url(self.origin.as_deref()?)
     }
 }
 

@@ -2,7 +2,9 @@
 
 pub(crate) mod execute;
 pub(crate) mod gather;
+pub(crate) mod http;
 pub(crate) mod ports;
+pub(crate) mod retry;
 pub(crate) mod survey;
 pub(crate) mod sweep;
 mod workers;

@@ -1,0 +1,273 @@
+//! git's wire protocol, version 2, as bytes: what a fetch asks for, and how its answer is read.
+//!
+//! Source: git's `gitprotocol-v2` and `gitprotocol-pack` pages.
+
+use std::io::{self, Write};
+
+/// What a fetch asks for.
+#[derive(Debug, Default)]
+pub(super) struct FetchRequest<'a> {
+    pub(super) wants: &'a [String],
+    /// Commits whose trees are complete here.
+    pub(super) haves: &'a [String],
+    /// Commits whose parents are not here.
+    pub(super) shallow: &'a [String],
+    pub(super) depth: u32,
+    /// Commits alone, without trees and blobs.
+    pub(super) commits_only: bool,
+}
+
+impl FetchRequest<'_> {
+    /// The body of the request.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        line(&mut body, "command=fetch");
+        line(&mut body, concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION")));
+        line(&mut body, "object-format=sha1");
+        body.extend_from_slice(b"0001");
+        line(&mut body, "no-progress");
+        line(&mut body, "ofs-delta");
+        for want in self.wants {
+            line(&mut body, &format!("want {want}"));
+        }
+        for have in self.haves {
+            line(&mut body, &format!("have {have}"));
+        }
+        for shallow in self.shallow {
+            line(&mut body, &format!("shallow {shallow}"));
+        }
+        line(&mut body, &format!("deepen {}", self.depth));
+        if self.commits_only {
+            line(&mut body, "filter tree:0");
+        }
+        line(&mut body, "done");
+        body.extend_from_slice(b"0000");
+        body
+    }
+}
+
+fn line(body: &mut Vec<u8>, text: &str) {
+    body.extend_from_slice(format!("{:04x}{text}\n", text.len() + 5).as_bytes());
+}
+
+/// Whether an advertisement speaks version 2 and serves partial objects: `None` when it is another version.
+pub(super) fn serves_filters(advertisement: &[u8]) -> Option<bool> {
+    let mut version = false;
+    let mut filters = false;
+    let mut rest = advertisement;
+    while let Some((packet, after)) = next_packet(rest) {
+        rest = after;
+        let text = String::from_utf8_lossy(packet);
+        let text = text.trim_end();
+        version |= text == "version 2";
+        filters |=
+            text.strip_prefix("fetch=").is_some_and(|words| words.split(' ').any(|word| word == "filter"));
+    }
+    version.then_some(filters)
+}
+
+/// The next packet, empty for the three special ones, and what follows it.
+fn next_packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = packet_length(bytes.get(..4)?)?;
+    match length {
+        0..=3 => Some((&[], &bytes[4..])),
+        _ => Some((bytes.get(4..length)?, &bytes[length..])),
+    }
+}
+
+fn packet_length(digits: &[u8]) -> Option<usize> {
+    usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().filter(|length| *length <= 65_520)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Between sections.
+    Heading,
+    ShallowInfo,
+    Pack,
+    /// Anything else the server may tell.
+    Other,
+}
+
+/// Reads a fetch's answer as it arrives: the pack goes to `pack`, the rest is kept.
+pub(super) struct FetchAnswer<W: Write> {
+    pack: W,
+    section: Section,
+    pending: Vec<u8>,
+    /// Commits whose parents the server did not send.
+    pub(super) shallow: Vec<String>,
+    /// Commits whose parents it did send now.
+    pub(super) unshallow: Vec<String>,
+    /// What the server said instead of answering.
+    pub(super) error: Option<String>,
+    /// How many bytes of pack arrived.
+    pub(super) pack_bytes: u64,
+}
+
+impl<W: Write> FetchAnswer<W> {
+    pub(super) fn new(pack: W) -> Self {
+        Self {
+            pack,
+            section: Section::Heading,
+            pending: Vec::new(),
+            shallow: Vec::new(),
+            unshallow: Vec::new(),
+            error: None,
+            pack_bytes: 0,
+        }
+    }
+
+    /// The pack's writer, when the answer ended where an answer may end.
+    pub(super) fn finish(self) -> Result<W, String> {
+        match self.error {
+            Some(error) => Err(error),
+            None if !self.pending.is_empty() => Err("the answer is cut short".to_owned()),
+            None if self.pack_bytes == 0 => Err("the answer has no pack".to_owned()),
+            None => Ok(self.pack),
+        }
+    }
+
+    fn packet(&mut self, packet: &[u8]) -> io::Result<()> {
+        if let Some(error) = packet.strip_prefix(b"ERR ") {
+            self.fault(error);
+            return Ok(());
+        }
+        match self.section {
+            Section::Heading => {
+                self.section = match packet.trim_ascii_end() {
+                    b"packfile" => Section::Pack,
+                    b"shallow-info" => Section::ShallowInfo,
+                    _ => Section::Other,
+                };
+            }
+            Section::ShallowInfo => {
+                let text = String::from_utf8_lossy(packet);
+                match text.trim_end().split_once(' ') {
+                    Some(("shallow", id)) => self.shallow.push(id.to_owned()),
+                    Some(("unshallow", id)) => self.unshallow.push(id.to_owned()),
+                    _ => self.fault(b"the shallow section is not understood"),
+                }
+            }
+            Section::Pack => match packet.split_first() {
+                Some((1, data)) => {
+                    self.pack_bytes += data.len() as u64;
+                    self.pack.write_all(data)?;
+                }
+                Some((2, _)) => {}
+                Some((_, data)) => self.fault(data),
+                None => {}
+            },
+            Section::Other => {}
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, text: &[u8]) {
+        let text = String::from_utf8_lossy(text);
+        self.error.get_or_insert_with(|| crate::core::escape::visible_cut(text.trim_end(), 200));
+    }
+}
+
+impl<W: Write> Write for FetchAnswer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pending.extend_from_slice(bytes);
+        let pending = std::mem::take(&mut self.pending);
+        let mut rest = pending.as_slice();
+        while let Some(digits) = rest.get(..4) {
+            let Some(length) = packet_length(digits) else {
+                return Err(io::Error::other("the answer is not in git's packet format"));
+            };
+            match length {
+                // The flush, delimiter and end packets end a section.
+                0..=3 => {
+                    self.section = Section::Heading;
+                    rest = &rest[4..];
+                }
+                _ => {
+                    let Some(packet) = rest.get(4..length) else { break };
+                    self.packet(packet)?;
+                    rest = &rest[length..];
+                }
+            }
+        }
+        self.pending = rest.to_vec();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pack.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(items: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for item in items {
+            match *item {
+                b"|" => bytes.extend_from_slice(b"0001"),
+                b"." => bytes.extend_from_slice(b"0000"),
+                item => {
+                    bytes.extend_from_slice(format!("{:04x}", item.len() + 4).as_bytes());
+                    bytes.extend_from_slice(item);
+                }
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn an_answer_is_read_in_whatever_pieces_it_arrives() {
+        let bytes = packets(&[
+            b"shallow-info\n",
+            b"shallow aaaa\n",
+            b"unshallow bbbb\n",
+            b"|",
+            b"packfile\n",
+            b"\x01PA",
+            b"\x02progress",
+            b"\x01CK",
+            b".",
+        ]);
+        for size in [1, 3, 7, bytes.len()] {
+            let mut answer = FetchAnswer::new(Vec::new());
+            for piece in bytes.chunks(size) {
+                answer.write_all(piece).unwrap();
+            }
+            assert_eq!(
+                (answer.shallow.as_slice(), answer.unshallow.as_slice()),
+                (&["aaaa".to_owned()][..], &["bbbb".to_owned()][..])
+            );
+            assert_eq!(answer.finish(), Ok(b"PACK".to_vec()), "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_no_pack_says_why() {
+        let of = |bytes: &[u8]| {
+            let mut answer = FetchAnswer::new(Vec::new());
+            answer.write_all(bytes).map_err(|error| error.to_string())?;
+            answer.finish()
+        };
+        assert_eq!(
+            of(&packets(&[b"ERR upload-pack: not our ref 12"])),
+            Err("upload-pack: not our ref 12".into())
+        );
+        assert_eq!(of(&packets(&[b"packfile\n", b"\x03out of memory", b"."])), Err("out of memory".into()));
+        assert_eq!(of(b"0000"), Err("the answer has no pack".into()));
+        assert_eq!(of(&packets(&[b"packfile\n", b"\x01PACK"])[..15]), Err("the answer is cut short".into()));
+        assert_eq!(of(b"<html>"), Err("the answer is not in git's packet format".into()));
+    }
+
+    #[test]
+    fn an_advertisement_tells_whether_commits_can_be_had_alone() {
+        let of = |items: &[&[u8]]| serves_filters(&packets(items));
+        let service: &[u8] = b"# service=git-upload-pack\n";
+        assert_eq!(of(&[service, b".", b"version 2\n", b"fetch=shallow filter\n", b"."]), Some(true));
+        assert_eq!(of(&[service, b".", b"version 2\n", b"fetch=shallow\n", b"."]), Some(false));
+        assert_eq!(of(&[service, b".", b"0123 HEAD\0caps\n", b"."]), None);
+        assert_eq!(serves_filters(b"<html>"), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! HTTP as data, and the port that performs it: what adapters say is here, sockets are in `net/`.
+
+use std::io::Write;
+use std::time::Duration;
+
+use super::ports::Cancellation;
+use crate::contracts::codes::Code;
+use crate::contracts::secret::Secret;
+
+/// The methods in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    /// As it stands in a request line.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Reads a request line's word.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete]
+            .into_iter()
+            .find(|method| method.text() == text)
+    }
+}
+
+/// One request. Redirects are never followed by the port: who wants to follow one sends another request, without the
+/// authorization, so no token reaches a host it was not meant for.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpRequest {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// The value of the `Authorization` header.
+    pub(crate) authorization: Option<Secret>,
+    pub(crate) body: Vec<u8>,
+    /// A longer answer is an error, and nothing beyond is read.
+    pub(crate) max_response_bytes: u64,
+    /// From sending to the answer's last byte.
+    pub(crate) timeout: Duration,
+}
+
+impl HttpRequest {
+    /// A request without headers and body, for an answer of at most 8 MiB within 30 seconds.
+    pub(crate) fn new(method: Method, url: impl Into<String>) -> Self {
+        Self {
+            method,
+            url: url.into(),
+            headers: Vec::new(),
+            authorization: None,
+            body: Vec::new(),
+            max_response_bytes: 8 << 20,
+            timeout: Duration::from_secs(30),
+        }
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    pub(crate) fn body(mut self, bytes: Vec<u8>) -> Self {
+        self.body = bytes;
+        self
+    }
+
+    pub(crate) fn authorization(mut self, value: Option<Secret>) -> Self {
+        self.authorization = value;
+        self
+    }
+}
+
+/// Status and headers of an answer; the body went where the caller said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HttpReply {
+    pub(crate) status: u16,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+}
+
+impl HttpReply {
+    /// The first header of a name in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Why there is no answer. The text never holds a header or a query, where secrets stand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// No connection, or it broke: whether the server acted is unknown.
+    #[error("{host} could not be reached: {reason}")]
+    Unreachable { host: String, reason: String },
+    #[error("{host} did not answer within {seconds} s")]
+    Timeout { host: String, seconds: u64 },
+    #[error("the answer of {host} is over {limit} bytes")]
+    TooLarge { host: String, limit: u64 },
+    #[error("`{0}` is not a URL to send a request to")]
+    Url(String),
+    #[error("what {host} sent could not be written: {reason}")]
+    Sink { host: String, reason: String },
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl HttpError {
+    /// Whether another try could end otherwise.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::TooLarge { .. } | Self::Url(_) | Self::Sink { .. } | Self::Cancelled => false,
+        }
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Cancelled => Code::Cancelled,
+            Self::Unreachable { .. }
+            | Self::Timeout { .. }
+            | Self::TooLarge { .. }
+            | Self::Url(_)
+            | Self::Sink { .. } => Code::NetworkUnavailable,
+        }
+    }
+}
+
+/// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the
+/// limits of the request, ends early when the run is cancelled, and never follows a redirect.
+pub(crate) trait Http: Send + Sync {
+    /// Sends a request; the answer's body goes to `sink` as it arrives, whatever the status.
+    fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError>;
+
+    /// Waits, or ends early with an error when the run is cancelled.
+    fn pause(&self, time: Duration) -> Result<(), HttpError>;
+
+    /// As `send`, with the body in memory.
+    fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {
+        let mut body = Vec::new();
+        let reply = self.send(request, &mut body)?;
+        Ok((reply, body))
+    }
+}
+
+/// Waits for `time` in small steps, so that a cancelled run does not wait for it.
+pub(crate) fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation) -> Result<(), HttpError> {
+    const STEP: Duration = Duration::from_millis(50);
+    let mut left = time;
+    loop {
+        cancellation.check().map_err(|_| HttpError::Cancelled)?;
+        if left.is_zero() {
+            return Ok(());
+        }
+        let step = left.min(STEP);
+        std::thread::sleep(step);
+        left -= step;
+    }
+}
