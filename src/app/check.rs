@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use super::derive::{Derived, Recorded, derive, needs_whole_file};
+use super::derive::{Derived, Recorded, derive, key, needs_whole_file};
 use super::evidence::BlobLines;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, artifact_root, open, read_policy};
 use super::store_run::{Stored, store};
+use crate::contracts::ids::ExecutionKey;
 use crate::contracts::v1::{
     AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfile, PermissionProfileId,
     ProviderBinding, Registry, RenameSummary, SkillInput, WorktreeMode,
@@ -35,9 +36,19 @@ pub(crate) fn check(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Finished, Failure> {
+    check_opened(request, open(request)?, cancellation, progress, &|_| {})
+}
+
+/// As [`check`], for a repository that is open already; `keyed` is told the key before any plan runs.
+pub(crate) fn check_opened(
+    request: &Request,
+    opened: Opened,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+    keyed: &dyn Fn(&ExecutionKey),
+) -> Result<Finished, Failure> {
     let started = Instant::now();
     let registry = lenses::registry();
-    let opened = open(request)?;
     let resolved = &opened.resolved;
     let told =
         |step: &str, what: String| tracing::info!(ms = started.elapsed().as_millis(), "{step}: {what}");
@@ -57,7 +68,7 @@ pub(crate) fn check(
         base: &opened.resolved.base,
         globs: in_force.policy.scope_globs(),
     };
-    let mut derived = derive(&Recorded {
+    let recorded = Recorded {
         repo_id: &repo_id,
         change_set: &change_set,
         sensitivity: &sensitivity,
@@ -71,7 +82,9 @@ pub(crate) fn check(
         lines: &|path, side, start, end| blob_lines.lines(path, side, start, end),
         cancellation,
         progress,
-    })?;
+    };
+    keyed(&key(&recorded).2);
+    let mut derived = derive(&recorded)?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
@@ -164,7 +177,7 @@ fn input(
         merge_base_sha: opened.resolved.merge_base.clone(),
         head_sha: opened.resolved.head.clone(),
         preset: policy.preset,
-        settings: policy.settings.clone(),
+        settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
     }
 }
 

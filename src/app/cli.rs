@@ -190,6 +190,7 @@ impl ChangeArgs {
             },
             artifact_root: self.out,
             refresh,
+            settings: Vec::new(),
         }
     }
 }
@@ -209,6 +210,11 @@ pub fn main_with(
     let cancellation = Arc::new(Cancellation::default());
     let handle = Arc::clone(&cancellation);
     cancel(Box::new(move || handle.cancel()));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // A step of GitHub Actions has no arguments: its environment says what to do.
+    if arguments.len() <= 1 && crate::config::in_actions() {
+        return conclude(|| super::action::step(&cancellation));
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -216,9 +222,12 @@ pub fn main_with(
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
         }
     };
-    let outcome =
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(cli.command, &cancellation)));
-    match outcome {
+    conclude(|| answer(cli.command, &cancellation))
+}
+
+/// Runs a command to its exit code, whatever becomes of it.
+fn conclude(command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(failure)) => {
             face::print_failure(&failure);

@@ -1,9 +1,12 @@
 //! Exit codes, and the failures that lead to them.
 
+use crate::config::SettingsError;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::Conclusion;
+use crate::core::event::EventError;
 use crate::core::policy::PolicyError;
 use crate::git::GitError;
+use crate::run::http::HttpError;
 use crate::run::ports::PortError;
 use crate::store::StoreError;
 
@@ -59,6 +62,7 @@ impl Failure {
     pub(crate) fn with_code(code: Code, message: impl Into<String>) -> Self {
         let special = [
             (Code::PolicyInvalid, Exit::Usage),
+            (Code::InputInvalid, Exit::Usage),
             (Code::DeterminismDriftDetected, Exit::Drift),
             (Code::InternalError, Exit::Bug),
         ];
@@ -83,6 +87,24 @@ impl From<PortError> for Failure {
 impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
         Self { hint: error.hint().to_owned(), ..Self::with_code(error.code(), format!("failed to {error}")) }
+    }
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        Self::with_code(error.code(), format!("failed to ask a server: {error}"))
+    }
+}
+
+impl From<EventError> for Failure {
+    fn from(error: EventError) -> Self {
+        Self { exit: Exit::Usage, ..Self::with_code(Code::EventUnusable, format!("failed to {error}")) }
+    }
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::with_code(Code::InputInvalid, format!("failed to read {error}"))
     }
 }
 

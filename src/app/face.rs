@@ -60,15 +60,13 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a finished run in every format asked for; the terminal's when none is.
-pub(crate) fn print(
-    finished: &Finished,
-    outputs: &[Output],
-    color: Color,
+/// What formats show of a finished run, without colour.
+pub(crate) fn report<'a>(
+    finished: &'a Finished,
+    directory: &'a str,
     environment: &Environment,
-) -> Result<Exit, Failure> {
-    let directory = finished.stored.path.display().to_string();
-    let report = Report {
+) -> Report<'a> {
+    Report {
         input: &finished.input,
         result: &finished.stored.result,
         change_set: &finished.change_set,
@@ -77,10 +75,28 @@ pub(crate) fn print(
         sensitivity: &finished.sensitivity,
         registry: &finished.registry,
         texts: &finished.derived.texts,
-        run_directory: Some(&directory),
+        run_directory: Some(directory),
         replayed: finished.stored.replayed,
-        terminal: TerminalStyle { color: use_color(color, environment), width: environment.width() },
-    };
+        terminal: TerminalStyle { color: false, width: environment.width() },
+    }
+}
+
+/// A report in the format of an id that is in `formats::ALL`.
+pub(crate) fn rendered(format: &str, report: &Report<'_>) -> Vec<u8> {
+    let known = formats::ALL.iter().find(|known| known.spec().id == format);
+    known.expect("the caller names a format of the table").render(report)
+}
+
+/// Prints a finished run in every format asked for; the terminal's when none is.
+pub(crate) fn print(
+    finished: &Finished,
+    outputs: &[Output],
+    color: Color,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let directory = finished.stored.path.display().to_string();
+    let mut report = report(finished, &directory, environment);
+    report.terminal.color = use_color(color, environment);
     let fallback = [parse_output("terminal").map_err(|message| Failure::usage(message, ""))?];
     let outputs = if outputs.is_empty() { &fallback } else { outputs };
     for output in outputs {

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
 use crate::contracts::limits::MAX_POLICY_BYTES;
-use crate::contracts::v1::{RecordedInputs, Registry, Waiver};
+use crate::contracts::v1::{RecordedInputs, Registry, SettingOrigin, Waiver};
 use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use crate::core::policy_text;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
@@ -21,6 +21,8 @@ pub(crate) struct Request {
     pub(crate) overrides: Overrides,
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
+    /// Settings beside the policy's, with where each comes from; they decide nothing and are recorded.
+    pub(crate) settings: Vec<SettingOrigin>,
 }
 
 /// An opened repository with its commits resolved.
@@ -32,7 +34,11 @@ pub(crate) struct Opened {
 
 /// Opens the repository and resolves base, merge base and head.
 pub(crate) fn open(request: &Request) -> Result<Opened, Failure> {
-    let repository = OpenRepository::discover(&request.repository)?;
+    open_in(request, OpenRepository::discover(&request.repository)?)
+}
+
+/// As [`open`], in a repository that was found before.
+pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<Opened, Failure> {
     let resolved = resolve(&repository, request.base.as_deref(), &request.head)?;
     let objects = GitObjects::new(&repository)?;
     Ok(Opened { repository, objects, resolved })

@@ -1,5 +1,6 @@
 //! The composition root: commands, the wiring of ports, and what the process says and returns.
 
+mod action;
 mod check;
 mod cli;
 mod derive;

@@ -1,6 +1,10 @@
 //! Reads the environment, once, into typed settings; the one owner of envy.
 
+mod action;
+
 use serde::Deserialize;
+
+pub(crate) use action::{ActionEnvironment, Asked, SettingsError, Surfaces, in_actions};
 
 /// What the environment says about the terminal.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -6,6 +6,7 @@ pub(crate) mod coverage;
 pub(crate) mod crosscheck;
 pub(crate) mod diff;
 pub(crate) mod escape;
+pub(crate) mod event;
 pub(crate) mod findings;
 pub(crate) mod keywords;
 pub(crate) mod masking;

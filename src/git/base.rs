@@ -59,6 +59,13 @@ pub(crate) fn resolve(
     })
 }
 
+impl OpenRepository {
+    /// The commit a name stands for here, as `--base` and `--head` understand names.
+    pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        find_commit(self.handle(), name)?.map(|commit| commit_id(commit.id())).transpose()
+    }
+}
+
 type Fallback<'a> = (Commit<'a>, &'static str, Vec<Code>);
 
 fn fallback(repository: &Repository, shallow: bool) -> Result<Fallback<'_>, GitError> {

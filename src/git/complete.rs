@@ -11,7 +11,7 @@ use git2::{Indexer, Oid, Repository};
 
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
-use super::pack_protocol::{FetchAnswer, FetchRequest, serves_filters};
+use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
 use crate::contracts::ids::CommitId;
 use crate::contracts::secret::Secret;
 use crate::run::http::{Http, HttpRequest, Method};
@@ -30,7 +30,46 @@ pub(crate) struct Remote<'a> {
     pub(crate) token: Option<Secret>,
 }
 
+impl Remote<'_> {
+    /// The commit a ref stands at now; none when there is no such ref.
+    pub(crate) fn tip(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        let request = upload_pack(self, encode_tips(&[name]));
+        let (reply, body) =
+            self.http.fetch(request).map_err(|error| GitError::Incomplete(error.to_string()))?;
+        if !reply.is_success() {
+            return Err(refused(&shown(&self.url), reply.status));
+        }
+        Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
+    }
+}
+
 impl OpenRepository {
+    /// The parents that stand in a commit, whether or not they are here: a shallow clone knows their names. Asks the
+    /// remote for the commit alone when it is not here.
+    pub(crate) fn written_parents(
+        &self,
+        commit: &CommitId,
+        remote: Option<&Remote<'_>>,
+        scratch: &Path,
+    ) -> Result<Option<Vec<CommitId>>, GitError> {
+        let id = oid(commit)?;
+        if let Some(parents) = parents_in(self.handle(), id) {
+            return Ok(Some(parents));
+        }
+        let Some(remote) = remote else { return Ok(None) };
+        let session = Session::open(remote)?;
+        let store = Store::create(scratch, self.handle())?;
+        let wants = [id.to_string()];
+        let request = FetchRequest {
+            wants: &wants,
+            depth: 1,
+            commits_only: session.filters,
+            ..FetchRequest::default()
+        };
+        session.fetch(&request, &store)?;
+        Ok(parents_in(&super::open::reopen(store.path())?, id))
+    }
+
     /// A repository that holds both commits, their merge base, and the trees of all three: this one when it does, else
     /// one completed from the remote. The store is made below `scratch` and removed with the returned value.
     pub(crate) fn completed(
@@ -141,6 +180,15 @@ impl OpenRepository {
     }
 }
 
+fn parents_in(repository: &Repository, id: Oid) -> Option<Vec<CommitId>> {
+    let odb = repository.odb().ok()?;
+    let object = odb.read(id).ok().filter(|object| object.kind() == git2::ObjectType::Commit)?;
+    let text = object.data();
+    let header = text.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let parents = header.filter_map(|line| line.strip_prefix(b"parent "));
+    parents.map(|id| CommitId::parse(std::str::from_utf8(id).ok()?).ok()).collect()
+}
+
 fn oid(commit: &CommitId) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
 }
@@ -228,10 +276,7 @@ impl<'a> Session<'a> {
         let broken = |error: String| GitError::Incomplete(format!("{}: {error}", self.host));
         let indexer = Indexer::new(None, &store.packs(), 0, false).map_err(|error| broken(reason(&error)))?;
         let mut answer = FetchAnswer::new(indexer);
-        let mut message = with_protocol(self.remote, Method::Post, "/git-upload-pack")
-            .header("content-type", "application/x-git-upload-pack-request")
-            .header("accept", "application/x-git-upload-pack-result")
-            .body(request.encode());
+        let mut message = upload_pack(self.remote, request.encode());
         message.max_response_bytes = MAX_PACK_BYTES;
         message.timeout = FETCH_TIMEOUT;
         let reply = self.remote.http.send(message, &mut answer);
@@ -244,6 +289,18 @@ impl<'a> Session<'a> {
         indexer.commit().map_err(|error| broken(reason(&error)))?;
         Ok(shallow)
     }
+}
+
+/// A URL as messages show it: what may hold a password is left out.
+fn shown(url: &str) -> String {
+    crate::core::escape::visible_cut(url.split(['?', '#', '@']).next().unwrap_or(""), 100)
+}
+
+fn upload_pack(remote: &Remote<'_>, body: Vec<u8>) -> HttpRequest {
+    with_protocol(remote, Method::Post, "/git-upload-pack")
+        .header("content-type", "application/x-git-upload-pack-request")
+        .header("accept", "application/x-git-upload-pack-result")
+        .body(body)
 }
 
 fn with_protocol(remote: &Remote<'_>, method: Method, path: &str) -> HttpRequest {

@@ -20,11 +20,7 @@ pub(super) struct FetchRequest<'a> {
 impl FetchRequest<'_> {
     /// The body of the request.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut body = Vec::new();
-        line(&mut body, "command=fetch");
-        line(&mut body, concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION")));
-        line(&mut body, "object-format=sha1");
-        body.extend_from_slice(b"0001");
+        let mut body = command("fetch");
         line(&mut body, "no-progress");
         line(&mut body, "ofs-delta");
         for want in self.wants {
@@ -44,6 +40,40 @@ impl FetchRequest<'_> {
         body.extend_from_slice(b"0000");
         body
     }
+}
+
+/// The body of a request for the commits that refs of exactly these names stand at.
+pub(super) fn encode_tips(names: &[&str]) -> Vec<u8> {
+    let mut body = command("ls-refs");
+    for name in names {
+        line(&mut body, &format!("ref-prefix {name}"));
+    }
+    body.extend_from_slice(b"0000");
+    body
+}
+
+/// The commit of a ref in the answer to [`encode_tips`]; prefixes match more than asked for.
+pub(super) fn read_tip(answer: &[u8], name: &str) -> Option<String> {
+    let mut rest = answer;
+    while let Some((packet, after)) = next_packet(rest) {
+        rest = after;
+        let text = String::from_utf8_lossy(packet);
+        if let Some((id, found)) = text.trim_end().split_once(' ')
+            && found == name
+        {
+            return Some(id.to_owned());
+        }
+    }
+    None
+}
+
+fn command(name: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    line(&mut body, &format!("command={name}"));
+    line(&mut body, concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION")));
+    line(&mut body, "object-format=sha1");
+    body.extend_from_slice(b"0001");
+    body
 }
 
 fn line(body: &mut Vec<u8>, text: &str) {
@@ -259,6 +289,13 @@ mod tests {
         assert_eq!(of(b"0000"), Err("the answer has no pack".into()));
         assert_eq!(of(&packets(&[b"packfile\n", b"\x01PACK"])[..15]), Err("the answer is cut short".into()));
         assert_eq!(of(b"<html>"), Err("the answer is not in git's packet format".into()));
+    }
+
+    #[test]
+    fn a_tip_is_that_of_the_very_ref_and_not_of_a_longer_name() {
+        let answer = packets(&[b"aaaa refs/heads/main-2\n", b"bbbb refs/heads/main\n", b"."]);
+        assert_eq!(read_tip(&answer, "refs/heads/main"), Some("bbbb".into()));
+        assert_eq!(read_tip(&answer, "refs/heads/mai"), None);
     }
 
     #[test]

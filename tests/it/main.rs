@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
+mod action;
 mod architecture;
 mod cli;
 mod determinism;

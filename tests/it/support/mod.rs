@@ -1,8 +1,10 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
+pub(crate) mod origin;
 mod program;
 mod repo;
 mod run_dir;
+pub(crate) mod server;
 
 pub(crate) use program::{Outcome, Program, qa_skill};
 pub(crate) use repo::{Files, Repo, change, git};

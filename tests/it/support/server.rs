@@ -162,11 +162,8 @@ fn read_request(reader: &mut BufReader<&TcpStream>, mut stream: &TcpStream) -> O
         return None;
     }
     let mut words = first.split_whitespace();
-    let mut request = Request {
-        method: words.next()?.to_owned(),
-        target: words.next()?.to_owned(),
-        ..Request::default()
-    };
+    let mut request =
+        Request { method: words.next()?.to_owned(), target: words.next()?.to_owned(), ..Request::default() };
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -205,13 +202,15 @@ fn write_response(mut stream: &TcpStream, response: &Response) -> std::io::Resul
         Spoilt::Slow(time) => std::thread::sleep(time),
         Spoilt::Not | Spoilt::Truncated => {}
     }
-    let mut head = format!("HTTP/1.1 {} Scripted\r\ncontent-length: {}\r\n", response.status, response.body.len());
+    let mut head =
+        format!("HTTP/1.1 {} Scripted\r\ncontent-length: {}\r\n", response.status, response.body.len());
     for (name, value) in &response.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
-    let shown = if response.spoilt == Spoilt::Truncated { response.body.len() / 2 } else { response.body.len() };
+    let shown =
+        if response.spoilt == Spoilt::Truncated { response.body.len() / 2 } else { response.body.len() };
     stream.write_all(&response.body[..shown])?;
     stream.flush()
 }

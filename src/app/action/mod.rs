@@ -1,0 +1,211 @@
+//! A step of GitHub Actions: the environment decides what is done, and the exit code always carries the verdict.
+
+mod commits;
+mod publication;
+mod surfaces;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::commits::{Base, Sources};
+use self::publication::{Publication, Published};
+use self::surfaces::{Runner, annotate, print_quoting};
+use super::check::{Finished, check_opened};
+use super::exit::{Exit, Failure};
+use super::face;
+use super::inputs::{Opened, Request, open_in};
+use super::progress::TerminalProgress;
+use crate::config::{ActionEnvironment, Asked, Environment};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
+use crate::core::event::{self, Change, Circumstances, EventError, Task};
+use crate::core::policy::Overrides;
+use crate::git::{OpenRepository, Remote};
+use crate::net::NetClient;
+use crate::run::http::Http;
+use crate::run::ports::Cancellation;
+
+/// The largest payload GitHub documents is 25 MB.
+const MAX_EVENT_BYTES: u64 = 25 << 20;
+/// How long fetching what a shallow clone lacks may take.
+const FETCH_BUDGET: Duration = Duration::from_secs(900);
+
+/// Runs the step.
+pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    let told = run(cancellation);
+    if let Err(failure) = &told {
+        let code = failure.code.map_or("qa-skill", Code::text);
+        annotate("error", code, &format!("{}\n{}", failure.message, failure.hint));
+    }
+    told
+}
+
+fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    let environment = ActionEnvironment::read()?;
+    let runner = Runner::new(&environment.context.output, &environment.context.step_summary);
+    // Until there is a verdict the outputs say that there is none; a later line wins.
+    runner.outputs(&[("verdict", "could-not-complete".to_owned())])?;
+    match task(&environment)? {
+        Task::Check(change) => check_change(&environment, &runner, change, cancellation),
+        Task::Drift => Err(Failure::usage("drift-check is not here yet", "")),
+        Task::Nothing(reason) => {
+            annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
+            runner.outputs(&[("verdict", "none".to_owned())])?;
+            Ok(Exit::Pass)
+        }
+    }
+}
+
+fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
+    let context = &environment.context;
+    if environment.inputs.command == Asked::DriftCheck {
+        return Ok(Task::Drift);
+    }
+    let payload = read_event(&context.event_path)?;
+    let circumstances =
+        Circumstances { name: &context.event_name, sha: &context.sha, git_ref: &context.git_ref };
+    let task = event::task(circumstances, &payload)?;
+    if environment.inputs.command == Asked::Check && task == Task::Drift {
+        let reason = "a schedule names no change";
+        return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());
+    }
+    Ok(task)
+}
+
+fn read_event(path: &str) -> Result<Value, Failure> {
+    let unreadable = |reason: String| {
+        Failure::with_code(Code::EventUnusable, format!("failed to read the event: {reason}"))
+    };
+    if path.is_empty() {
+        return Err(unreadable("GITHUB_EVENT_PATH is not set".to_owned()));
+    }
+    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    if size > MAX_EVENT_BYTES {
+        return Err(unreadable(format!("it has {size} bytes, the limit is {MAX_EVENT_BYTES}")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    // GitHub's own document: not held to the limits of ours, only to its size.
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+}
+
+fn check_change(
+    environment: &ActionEnvironment,
+    runner: &Runner,
+    change: Change,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    let http: Arc<dyn Http> = Arc::new(NetClient::new(FETCH_BUDGET, Arc::clone(cancellation))?);
+    let remote = remote(environment, http.as_ref());
+    let (request, opened) = open_change(environment, &change, remote.as_ref())?;
+    let publication = Publication::begin(environment, &change, &opened.resolved.head, cancellation);
+    let progress = TerminalProgress::new(true);
+    let finished = check_opened(&request, opened, cancellation, &progress, &|key| publication.started(key));
+    let finished = match finished {
+        Ok(finished) => finished,
+        Err(failure) => {
+            publication.failed(&failure);
+            return Err(failure);
+        }
+    };
+    if let Some(now) = moved_head(remote.as_ref(), &change) {
+        let failure = Failure::with_code(
+            Code::HeadSuperseded,
+            format!("the pull request's head is {} by now, so this result is not published", now.short()),
+        );
+        publication.failed(&failure);
+        return Err(failure);
+    }
+    let directory = finished.stored.path.display().to_string();
+    let report = face::report(&finished, &directory, &Environment::read());
+    print_quoting(&face::rendered("terminal", &report))?;
+    let published = publication.publish(&report, &finished, runner);
+    runner.outputs(&outputs(&finished, &published))?;
+    Ok(published.exit)
+}
+
+fn outputs(finished: &Finished, published: &Published) -> Vec<(&'static str, String)> {
+    let findings = finished.derived.results.iter().flat_map(|result| &result.findings);
+    let (blocking, other): (Vec<_>, Vec<_>) = findings.partition(|finding| finding.blocking);
+    let directory = &finished.stored.path;
+    let file = |name: &str| directory.join(name).display().to_string();
+    vec![
+        ("verdict", finished.derived.verdict.conclusion.to_string()),
+        ("execution-key", finished.derived.key.as_str().to_owned()),
+        ("run-path", directory.display().to_string()),
+        ("report-path", file("report.html")),
+        ("sarif-path", file("results.sarif")),
+        ("blocking-findings", blocking.len().to_string()),
+        ("advisory-findings", other.len().to_string()),
+        ("published-to", published.surface.to_owned()),
+    ]
+}
+
+/// Where head is now, when it is not where it was.
+///
+/// Asked of git and not of the API, so that reading contents is all the permission it needs. Whoever cannot be asked
+/// cannot have told anyone of a newer head either, and the job's verdict is about the head it names.
+fn moved_head(remote: Option<&Remote<'_>>, change: &Change) -> Option<CommitId> {
+    let number = change.pull_request?;
+    let now = remote?.tip(&format!("refs/pull/{number}/head")).ok()??;
+    (now != change.head).then_some(now)
+}
+
+fn remote<'a>(environment: &ActionEnvironment, http: &'a dyn Http) -> Option<Remote<'a>> {
+    let context = &environment.context;
+    if context.server_url.is_empty() || context.repository.is_empty() {
+        return None;
+    }
+    let url = format!("{}/{}", context.server_url.trim_end_matches('/'), context.repository);
+    Some(Remote { http, url, token: environment.inputs.token.clone() })
+}
+
+fn open_change(
+    environment: &ActionEnvironment,
+    change: &Change,
+    remote: Option<&Remote<'_>>,
+) -> Result<(Request, Opened), Failure> {
+    let inputs = &environment.inputs;
+    let workspace = std::path::PathBuf::from(&environment.context.workspace);
+    let directory =
+        inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
+    let repository = OpenRepository::discover(&directory)?;
+    let sources = Sources { repository: &repository, remote, scratch: &environment.scratch };
+    let named = |name: &str, which: &str| {
+        let missing = || {
+            let shown = crate::core::escape::visible_cut(name, 100);
+            Failure::with_code(
+                Code::BaseRefConfiguredNotFound,
+                format!("failed to find the {which} `{shown}`"),
+            )
+        };
+        repository.commit_named(name)?.ok_or_else(missing)
+    };
+    let head = match &inputs.head {
+        Some(name) => named(name, "head")?,
+        None => change.head.clone(),
+    };
+    let base = match &inputs.base {
+        Some(name) => Base { commit: named(name, "base")?, rule: "configured" },
+        None => sources.base(change)?,
+    };
+    let repository = repository.completed(&base.commit, &head, remote, &environment.scratch)?;
+    let request = Request {
+        repository: directory,
+        base: Some(base.commit.as_str().to_owned()),
+        head: head.as_str().to_owned(),
+        overrides: Overrides {
+            mode: inputs.mode,
+            preset: inputs.preset,
+            max_concurrency: inputs.jobs,
+            lens_ids: inputs.lenses.clone(),
+        },
+        artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
+        refresh: false,
+        settings: environment.settings.clone(),
+    };
+    let mut opened = open_in(&request, repository)?;
+    opened.resolved.base_rule = base.rule;
+    Ok((request, opened))
+}

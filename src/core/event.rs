@@ -1,0 +1,335 @@
+//! What an event of GitHub Actions asks for: which change, by which rule, or why there is nothing to judge.
+//!
+//! Payloads are read leniently, member by member: GitHub adds members at any time, and much may be null.
+
+use serde_json::Value;
+
+use crate::contracts::ids::CommitId;
+
+/// Why an event cannot be used. Completes "failed to …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EventError {
+    #[error("read the event: {0}")]
+    Malformed(String),
+    #[error("judge on `{name}`: {reason}")]
+    NotForThis { name: String, reason: &'static str },
+}
+
+/// What to do about an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Judge a change.
+    Check(Change),
+    /// Replay stored verdicts.
+    Drift,
+    /// End successfully, and say why.
+    Nothing(&'static str),
+}
+
+/// The change an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// What is judged, and what annotations are attached to.
+    pub(crate) head: CommitId,
+    /// How to find the base, in order of preference.
+    pub(crate) bases: Vec<BaseRule>,
+    pub(crate) pull_request: Option<u64>,
+    /// Whether head's author may lack write access: its code is data and nothing else.
+    pub(crate) from_fork: bool,
+    /// The ref that code scanning files results under.
+    pub(crate) scanning_ref: String,
+}
+
+/// A way to find the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BaseRule {
+    /// The first parent of the checked-out commit, when its second parent is head.
+    CheckedOutMerge,
+    /// The first parent of the test merge the event ran for, when its second parent is head.
+    TestMerge(CommitId),
+    /// A commit the event names.
+    Named(CommitId),
+    /// The tip of a branch.
+    Branch(String),
+    /// The first parent of head.
+    FirstParent,
+}
+
+impl BaseRule {
+    /// The name that is recorded.
+    pub(crate) fn text(&self) -> &'static str {
+        match self {
+            Self::CheckedOutMerge | Self::TestMerge(_) => "merge-commit",
+            Self::Named(_) => "event",
+            Self::Branch(_) => "branch-tip",
+            Self::FirstParent => "first-parent",
+        }
+    }
+}
+
+/// What the runner says beside the payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Circumstances<'a> {
+    /// `GITHUB_EVENT_NAME`.
+    pub(crate) name: &'a str,
+    /// `GITHUB_SHA`.
+    pub(crate) sha: &'a str,
+    /// `GITHUB_REF`.
+    pub(crate) git_ref: &'a str,
+}
+
+/// Reads an event.
+pub(crate) fn task(circumstances: Circumstances<'_>, payload: &Value) -> Result<Task, EventError> {
+    let event = Payload(payload);
+    let refused = |reason| EventError::NotForThis { name: shown(circumstances.name), reason };
+    match circumstances.name {
+        "pull_request" => pull_request(circumstances, event, true),
+        "pull_request_target" => pull_request(circumstances, event, false),
+        "merge_group" => merge_group(circumstances, event),
+        "push" => push(circumstances, event),
+        "workflow_dispatch" => dispatch(circumstances, event),
+        "schedule" => Ok(Task::Drift),
+        "issue_comment" => Err(refused("comments are not commands here")),
+        "workflow_run" => Err(refused("what another workflow left behind cannot be trusted")),
+        _ => Err(refused("it names no change")),
+    }
+}
+
+fn pull_request(
+    circumstances: Circumstances<'_>,
+    event: Payload<'_>,
+    merged: bool,
+) -> Result<Task, EventError> {
+    let action = event.text("/action").unwrap_or_default();
+    if action == "closed" {
+        return Ok(Task::Nothing("the pull request is closed"));
+    }
+    let head = event.commit("/pull_request/head/sha")?;
+    let number =
+        event.0.pointer("/pull_request/number").or(event.0.pointer("/number")).and_then(Value::as_u64);
+    let number = number.ok_or_else(|| EventError::Malformed("it has no pull request number".to_owned()))?;
+    let base_repository = event.0.pointer("/pull_request/base/repo/id").and_then(Value::as_u64);
+    let head_repository = event.0.pointer("/pull_request/head/repo/id").and_then(Value::as_u64);
+    // A fork that was deleted has no repository any more; it was one all the same.
+    let from_fork = head_repository.is_none() || head_repository != base_repository;
+    let mut bases = Vec::new();
+    if merged {
+        bases.push(BaseRule::CheckedOutMerge);
+        bases.extend(CommitId::parse(circumstances.sha).ok().map(BaseRule::TestMerge));
+    }
+    bases.extend(event.text("/pull_request/base/ref").map(BaseRule::Branch));
+    bases.extend(event.optional_commit("/pull_request/base/sha")?.map(BaseRule::Named));
+    let scanning_ref =
+        if merged { format!("refs/pull/{number}/merge") } else { format!("refs/pull/{number}/head") };
+    Ok(Task::Check(Change { head, bases, pull_request: Some(number), from_fork, scanning_ref }))
+}
+
+fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    if event.text("/action").is_some_and(|action| action != "checks_requested") {
+        return Ok(Task::Nothing("the merge group asks for no checks"));
+    }
+    Ok(Task::Check(Change {
+        head: event.commit("/merge_group/head_sha")?,
+        bases: vec![BaseRule::Named(event.commit("/merge_group/base_sha")?)],
+        pull_request: None,
+        from_fork: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    if event.flag("/deleted") {
+        return Ok(Task::Nothing("the branch was deleted"));
+    }
+    if circumstances.git_ref.starts_with("refs/tags/") {
+        return Ok(Task::Nothing("a tag changes no branch"));
+    }
+    let before = event.optional_commit("/before")?;
+    let default_branch = event.text("/repository/default_branch");
+    let is_default = default_branch
+        .as_ref()
+        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
+    // What a forced push replaced is no base: nobody may have it any more.
+    let rewritten = event.flag("/forced") || before.is_none();
+    let bases = match (before, rewritten) {
+        (Some(before), false) => vec![BaseRule::Named(before)],
+        (_, _) if is_default => vec![BaseRule::FirstParent],
+        (_, _) => default_branch.map(BaseRule::Branch).into_iter().collect(),
+    };
+    Ok(Task::Check(Change {
+        head: event.commit("/after")?,
+        bases,
+        pull_request: None,
+        from_fork: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+fn dispatch(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    let head = CommitId::parse(circumstances.sha)
+        .map_err(|_| EventError::Malformed("GITHUB_SHA is not a commit".to_owned()))?;
+    let default_branch = event.text("/repository/default_branch");
+    let is_default = default_branch
+        .as_ref()
+        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
+    let bases = match default_branch {
+        Some(branch) if !is_default => vec![BaseRule::Branch(branch)],
+        _ => vec![BaseRule::FirstParent],
+    };
+    Ok(Task::Check(Change {
+        head,
+        bases,
+        pull_request: None,
+        from_fork: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+#[derive(Clone, Copy)]
+struct Payload<'a>(&'a Value);
+
+impl Payload<'_> {
+    fn text(self, pointer: &str) -> Option<String> {
+        self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    fn flag(self, pointer: &str) -> bool {
+        self.0.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
+        self.optional_commit(pointer)?
+            .ok_or_else(|| EventError::Malformed(format!("{pointer} names no commit")))
+    }
+
+    /// A commit; forty zeros and null stand for none.
+    fn optional_commit(self, pointer: &str) -> Result<Option<CommitId>, EventError> {
+        match self.text(pointer) {
+            None => Ok(None),
+            Some(text) if text.bytes().all(|byte| byte == b'0') => Ok(None),
+            Some(text) => CommitId::parse(&text)
+                .map(Some)
+                .map_err(|_| EventError::Malformed(format!("{pointer} is not a commit id"))),
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    crate::core::escape::visible_cut(text, 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HEAD: &str = "1111111111111111111111111111111111111111";
+    const BASE: &str = "2222222222222222222222222222222222222222";
+    const MERGE: &str = "3333333333333333333333333333333333333333";
+    const ZEROS: &str = "0000000000000000000000000000000000000000";
+
+    fn id(text: &str) -> CommitId {
+        CommitId::parse(text).unwrap()
+    }
+
+    fn of(name: &str, git_ref: &str, payload: &Value) -> Result<Task, EventError> {
+        task(Circumstances { name, sha: MERGE, git_ref }, payload)
+    }
+
+    fn pull(action: &str, head_repo: Value) -> Value {
+        json!({"action": action, "number": 7, "pull_request": {
+            "number": 7,
+            "head": {"sha": HEAD, "repo": head_repo},
+            "base": {"sha": BASE, "ref": "main", "repo": {"id": 1}}
+        }})
+    }
+
+    #[track_caller]
+    fn change(task: Result<Task, EventError>) -> Change {
+        match task {
+            Ok(Task::Check(change)) => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pull_request_prefers_the_merge_commit_to_what_the_payload_says() {
+        let same = change(of("pull_request", "refs/pull/7/merge", &pull("synchronize", json!({"id": 1}))));
+        let expected = Change {
+            head: id(HEAD),
+            bases: vec![
+                BaseRule::CheckedOutMerge,
+                BaseRule::TestMerge(id(MERGE)),
+                BaseRule::Branch("main".into()),
+                BaseRule::Named(id(BASE)),
+            ],
+            pull_request: Some(7),
+            from_fork: false,
+            scanning_ref: "refs/pull/7/merge".into(),
+        };
+        assert_eq!(same, expected);
+        let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
+        assert_eq!(target.bases, [BaseRule::Branch("main".into()), BaseRule::Named(id(BASE))]);
+    }
+
+    #[test]
+    fn another_repository_or_none_at_all_is_a_fork() {
+        for repository in [json!({"id": 2}), json!(null), json!({})] {
+            let fork = change(of("pull_request", "refs/pull/7/merge", &pull("opened", repository.clone())));
+            assert!(fork.from_fork, "{repository}");
+        }
+    }
+
+    #[test]
+    fn a_push_has_the_base_it_replaced_unless_that_is_gone() {
+        let push = |git_ref: &str, before: &str, forced: bool| {
+            let payload = json!({"before": before, "after": HEAD, "forced": forced, "deleted": false,
+                "repository": {"default_branch": "main"}});
+            change(of("push", git_ref, &payload)).bases
+        };
+        assert_eq!(push("refs/heads/main", BASE, false), [BaseRule::Named(id(BASE))]);
+        assert_eq!(push("refs/heads/topic", ZEROS, false), [BaseRule::Branch("main".into())]);
+        assert_eq!(push("refs/heads/topic", BASE, true), [BaseRule::Branch("main".into())]);
+        assert_eq!(push("refs/heads/main", BASE, true), [BaseRule::FirstParent]);
+    }
+
+    #[test]
+    fn a_merge_group_names_both_sides() {
+        let payload =
+            json!({"action": "checks_requested", "merge_group": {"head_sha": HEAD, "base_sha": BASE}});
+        let group = change(of("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", &payload));
+        assert_eq!(
+            (group.head, group.bases, group.pull_request),
+            (id(HEAD), vec![BaseRule::Named(id(BASE))], None)
+        );
+    }
+
+    #[test]
+    fn some_events_have_nothing_to_judge_and_others_are_not_for_this() {
+        let nothing = [
+            of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1}))),
+            of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE})),
+            of("push", "refs/tags/v1", &json!({"before": ZEROS, "after": HEAD})),
+        ];
+        for task in nothing {
+            assert!(matches!(task, Ok(Task::Nothing(_))), "{task:?}");
+        }
+        assert_eq!(of("schedule", "refs/heads/main", &json!({"schedule": "0 3 * * *"})), Ok(Task::Drift));
+        for name in ["issue_comment", "workflow_run", "release", ""] {
+            assert!(
+                matches!(of(name, "refs/heads/main", &json!({})), Err(EventError::NotForThis { .. })),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_commit_is_refused_and_never_passed_on() {
+        let mut payload = pull("opened", json!({"id": 1}));
+        for bad in [json!("$(id)"), json!("-x"), json!(ZEROS), json!(null), json!(5), json!("abc")] {
+            payload["pull_request"]["head"]["sha"] = bad.clone();
+            assert!(matches!(of("pull_request", "", &payload), Err(EventError::Malformed(_))), "{bad}");
+        }
+    }
+}

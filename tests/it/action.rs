@@ -1,0 +1,283 @@
+//! A step of GitHub Actions, seen from outside: events, shallow checkouts, what is said to the runner.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::origin::{NAME, Origin, git_answer};
+use crate::support::server::{Response, Server};
+use crate::support::{Files, Outcome, Program, RunDir, conflict, git, qa_skill};
+
+/// A value that must turn up nowhere but in the header it was made for.
+const TOKEN: &str = "canary-api-token-4711";
+
+fn faulty() -> Files {
+    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
+        .with("src/new.py", conflict())
+}
+
+fn clean() -> Files {
+    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
+}
+
+/// A step about to run in a checkout.
+struct Step<'a> {
+    origin: &'a Origin,
+    server: &'a Server,
+    checkout: PathBuf,
+    name: &'a str,
+    git_ref: &'a str,
+    event: Value,
+}
+
+impl<'a> Step<'a> {
+    fn on_pull_request(origin: &'a Origin, server: &'a Server, depth: u32) -> Self {
+        let event = json!({"action": "synchronize", "number": 7, "pull_request": {
+            "number": 7,
+            "head": {"sha": origin.head.to_string(), "repo": {"id": 1}},
+            "base": {"sha": origin.fork_point.to_string(), "ref": "main", "repo": {"id": 1}},
+        }});
+        let checkout = origin.checkout(server, depth);
+        Self { origin, server, checkout, name: "pull_request", git_ref: "refs/pull/7/merge", event }
+    }
+
+    fn program(&self) -> Program {
+        let beside = |name: &str| self.origin.repo.beside(name);
+        std::fs::write(beside("event.json"), self.event.to_string()).unwrap();
+        std::fs::create_dir_all(beside("temp")).unwrap();
+        qa_skill([""; 0])
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_EVENT_NAME", self.name)
+            .env("GITHUB_EVENT_PATH", beside("event.json"))
+            .env("GITHUB_SHA", self.origin.merge.to_string())
+            .env("GITHUB_REF", self.git_ref)
+            .env("GITHUB_REPOSITORY", NAME)
+            .env("GITHUB_SERVER_URL", self.server.url())
+            .env("GITHUB_WORKSPACE", &self.checkout)
+            .env("GITHUB_OUTPUT", beside("output"))
+            .env("GITHUB_STEP_SUMMARY", beside("summary.md"))
+            .env("RUNNER_TEMP", beside("temp"))
+            .env("INPUT_TOKEN", TOKEN)
+            .env("INPUT_MODE", "")
+            .env("INPUT_UPLOAD-ARTIFACT", "false")
+            .within(&self.checkout)
+    }
+
+    fn run(&self) -> Outcome {
+        self.program().run()
+    }
+
+    fn run_dir(&self) -> RunDir {
+        RunDir::only(&self.checkout.join(".qa-skill"))
+    }
+
+    fn output(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(self.origin.repo.beside("output")).unwrap();
+        let values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        values.last().unwrap_or_default().to_owned()
+    }
+}
+
+/// Names of everything below a directory.
+fn listing(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(path) = pending.pop() {
+        for entry in std::fs::read_dir(&path).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_depth_of_checkout_gives_the_run_a_laptop_gives() {
+    let origin = Origin::with_topic(&faulty());
+    let server = origin.serve();
+    let laptop = origin.checkout(&server, 0);
+    let out = origin.repo.beside("laptop");
+    qa_skill(["run", "--repo"])
+        .arg(&laptop)
+        .args(["--base", &origin.base.to_string(), "--head", &origin.head.to_string(), "--out"])
+        .arg(&out)
+        .run()
+        .expect(1);
+    let expected = RunDir::only(&out);
+    std::fs::remove_dir_all(&laptop).unwrap();
+
+    for depth in [1, 2, 0] {
+        let step = Step::on_pull_request(&origin, &server, depth);
+        let before = listing(&step.checkout.join(".git"));
+        step.run().expect(1);
+        let run = step.run_dir();
+        assert_eq!(run.digests(), expected.digests(), "depth {depth}");
+        let changes = run.json("change-set.json");
+        assert_eq!(changes["mergeBaseSha"], origin.fork_point.to_string(), "depth {depth}");
+        assert_eq!(run.json("trace.json")["baseRule"], "merge-commit");
+        assert_eq!(listing(&step.checkout.join(".git")), before, "the checkout's own objects are left alone");
+        assert_eq!(
+            listing(&origin.repo.beside("temp")),
+            Vec::<PathBuf>::new(),
+            "nothing is left in the temp directory"
+        );
+    }
+}
+
+#[test]
+fn the_runner_is_told_the_verdict_and_where_everything_is() {
+    let origin = Origin::with_topic(&faulty());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 2);
+    let outcome = step.run().expect(1);
+    assert_eq!(step.output("verdict"), "fail");
+    assert_eq!(step.output("execution-key"), step.run_dir().json("trace.json")["executionKey"]);
+    assert_eq!(
+        (step.output("blocking-findings"), step.output("published-to")),
+        ("1".into(), "commands".into())
+    );
+    for name in ["report-path", "sarif-path"] {
+        assert!(Path::new(&step.output(name)).is_file(), "{name}");
+    }
+    let text = outcome.text();
+    let word = text.lines().next().unwrap().strip_prefix("::stop-commands::").unwrap();
+    let (quoting, commands) = text.split_once(&format!("\n::{word}::\n")).unwrap();
+    assert!(quoting.contains("src/new.py") && commands.contains("::error file=src/new.py,line=1"), "{text}");
+    let summary = std::fs::read_to_string(origin.repo.beside("summary.md")).unwrap();
+    assert!(summary.contains("src/new.py"), "{summary}");
+}
+
+#[test]
+fn a_clean_pull_request_passes() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 1);
+    step.run().expect(0);
+    assert_eq!(step.output("verdict"), "pass");
+}
+
+#[test]
+fn the_token_goes_to_the_origin_and_nowhere_else() {
+    let origin = Origin::with_topic(&faulty());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 1);
+    let outcome = step.run().expect(1);
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| request.header("authorization").unwrap().starts_with("Basic ")));
+    assert!(!outcome.text().contains(TOKEN) && !outcome.stderr.contains(TOKEN));
+    let files = listing(&step.checkout.join(".qa-skill"));
+    for path in files.iter().filter(|path| path.is_file()) {
+        let bytes = std::fs::read(path).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(TOKEN), "{}", path.display());
+    }
+}
+
+#[test]
+fn what_cannot_be_fetched_is_an_error_with_the_way_out_and_never_a_pass() {
+    let origin = Origin::with_topic(&clean());
+    let project = origin.repo.path().join(".git");
+    let answers: [(&str, fn(&Path, &crate::support::server::Request) -> Response); 5] = [
+        ("forbidden", |_, _| Response::new(403, "no")),
+        ("old", |_, _| Response::new(200, "001e# service=git-upload-pack\n00000000")),
+        ("html", |_, _| Response::new(200, "<html>a proxy's page</html>")),
+        ("elsewhere", |_, _| Response::new(302, "").header("location", "http://127.0.0.1:9/steal")),
+        ("cut", |project, request| {
+            let mut response = git_answer(project, request);
+            if request.method == "POST" {
+                response.body.truncate(response.body.len() / 2);
+            }
+            response
+        }),
+    ];
+    for (name, answer) in answers {
+        let project = project.clone();
+        let server = Server::start(move |request| answer(&project, request));
+        let step = Step::on_pull_request(&origin, &server, 1);
+        let outcome = step.run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+        assert!(outcome.stderr.contains("fetch-depth: 0"), "{name}: {}", outcome.stderr);
+        assert_eq!(step.output("verdict"), "could-not-complete", "{name}");
+        assert!(outcome.text().contains("::error title=BASE_REF_RESOLUTION_FAILED::"), "{}", outcome.text());
+        std::fs::remove_dir_all(&step.checkout).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_serves_no_partial_objects_is_asked_for_whole_ones() {
+    let origin = Origin::with_topic(&faulty());
+    git(&origin.repo.path(), &["config", "uploadpack.allowFilter", "false"]);
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 1);
+    step.run().expect(1);
+    assert_eq!(step.run_dir().json("change-set.json")["mergeBaseSha"], origin.fork_point.to_string());
+}
+
+#[test]
+fn each_event_has_its_own_base() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let (base, head, fork_point) =
+        (origin.base.to_string(), origin.head.to_string(), origin.fork_point.to_string());
+    let zeros = "0".repeat(40);
+    let push = |before: &str, forced: bool| {
+        json!({"before": before, "after": head, "forced": forced, "deleted": false,
+            "repository": {"default_branch": "main"}})
+    };
+    let cases = [
+        (
+            "merge_group",
+            json!({"action": "checks_requested", "merge_group": {"head_sha": head, "base_sha": base}}),
+            "event",
+            &base,
+        ),
+        ("push", push(&fork_point, false), "event", &fork_point),
+        ("push", push(&zeros, false), "branch-tip", &base),
+        ("push", push(&base, true), "branch-tip", &base),
+        ("pull_request_target", Step::on_pull_request(&origin, &server, 1).event, "branch-tip", &base),
+    ];
+    for (name, event, rule, expected) in cases {
+        std::fs::remove_dir_all(origin.repo.beside("checkout-1")).ok();
+        let step =
+            Step { name, event, git_ref: "refs/heads/topic", ..Step::on_pull_request(&origin, &server, 1) };
+        step.run().expect(0);
+        let run = step.run_dir();
+        let (trace, changes) = (run.json("trace.json"), run.json("change-set.json"));
+        assert_eq!(
+            (&trace["baseRule"], &changes["baseSha"], &changes["headSha"]),
+            (&json!(rule), &json!(expected), &json!(head)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_head_that_moved_meanwhile_gets_no_result_of_the_old_one() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 0);
+    origin.repo.reference("refs/pull/7/head", origin.base);
+    let outcome = step.run().expect_code(3, "HEAD_SUPERSEDED");
+    assert_eq!(step.output("verdict"), "could-not-complete");
+    assert!(!outcome.text().contains("stop-commands"), "{}", outcome.text());
+}
+
+#[test]
+fn an_event_without_a_change_says_so() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let mut step = Step::on_pull_request(&origin, &server, 1);
+    step.event["action"] = json!("closed");
+    let outcome = step.run().expect(0);
+    assert!(outcome.text().contains("the pull request is closed"), "{}", outcome.text());
+    assert_eq!(step.output("verdict"), "none");
+
+    for name in ["issue_comment", "workflow_run", "release"] {
+        step.name = name;
+        step.run().expect_code(2, "EVENT_UNUSABLE");
+        assert_eq!(step.output("verdict"), "could-not-complete");
+    }
+    step.program().env("INPUT_JOBS", "many").run().expect_code(2, "INPUT_INVALID");
+}

@@ -1,0 +1,121 @@
+//! The origin of a repository over HTTP, as git itself serves it, and the checkouts that a runner makes of it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use git2::Oid;
+
+use super::repo::{Files, Repo, git};
+use super::server::{Request, Response, Server};
+
+/// Its name on the server.
+pub(crate) const NAME: &str = "acme/widget";
+
+/// A pull request on a main branch that has gone on since.
+pub(crate) struct Origin {
+    pub(crate) repo: Repo,
+    pub(crate) base: Oid,
+    pub(crate) fork_point: Oid,
+    pub(crate) head: Oid,
+    pub(crate) merge: Oid,
+}
+
+impl Origin {
+    /// `main` with seven commits, and a topic of three that was cut off after the second.
+    pub(crate) fn with_topic(topic: &Files) -> Self {
+        let repo = Repo::new();
+        let start = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
+        let commit = |files: &Files, parents: &[Oid], time: i64| {
+            repo.commit_at(repo.tree(files), parents, 1_714_000_000 + time * 60)
+        };
+        let root = commit(&start, &[], 0);
+        let fork_point = commit(&start.clone().with("docs/a.md", "one\n"), &[root], 1);
+        let mut base = fork_point;
+        for step in 2..7 {
+            base = commit(&start.clone().with("docs/a.md", format!("step {step}\n")), &[base], step);
+        }
+        let mut head = fork_point;
+        for step in 0..2 {
+            head = commit(&topic.clone().with("notes.md", format!("{step}\n")), &[head], 10 + step);
+        }
+        let head = commit(topic, &[head], 20);
+        let merge = commit(&topic.clone().with("docs/a.md", "step 6\n"), &[base, head], 30);
+        repo.reference("refs/heads/main", base);
+        repo.reference("refs/pull/7/head", head);
+        repo.reference("refs/pull/7/merge", merge);
+        git(&repo.path(), &["config", "uploadpack.allowFilter", "true"]);
+        Self { repo, base, fork_point, head, merge }
+    }
+
+    /// What serves it: `git http-backend`, git's own server.
+    pub(crate) fn serve(&self) -> Server {
+        let project = self.repo.path().join(".git");
+        Server::start(move |request| git_answer(&project, request))
+    }
+
+    /// A checkout as actions/checkout leaves it on `pull_request`; 0 fetches all history of all branches.
+    pub(crate) fn checkout(&self, server: &Server, depth: u32) -> PathBuf {
+        let place = self.repo.beside(&format!("checkout-{depth}"));
+        std::fs::create_dir(&place).unwrap();
+        let url = format!("file://{}", self.repo.path().display());
+        let refspec = format!("+{}:refs/remotes/pull/7/merge", self.merge);
+        let depth = format!("--depth={depth}");
+        git(&place, &["init", "-q"]);
+        if depth == "--depth=0" {
+            git(&place, &["fetch", "-q", "--no-tags", &url, "+refs/heads/*:refs/remotes/origin/*", &refspec]);
+        } else {
+            git(&place, &["fetch", "-q", "--no-tags", &depth, &url, &refspec]);
+        }
+        git(&place, &["remote", "add", "origin", &format!("{}/{NAME}", server.url())]);
+        git(&place, &["checkout", "-q", "--detach", "refs/remotes/pull/7/merge"]);
+        place
+    }
+}
+
+/// Answers as `git http-backend` does (CGI, RFC 3875).
+pub(crate) fn git_answer(project: &Path, request: &Request) -> Response {
+    let service = request.path().strip_prefix(&format!("/{NAME}"));
+    let Some(service) = service.map(|path| path.strip_prefix(".git").unwrap_or(path)) else {
+        return Response::new(404, "no such repository");
+    };
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    let mut child = Command::new("git")
+        .arg("http-backend")
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("GIT_PROJECT_ROOT", project)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*")
+        .env("PATH_INFO", service)
+        .env("QUERY_STRING", query)
+        .env("REQUEST_METHOD", &request.method)
+        .env("CONTENT_TYPE", request.header("content-type").unwrap_or(""))
+        .env("CONTENT_LENGTH", request.body.len().to_string())
+        .env("GIT_PROTOCOL", request.header("git-protocol").unwrap_or(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let body = Arc::new(request.body.clone());
+    let writer = std::thread::spawn(move || {
+        let _it_may_answer_before_it_has_read_everything = stdin.write_all(&body);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let end = output.stdout.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let mut response = Response::new(200, &output.stdout[end + 4..]);
+    for line in String::from_utf8_lossy(&output.stdout[..end]).lines() {
+        let (name, value) = line.split_once(": ").unwrap();
+        match name {
+            "Status" => response.status = value[..3].parse().unwrap(),
+            name => response = response.header(name, value),
+        }
+    }
+    response
+}
