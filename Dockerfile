@@ -8,7 +8,8 @@ RUN command -v musl-gcc > /dev/null \
     || (apt-get update -q && apt-get install -q -y --no-install-recommends musl-tools)
 RUN rustup target list --installed | grep -qx "$TARGET" || rustup target add "$TARGET"
 WORKDIR /build
-COPY Cargo.toml Cargo.lock rust-toolchain.toml ./
+# Not rust-toolchain.toml: the tag above is the compiler, and the file would have others fetched.
+COPY Cargo.toml Cargo.lock ./
 COPY src src
 COPY schemas schemas
 COPY skill skill

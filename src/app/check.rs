@@ -1,13 +1,16 @@
 //! The main job: one call per arrow from a request to a verdict that is stored.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use super::derive::{Derived, Recorded, derive, key, needs_whole_file};
+use super::derive::{Derived, derive, key, needs_whole_file};
 use super::evidence::BlobLines;
 use super::exit::Failure;
-use super::inputs::{InForce, Opened, Request, artifact_root, open, read_policy};
+use super::inputs::{InForce, Opened, Request, artifact_root};
+use super::prepare::{Ports, Prepared, prepare};
+use super::shard::joined;
 use super::store_run::{Stored, store};
-use crate::contracts::ids::ExecutionKey;
+use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfile, PermissionProfileId,
     ProviderBinding, Registry, RenameSummary, SkillInput, WorktreeMode,
@@ -15,10 +18,10 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::plan::BUILTIN_BINDING;
 use crate::core::usage::usd;
-use crate::lenses;
 use crate::run::gather::{Gathered, Gathering, Texts};
 use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::survey::BaseSurveys;
+use crate::run::sweep::Joined;
 
 /// A finished run.
 pub(crate) struct Finished {
@@ -30,25 +33,17 @@ pub(crate) struct Finished {
     pub(crate) stored: Stored,
 }
 
-/// Judges a change and stores the proof.
-pub(crate) fn check(
-    request: &Request,
-    cancellation: &Cancellation,
-    progress: &dyn Progress,
-) -> Result<Finished, Failure> {
-    check_opened(request, open(request)?, cancellation, progress, &|_| {})
-}
-
-/// As [`check`], for a repository that is open already; `keyed` is told the key before any plan runs.
+/// Judges a change and stores the proof. `keyed` is told the key before any plan runs; with directories
+/// of `parts` no plan runs here, and what shards found is joined.
 pub(crate) fn check_opened(
     request: &Request,
     opened: Opened,
     cancellation: &Cancellation,
     progress: &dyn Progress,
     keyed: &dyn Fn(&ExecutionKey),
+    parts: Option<&[PathBuf]>,
 ) -> Result<Finished, Failure> {
     let started = Instant::now();
-    let registry = lenses::registry();
     let resolved = &opened.resolved;
     let told =
         |step: &str, what: String| tracing::info!(ms = started.elapsed().as_millis(), "{step}: {what}");
@@ -56,37 +51,33 @@ pub(crate) fn check_opened(
         "base",
         format!("{} by {}, head {}", resolved.base.short(), resolved.base_rule, resolved.head.short()),
     );
-    let in_force = read_policy(&opened.objects, resolved, &request.overrides, &registry)?;
-    let gathered = gather(&opened, &in_force, cancellation, progress)?;
-    let Gathered { change_set, sensitivity, texts } = gathered;
+    let prepared = prepare(request, &opened, cancellation, progress)?;
+    let Gathered { change_set, sensitivity, .. } = &prepared.gathered;
     told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
-    let repo_id = repo_id(&opened, &in_force);
-    let blob_lines =
-        BlobLines::new(&opened.objects, &change_set.files, in_force.policy.limits.max_blob_bytes);
+    let max_blob_bytes = prepared.in_force.policy.limits.max_blob_bytes;
+    let blob_lines = BlobLines::new(&opened.objects, &change_set.files, max_blob_bytes);
     let surveys = BaseSurveys {
         objects: &opened.objects,
         base: &opened.resolved.base,
-        globs: in_force.policy.scope_globs(),
+        globs: prepared.in_force.policy.scope_globs(),
     };
-    let recorded = Recorded {
-        repo_id: &repo_id,
-        change_set: &change_set,
-        sensitivity: &sensitivity,
-        texts: &texts,
-        inputs: &in_force.recorded,
-        policy: &in_force.policy,
-        waivers: &in_force.waivers,
-        overrides: &request.overrides,
-        registry: &registry,
-        surveys: &surveys,
-        lines: &|path, side, start, end| blob_lines.lines(path, side, start, end),
-        cancellation,
-        progress,
+    let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
+    let mut recorded =
+        prepared.recorded(Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress });
+    let key = key(&recorded).2;
+    let parts = match parts {
+        Some(directories) => Some(joined(&key, &change_set.files, directories)?),
+        None => None,
     };
-    keyed(&key(&recorded).2);
+    recorded.joined = parts.as_ref().map(|parts| parts as &dyn Joined);
+    keyed(&key);
     let mut derived = derive(&recorded)?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
+    drop(recorded);
+    drop(blob_lines);
+    let Prepared { registry, in_force, gathered, repo_id, .. } = prepared;
+    let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
         surveys: std::mem::take(&mut derived.surveys),

@@ -9,12 +9,14 @@ use clap::{Args, Parser, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::face::{self, Color, Output};
-use super::inputs::Request;
+use super::inputs::{Request, open};
+use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::{check, explain, plan_command, policy_check, schema_command, verify};
 use crate::config::Environment;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
+use crate::core::shard::Shard;
 use crate::run::ports::Cancellation;
 
 const EXAMPLES: &str = "\
@@ -43,6 +45,8 @@ enum Command {
     Run(RunArgs),
     /// Show what a run would look at, without running anything
     Plan(PlanArgs),
+    /// Join the parts of a run to what one process would give
+    Aggregate(AggregateArgs),
     /// Derive a stored run once more and name the first difference
     Verify(VerifyArgs),
     /// Explain a rule, a lens, or a finding by its id
@@ -96,6 +100,9 @@ struct RunArgs {
     /// An output format, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = face::parse_output)]
     formats: Vec<Output>,
+    /// Execute one part of the run, `k/N`, and store it; `aggregate` joins all parts and gives the verdict
+    #[arg(long, value_name = "K/N", value_parser = parse_shard)]
+    shard: Option<Shard>,
     /// Store another attempt even when this key was judged before
     #[arg(long)]
     refresh: bool,
@@ -117,6 +124,18 @@ struct PlanArgs {
     /// How to print it
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     format: String,
+    /// Print the matrix of a job that runs so many shards, 1 to 256, instead
+    #[arg(long, value_name = "N", conflicts_with = "format")]
+    shards: Option<u64>,
+}
+
+#[derive(Args)]
+struct AggregateArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// A directory with parts, searched below too; repeatable
+    #[arg(long = "parts", value_name = "DIR", required = true)]
+    parts: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -172,6 +191,10 @@ fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
     use clap::builder::TypedValueParser;
     clap::builder::PossibleValuesParser::new(T::words())
         .map(|text| T::parse_word(&text).expect("the parser only lets known words through"))
+}
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    Shard::parse(text).ok_or_else(|| "it is not `k/N` with k from 1 to N and N up to 256".to_owned())
 }
 
 impl ChangeArgs {
@@ -243,12 +266,17 @@ fn conclude(command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
 
 fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure> {
     match command {
-        Command::Run(arguments) => run(arguments, cancellation),
+        Command::Run(arguments) => run(arguments, None, cancellation),
+        Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
-            let json = arguments.format == "json";
+            let shown = match (arguments.shards, arguments.format.as_str()) {
+                (Some(shards), _) => Shown::Matrix(shards),
+                (None, "json") => Shown::Json,
+                (None, _) => Shown::Table,
+            };
             let progress = TerminalProgress::new(false);
             let document =
-                plan_command::plan(&arguments.change.request(false), json, cancellation, &progress);
+                plan_command::plan(&arguments.change.request(false), shown, cancellation, &progress);
             progress.clear();
             face::write_stdout(&document?).map(|()| Exit::Pass)
         }
@@ -277,15 +305,42 @@ fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure
     }
 }
 
-fn run(arguments: RunArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+fn run(arguments: RunArgs, parts: Option<&[PathBuf]>, cancellation: &Cancellation) -> Result<Exit, Failure> {
     face::check_outputs(&arguments.formats)?;
     if arguments.verbose {
         super::log::to_stderr();
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
-    let finished = check::check(&arguments.change.request(arguments.refresh), cancellation, &progress);
+    let request = arguments.change.request(arguments.refresh);
+    if let Some(shard) = arguments.shard {
+        if parts.is_some() || !arguments.formats.is_empty() {
+            let message = "a shard has neither parts to join nor a result to print";
+            return Err(Failure::usage(message, "leave out --shard, or --parts and --format"));
+        }
+        return run_shard(&request, shard, cancellation, &progress);
+    }
+    let finished = open(&request)
+        .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
     progress.clear();
     face::print(&finished?, &arguments.formats, arguments.color, &Environment::read())
+}
+
+fn run_shard(
+    request: &Request,
+    shard: Shard,
+    cancellation: &Cancellation,
+    progress: &TerminalProgress,
+) -> Result<Exit, Failure> {
+    let stored = super::shard::part(request, &open(request)?, shard, cancellation, progress);
+    progress.clear();
+    let stored = stored?;
+    let text = format!(
+        "part {shard} of {}: {} files, no verdict; `aggregate` joins all parts\n{}\n",
+        stored.key.short(),
+        stored.files,
+        crate::core::escape::visible(&stored.path.display().to_string()),
+    );
+    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
 
 fn verify_run(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {

@@ -27,7 +27,7 @@ use crate::run::execute::{Executed, Execution};
 use crate::run::gather::Texts;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::Surveys;
-use crate::run::sweep::Sweep;
+use crate::run::sweep::{Joined, Sweep};
 
 /// Everything a verdict is derived from.
 pub(crate) struct Recorded<'a> {
@@ -44,6 +44,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) lines: &'a LineReader<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
+    /// What shards found, instead of looking here.
+    pub(crate) joined: Option<&'a dyn Joined>,
 }
 
 /// What is derived.
@@ -133,23 +135,29 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreim
     (preimage, config, key)
 }
 
-/// Derives everything.
-pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
-    let (key_preimage, config_preimage, key) = key(recorded);
-    let plans = plans(recorded);
-    let execution = Execution {
+/// What plans are executed with.
+pub(crate) fn execution<'a>(recorded: &Recorded<'a>) -> Execution<'a> {
+    Execution {
         sweep: Sweep {
             change_set: recorded.change_set,
             texts: recorded.texts,
             workers: recorded.policy.max_concurrency,
             cancellation: recorded.cancellation,
             progress: recorded.progress,
+            joined: recorded.joined,
         },
         policy: recorded.policy,
         waivers: recorded.waivers,
         surveys: recorded.surveys,
         lens: &find_lens,
-    };
+    }
+}
+
+/// Derives everything.
+pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
+    let (key_preimage, config_preimage, key) = key(recorded);
+    let plans = plans(recorded);
+    let execution = execution(recorded);
     let executed = execution.run(&plans)?;
     let coverage = coverage(recorded.change_set, &plans, &executed.results, &executed.inspected);
     let check = run_cross_check(recorded, &plans, &executed, &coverage);

@@ -14,8 +14,10 @@ mod keys;
 mod log;
 mod plan_command;
 mod policy_check;
+mod prepare;
 mod progress;
 mod schema_command;
+mod shard;
 mod store_run;
 mod verify;
 

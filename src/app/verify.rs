@@ -165,6 +165,7 @@ impl Replay<'_> {
             lines,
             cancellation: self.cancellation,
             progress: self.progress,
+            joined: None,
         })
     }
 

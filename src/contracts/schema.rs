@@ -86,6 +86,7 @@ schemas! {
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
+    ShardPartSchema = "shard-part.v1", "schemas/v1/shard-part.v1.schema.json";
     SkillInputSchema = "skill-input.v1", "schemas/v1/skill-input.v1.schema.json";
     SkillResultSchema = "skill-result.v1", "schemas/v1/skill-result.v1.schema.json";
     TraceSchema = "trace.v1", "schemas/v1/trace.v1.schema.json";
@@ -128,6 +129,7 @@ mod tests {
             "recorded-inputs.v1" => RecordedInputs,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
+            "shard-part.v1" => ShardPart,
             "skill-input.v1" => SkillInput,
             "skill-result.v1" => SkillResult,
             "trace.v1" => Trace,

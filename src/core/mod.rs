@@ -17,6 +17,7 @@ pub(crate) mod policy_text;
 pub(crate) mod renames;
 pub(crate) mod secrets;
 pub(crate) mod sensitivity;
+pub(crate) mod shard;
 pub(crate) mod usage;
 pub(crate) mod verdict;
 pub(crate) mod weakening;

@@ -1,5 +1,6 @@
 //! What a lens is: a description and pure functions from what changed to drafts of findings.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -81,7 +82,7 @@ pub(crate) struct Draft {
     /// One sentence, no trailing full stop, untrusted text only as `detail`.
     pub(crate) summary: String,
     /// What else proves it; becomes part of the evidence.
-    pub(crate) detail: BTreeMap<&'static str, Value>,
+    pub(crate) detail: BTreeMap<Cow<'static, str>, Value>,
     /// A severity of its own.
     pub(crate) severity: Option<Severity>,
 }
@@ -90,7 +91,7 @@ pub(crate) struct Draft {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Fact {
     /// The kind, in the lens's own words.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Cow<'static, str>,
     /// What it is about: a test's name, a file's stem.
     pub(crate) name: String,
     /// The finding it becomes unless another fact explains it.
@@ -232,7 +233,7 @@ impl Draft {
 
     /// Adds a member to the evidence.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.detail.insert(name, value.into());
+        self.detail.insert(name.into(), value.into());
         self
     }
 }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::parts;
 use super::ports::PortError;
 use super::survey::Surveys;
 use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, FileText, LensPlan, LensResult, LensStatus, RecordedSurvey, Side, Strength,
-    UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, FileText, LensPlan, LensResult, LensStatus, PartFile, RecordedSurvey, Side,
+    Strength, UsageMetrics, Waiver,
 };
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
@@ -52,19 +53,8 @@ impl Execution<'_> {
     /// Executes all plans.
     pub(crate) fn run(&self, plans: &[LensPlan]) -> Result<Executed, PortError> {
         let change_set = self.sweep.change_set;
-        let refusals = plan::reserve(
-            plans,
-            self.policy.mode,
-            self.policy.max_tokens,
-            Some(self.policy.max_cost_micro_usd),
-        );
-        let admitted: Vec<(usize, Assignment<'_>)> = plans
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| refusals[*index].is_none())
-            .filter_map(|(index, plan)| Some((index, Assignment { plan, lens: (self.lens)(&plan.lens_id)? })))
-            .collect();
-        let (positions, assignments): (Vec<usize>, Vec<Assignment<'_>>) = admitted.into_iter().unzip();
+        let refusals = self.refusals(plans);
+        let (positions, assignments) = self.admitted(plans, &refusals);
         let (swept, self_test) = self.sweep.run(&assignments)?;
         let moved = self.moved(&assignments, &swept)?;
 
@@ -99,6 +89,36 @@ impl Execution<'_> {
         }
         executed.notices = self.notices(&executed.results);
         Ok(executed)
+    }
+
+    /// What the lenses of the admitted plans say of some files, without judging it: a shard's part.
+    pub(crate) fn part(
+        &self,
+        plans: &[LensPlan],
+        positions: std::ops::Range<usize>,
+    ) -> Result<Vec<PartFile>, PortError> {
+        let (_, assignments) = self.admitted(plans, &self.refusals(plans));
+        let outcomes = self.sweep.part(&assignments, positions.clone())?;
+        let files = self.sweep.change_set.files[positions].iter().zip(outcomes);
+        Ok(files.map(|(file, outcome)| parts::stated(&file.path, &assignments, outcome)).collect())
+    }
+
+    /// Why plans do not run, by plan.
+    fn refusals(&self, plans: &[LensPlan]) -> Vec<Option<plan::Refusal>> {
+        let max_cost = Some(self.policy.max_cost_micro_usd);
+        plan::reserve(plans, self.policy.mode, self.policy.max_tokens, max_cost)
+    }
+
+    /// The plans that run, with their places in the queue.
+    fn admitted<'p>(
+        &self,
+        plans: &'p [LensPlan],
+        refusals: &[Option<plan::Refusal>],
+    ) -> (Vec<usize>, Vec<Assignment<'p>>) {
+        let admitted = plans.iter().enumerate().filter(|(index, _)| refusals[*index].is_none());
+        admitted
+            .filter_map(|(index, plan)| Some((index, Assignment { plan, lens: (self.lens)(&plan.lens_id)? })))
+            .unzip()
     }
 
     /// Only worth a second sweep when a finding could turn out to be an old acquaintance.
@@ -319,11 +339,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         quote: harmless(&draft.quote),
         value: draft.value,
         summary: harmless(&draft.summary),
-        detail: draft
-            .detail
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), harmless_value(value)))
-            .collect(),
+        detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
         verified: verified && rule.is_some(),
     }
 }

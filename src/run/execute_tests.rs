@@ -206,6 +206,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
             workers: 2,
             cancellation: &cancellation,
             progress: &Silent,
+            joined: None,
         },
         policy: &policy,
         waivers: &[],

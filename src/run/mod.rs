@@ -3,6 +3,7 @@
 pub(crate) mod execute;
 pub(crate) mod gather;
 pub(crate) mod http;
+pub(crate) mod parts;
 pub(crate) mod ports;
 pub(crate) mod retry;
 pub(crate) mod survey;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::gather::Texts;
 use super::ports::{Cancellation, PortError, Progress};
 use super::workers;
+use crate::contracts::codes::Code;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::v1::{ChangeSet, LensPlan};
 use crate::core::canonical;
@@ -32,6 +33,13 @@ pub(crate) struct Sweep<'a> {
     pub(crate) workers: u64,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
+    /// What other processes found already, instead of looking again.
+    pub(crate) joined: Option<&'a dyn Joined>,
+}
+
+/// What shards gave, joined. Called once for each file, from any thread; gives one outcome per assignment.
+pub(crate) trait Joined: Sync {
+    fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError>;
 }
 
 /// What a lens gave over all its files.
@@ -45,7 +53,7 @@ pub(crate) struct Swept {
 }
 
 /// What one file gave to each assignment that plans it; null where the lens panicked.
-type FileOutcome = Vec<Option<Option<Inspection>>>;
+pub(crate) type FileOutcome = Vec<Option<Option<Inspection>>>;
 
 /// The digests of what one assignment gave over the files of the self-test, in the sweep and again in reverse.
 pub(crate) type SelfTest = (Sha256Hex, Sha256Hex);
@@ -76,6 +84,25 @@ impl Sweep<'_> {
         Ok((self.collect(assignments, &included, outcomes), self_test))
     }
 
+    /// What lenses say of some files alone, in their order: a shard's part.
+    pub(crate) fn part(
+        &self,
+        assignments: &[Assignment<'_>],
+        positions: std::ops::Range<usize>,
+    ) -> Result<Vec<FileOutcome>, PortError> {
+        let included: Vec<_> =
+            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
+        workers::map(
+            positions.len(),
+            self.workers,
+            || Ok(()),
+            |(), index| {
+                self.cancellation.check()?;
+                self.one_file(assignments, &included, positions.start + index)
+            },
+        )
+    }
+
     fn one_file(
         &self,
         assignments: &[Assignment<'_>],
@@ -84,6 +111,17 @@ impl Sweep<'_> {
     ) -> Result<FileOutcome, PortError> {
         if included.iter().all(|plan| plan[position].is_none()) {
             return Ok(vec![None; assignments.len()]);
+        }
+        if let Some(joined) = self.joined {
+            let outcome = joined.outcome(position, assignments)?;
+            let looked = outcome.iter().map(Option::is_some);
+            if looked.eq(included.iter().map(|plan| plan[position].is_some())) {
+                return Ok(outcome);
+            }
+            let code = Code::ShardMissing;
+            let file = &self.change_set.files[position].path;
+            let message = format!("the parts do not say what every planned lens found in {file}");
+            return Err(PortError { code, message, hint: code.hint() });
         }
         let text = self.texts.text(position)?;
         let file = &self.change_set.files[position];

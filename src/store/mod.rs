@@ -1,9 +1,11 @@
 //! The artifact root: run directories that are whole or absent, written once and read with suspicion.
 
+mod part;
 mod read;
 mod root;
 mod write;
 
+pub(crate) use part::{read_part, write_part};
 pub(crate) use read::RunDirectory;
 pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, RunWriter};

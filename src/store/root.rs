@@ -9,6 +9,7 @@ use crate::contracts::ids::ExecutionKey;
 /// A checked artifact root.
 #[derive(Debug, Clone)]
 pub(crate) struct ArtifactRoot {
+    root: PathBuf,
     runs: PathBuf,
 }
 
@@ -16,26 +17,20 @@ impl ArtifactRoot {
     /// Prepares `<root>/runs`. A pull request can commit `.qa-skill` or `runs` as a symbolic link, so neither may be one.
     pub(crate) fn prepare(root: &Path) -> Result<Self, StoreError> {
         let runs = root.join("runs");
-        for directory in [root, runs.as_path()] {
-            match fs::symlink_metadata(directory) {
-                Ok(metadata) if metadata.is_dir() => {}
-                Ok(_) => {
-                    let reason = "it is a link or a file and not a directory".to_owned();
-                    return Err(StoreError::UnsafeRoot { path: shown(directory), reason });
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    fs::create_dir_all(directory).map_err(|error| StoreError::write(directory, error))?;
-                }
-                Err(error) => return Err(StoreError::read(directory, error)),
-            }
-        }
-        let ignore = runs.join(".gitignore");
-        if fs::symlink_metadata(&ignore).is_err() {
-            fs::write(&ignore, "*\n").map_err(|error| StoreError::write(&ignore, error))?;
-        }
-        let root = Self { runs };
+        own_directory(root)?;
+        ignored_directory(&runs)?;
+        let root = Self { root: root.to_owned(), runs };
         root.sweep();
         Ok(root)
+    }
+
+    /// Makes the directory for parts of a run.
+    pub(super) fn parts(&self, key: &ExecutionKey) -> Result<PathBuf, StoreError> {
+        let parts = self.root.join("parts");
+        ignored_directory(&parts)?;
+        let directory = parts.join(key.as_str());
+        own_directory(&directory)?;
+        Ok(directory)
     }
 
     /// Where the run of a key is or will be.
@@ -68,4 +63,29 @@ impl ArtifactRoot {
             }
         }
     }
+}
+
+/// Makes a directory, or accepts one that is there and no link.
+fn own_directory(directory: &Path) -> Result<(), StoreError> {
+    match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => {
+            let reason = "it is a link or a file and not a directory".to_owned();
+            Err(StoreError::UnsafeRoot { path: shown(directory), reason })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            fs::create_dir_all(directory).map_err(|error| StoreError::write(directory, error))
+        }
+        Err(error) => Err(StoreError::read(directory, error)),
+    }
+}
+
+/// As [`own_directory`], with a note to git that nothing in it is to be committed.
+fn ignored_directory(directory: &Path) -> Result<(), StoreError> {
+    own_directory(directory)?;
+    let ignore = directory.join(".gitignore");
+    if fs::symlink_metadata(&ignore).is_ok() {
+        return Ok(());
+    }
+    fs::write(&ignore, "*\n").map_err(|error| StoreError::write(&ignore, error))
 }

@@ -11,5 +11,6 @@ mod faults;
 mod git;
 mod hostile;
 mod replay;
+mod shards;
 mod support;
 mod verdict;

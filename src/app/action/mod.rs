@@ -101,7 +101,8 @@ fn check_change(
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
     let publication = Publication::begin(environment, &change, &opened.resolved.head, cancellation);
     let progress = TerminalProgress::new(true);
-    let finished = check_opened(&request, opened, cancellation, &progress, &|key| publication.started(key));
+    let finished =
+        check_opened(&request, opened, cancellation, &progress, &|key| publication.started(key), None);
     let finished = match finished {
         Ok(finished) => finished,
         Err(failure) => {

@@ -17,7 +17,7 @@ use crate::contracts::v1::{
 };
 
 pub(crate) use bounds::HardBounds;
-pub(crate) use budget::reserve;
+pub(crate) use budget::{Refusal, reserve};
 
 /// The binding of plans that ask no model (C-28).
 pub(crate) const BUILTIN_BINDING: &str = "builtin";

@@ -141,7 +141,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
 }
 
 fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind, name, draft }
+    Fact { kind: kind.into(), name, draft }
 }
 
 /// A test's name, the line of its name and the line of its mark; 0 for a line that did not change.

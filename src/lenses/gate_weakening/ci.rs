@@ -242,7 +242,7 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
 }
 
 fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
-    let fact = |kind, name: String, draft| Fact { kind, name, draft };
+    let fact = |kind: &'static str, name: String, draft| Fact { kind: kind.into(), name, draft };
     for line in packet.added() {
         if let Some(command) = command(line.text) {
             seen.facts.push(fact(COMMAND_ADDED, command, None));
@@ -342,7 +342,7 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
         let text = line.trim();
         !text.is_empty() && !text.starts_with('#') && !text.starts_with(". ")
     };
-    let fact = |kind, draft| Fact { kind, name: String::new(), draft };
+    let fact = |kind: &'static str, draft| Fact { kind: kind.into(), name: String::new(), draft };
     if packet.file.kind == ChangeKind::Added {
         seen.facts.push(fact(HOOK_ADDED, None));
     }

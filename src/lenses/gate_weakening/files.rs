@@ -164,7 +164,8 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     ];
     let (folder, name) = place(path);
     let name = name.to_lowercase();
-    let fact = |kind, name: &str, draft| Fact { kind, name: name.to_owned(), draft };
+    let fact =
+        |kind: &'static str, name: &str, draft| Fact { kind: kind.into(), name: name.to_owned(), draft };
     match packet.file.kind {
         ChangeKind::Deleted if classify::is_lockfile(&name) => {
             let summary = "a lock file is deleted";

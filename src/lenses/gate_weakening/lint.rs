@@ -211,7 +211,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
 }
 
 fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
-    let fact = |kind, draft| Fact { kind, name: String::new(), draft };
+    let fact = |kind: &'static str, draft| Fact { kind: kind.into(), name: String::new(), draft };
     let lint = is_lint_config(path);
     if packet.file.kind == ChangeKind::Deleted {
         if let Some(line) = packet.removed().next().filter(|_| lint) {

@@ -287,7 +287,7 @@ fn fold(drafts: &mut Vec<Draft>, rule: &str) {
             return true;
         };
         draft.summary = format!("{}, and {} more in this file", draft.summary, rest.len());
-        draft.detail.insert("alsoOnLines", rest.into());
+        draft.detail.insert("alsoOnLines".into(), rest.into());
         draft.start_line == *first
     });
 }

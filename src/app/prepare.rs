@@ -1,0 +1,71 @@
+//! What a run, a plan and a part have in common: everything that is read before plans run.
+
+use super::check::{gather, repo_id};
+use super::derive::Recorded;
+use super::exit::Failure;
+use super::inputs::{InForce, Opened, Request, read_policy};
+use crate::contracts::v1::Registry;
+use crate::core::crosscheck::LineReader;
+use crate::lenses;
+use crate::run::gather::Gathered;
+use crate::run::ports::{Cancellation, Progress};
+use crate::run::survey::Surveys;
+use crate::run::sweep::Joined;
+
+/// What was read.
+pub(crate) struct Prepared<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) registry: Registry,
+    pub(crate) in_force: InForce,
+    pub(crate) gathered: Gathered<'a>,
+    pub(crate) repo_id: String,
+}
+
+/// Where what plans ask for while they run comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports<'a> {
+    pub(crate) surveys: &'a dyn Surveys,
+    pub(crate) lines: &'a LineReader<'a>,
+    pub(crate) joined: Option<&'a dyn Joined>,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// Reads policy and change.
+pub(crate) fn prepare<'a>(
+    request: &'a Request,
+    opened: &'a Opened,
+    cancellation: &'a Cancellation,
+    progress: &'a dyn Progress,
+) -> Result<Prepared<'a>, Failure> {
+    let registry = lenses::registry();
+    let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+    let gathered = gather(opened, &in_force, cancellation, progress)?;
+    let repo_id = repo_id(opened, &in_force);
+    Ok(Prepared { request, registry, in_force, gathered, repo_id })
+}
+
+impl<'a> Prepared<'a> {
+    /// The inputs of what is derived.
+    pub(crate) fn recorded<'s>(&'s self, ports: Ports<'s>) -> Recorded<'s>
+    where
+        'a: 's,
+    {
+        Recorded {
+            repo_id: &self.repo_id,
+            change_set: &self.gathered.change_set,
+            sensitivity: &self.gathered.sensitivity,
+            texts: &self.gathered.texts,
+            inputs: &self.in_force.recorded,
+            policy: &self.in_force.policy,
+            waivers: &self.in_force.waivers,
+            overrides: &self.request.overrides,
+            registry: &self.registry,
+            surveys: ports.surveys,
+            lines: ports.lines,
+            cancellation: ports.cancellation,
+            progress: ports.progress,
+            joined: ports.joined,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A run in parts: the matrix of shards, one shard's part, and all parts read back to be joined.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::derive::{Recorded, execution, key, plans};
+use super::exit::Failure;
+use super::inputs::{Opened, Request, artifact_root};
+use super::prepare::{Ports, prepare};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::ExecutionKey;
+use crate::contracts::v1::{ChangedFile, ShardPart};
+use crate::core::canonical;
+use crate::core::shard::{MAX_SHARDS, Shard};
+use crate::run::parts::{Parts, weight};
+use crate::run::ports::{Cancellation, Progress};
+use crate::run::survey::RecordedSurveys;
+use crate::store;
+
+/// The most a workflow command may hand on as one output.
+const MAX_MATRIX_BYTES: usize = 1 << 20;
+
+/// The matrix of a job: at most so many shards, and no more than there are files.
+pub(crate) fn matrix(recorded: &Recorded<'_>, shards: u64) -> Result<Vec<u8>, Failure> {
+    if !(1..=MAX_SHARDS).contains(&shards) {
+        let hint = format!("a matrix has at most {MAX_SHARDS} jobs");
+        return Err(Failure::usage(format!("{shards} is no number of shards"), hint));
+    }
+    let files = &recorded.change_set.files;
+    let of = shards.min(files.len().max(1) as u64);
+    let weights: Vec<u64> = files.iter().map(weight).collect();
+    let include: Vec<_> = (1..=of)
+        .map(|number| {
+            let shard = Shard { number, of };
+            let range = shard.range(&weights);
+            let lines: u64 = weights[range.clone()].iter().sum();
+            json!({ "shard": shard.to_string(), "files": range.len(), "lines": lines })
+        })
+        .collect();
+    let mut bytes =
+        canonical::to_vec(&json!({ "include": include })).expect("words and numbers have a canonical form");
+    bytes.push(b'\n');
+    assert!(bytes.len() <= MAX_MATRIX_BYTES, "256 short rows are far below the limit");
+    Ok(bytes)
+}
+
+/// A stored part.
+pub(crate) struct StoredPart {
+    pub(crate) path: PathBuf,
+    pub(crate) key: ExecutionKey,
+    pub(crate) files: usize,
+}
+
+/// Executes one shard and stores its part.
+pub(crate) fn part(
+    request: &Request,
+    opened: &Opened,
+    shard: Shard,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<StoredPart, Failure> {
+    let prepared = prepare(request, opened, cancellation, progress)?;
+    let ports = Ports {
+        surveys: &RecordedSurveys(&[]),
+        lines: &|_, _, _, _| None,
+        joined: None,
+        cancellation,
+        progress,
+    };
+    let recorded = prepared.recorded(ports);
+    let (_, _, key) = key(&recorded);
+    let files = &recorded.change_set.files;
+    let weights: Vec<u64> = files.iter().map(weight).collect();
+    let files = execution(&recorded).part(&plans(&recorded), shard.range(&weights))?;
+    let part = ShardPart {
+        schema_version: Default::default(),
+        execution_key: key.clone(),
+        shard: shard.number,
+        shards: shard.of,
+        files,
+    };
+    let root = artifact_root(request, &opened.repository.root);
+    let path = store::write_part(&root, &part)?;
+    Ok(StoredPart { path, key, files: part.files.len() })
+}
+
+/// Reads every part below some directories and joins them.
+pub(crate) fn joined(
+    key: &ExecutionKey,
+    files: &[ChangedFile],
+    directories: &[PathBuf],
+) -> Result<Parts, Failure> {
+    let mut parts = Vec::new();
+    for path in
+        directories.iter().map(|directory| part_files(directory)).collect::<Result<Vec<_>, _>>()?.concat()
+    {
+        parts.push(store::read_part(&path)?);
+    }
+    Ok(Parts::join(key, files, parts)?)
+}
+
+/// The part files below a directory, however downloads nested them.
+fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    const MAX_ENTRIES: usize = 10_000;
+    let failed = |path: &Path, error: &std::io::Error| {
+        let path = crate::core::escape::visible(&path.display().to_string());
+        Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"))
+    };
+    let (mut found, mut pending, mut seen) = (Vec::new(), vec![directory.to_owned()], 0);
+    while let Some(next) = pending.pop() {
+        for entry in std::fs::read_dir(&next).map_err(|error| failed(&next, &error))? {
+            let entry = entry.map_err(|error| failed(&next, &error))?;
+            let kind = entry.file_type().map_err(|error| failed(&next, &error))?;
+            seen += 1;
+            if seen > MAX_ENTRIES {
+                let message = format!("there are over {MAX_ENTRIES} entries where parts were looked for");
+                return Err(Failure::with_code(Code::ShardMissing, message));
+            }
+            // Links are not followed: what they name is not what was downloaded.
+            if kind.is_dir() {
+                pending.push(entry.path());
+            } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == "json")
+            {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,36 @@
+//! Parts of runs: one validated file each, written whole or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::read::read_artifact;
+use super::write::Entry;
+use super::{ArtifactRoot, StoreError, shown};
+use crate::contracts::limits::MAX_JSON_BYTES;
+use crate::contracts::v1::ShardPart;
+
+/// Writes a part below an artifact root and gives its path. The same part again replaces itself.
+pub(crate) fn write_part(root: &Path, part: &ShardPart) -> Result<PathBuf, StoreError> {
+    let directory = ArtifactRoot::prepare(root)?.parts(&part.execution_key)?;
+    let name = format!("{}of{}.json", part.shard, part.shards);
+    let entry = Entry::artifact(part)?;
+    let path = directory.join(&name);
+    let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&directory);
+    let mut staged = staged.map_err(|error| StoreError::write(&path, error))?;
+    let written = staged.write_all(&entry.bytes).and_then(|()| staged.as_file().sync_all());
+    written.map_err(|error| StoreError::write(&path, error))?;
+    staged.persist(&path).map_err(|error| StoreError::write(&path, error.error))?;
+    Ok(path)
+}
+
+/// Reads a part back.
+pub(crate) fn read_part(path: &Path) -> Result<ShardPart, StoreError> {
+    let size = fs::metadata(path).map_err(|error| StoreError::read(path, error))?.len();
+    if size > MAX_JSON_BYTES as u64 {
+        let reason = format!("it has {size} bytes, the limit is {MAX_JSON_BYTES}");
+        return Err(StoreError::Invalid { path: shown(path), pointer: String::new(), reason });
+    }
+    let bytes = fs::read(path).map_err(|error| StoreError::read(path, error))?;
+    read_artifact(&shown(path), &bytes).map(|(part, _)| part)
+}
