@@ -15,6 +15,8 @@ pub(crate) mod git;
 #[cfg(feature = "io")]
 pub(crate) mod net;
 #[cfg(feature = "io")]
+pub(crate) mod publish;
+#[cfg(feature = "io")]
 pub(crate) mod store;
 
 #[cfg(feature = "io")]

@@ -105,6 +105,10 @@ codes! {
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
         PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
+        PublishFailed = "PUBLISH_FAILED", Transient, "the result could not be published to GitHub, or it is unknown whether it was; the exit code carries the verdict, and running the job again completes what is missing";
+        PublishForbidden = "PUBLISH_FORBIDDEN", Degradation, "the token may not publish this; grant the named permission in the workflow, or, on pull requests from forks, read the job's own log and summary";
+        PublishRateLimited = "PUBLISH_RATE_LIMITED", Transient, "GitHub asks for a longer wait than the run has time for; run the job again later";
+        PublishRefused = "PUBLISH_REFUSED", Degradation, "GitHub refused what was published as not valid; its message is named, please report it";
         RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";

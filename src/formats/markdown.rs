@@ -25,25 +25,31 @@ impl Format for Markdown {
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
-        let mut page = Page { out: String::new() };
-        heading(&mut page, report);
-        let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
-        let parts: [fn(&mut Page, &Report<'_>); 3] = [findings_table, not_looked_at, code_list];
-        // What is missing is the message of a run that could not complete, so there it comes first.
-        for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
-            part(&mut page, report);
-        }
-        preview(&mut page, report);
-        cross_check(&mut page, report);
-        coverage(&mut page, report);
-        proof(&mut page, report);
-        page.out.into_bytes()
+        page(report, MAX_BYTES).into_bytes()
     }
+}
+
+/// The page, with lists that end early where it would become larger than a surface takes.
+pub(super) fn page(report: &Report<'_>, max_bytes: usize) -> String {
+    let mut page = Page { out: String::new(), max_bytes };
+    heading(&mut page, report);
+    let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
+    let parts: [fn(&mut Page, &Report<'_>); 3] = [findings_table, not_looked_at, code_list];
+    // What is missing is the message of a run that could not complete, so there it comes first.
+    for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
+        part(&mut page, report);
+    }
+    preview(&mut page, report);
+    cross_check(&mut page, report);
+    coverage(&mut page, report);
+    proof(&mut page, report);
+    page.out
 }
 
 /// Markdown that knows how large it may become.
 struct Page {
     out: String,
+    max_bytes: usize,
 }
 
 impl Page {
@@ -62,7 +68,7 @@ impl Page {
         for entry in entries.iter().take(limit) {
             let line = line(entry);
             // Three quarters for lists: what follows them is short and must fit.
-            if self.out.len() + line.len() > MAX_BYTES / 4 * 3 {
+            if self.out.len() + line.len() > self.max_bytes / 4 * 3 {
                 break;
             }
             self.push(&line);

@@ -28,6 +28,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("git2", &["git/"]),
     ("globset", &["core/classify.rs"]),
     ("http", &["publish/"]),
+    ("http_body_util", &["publish/"]),
     ("httpdate", &["run/retry.rs"]),
     ("imara_diff", &["core/diff/"]),
     ("jsonschema", &["contracts/schema.rs"]),

@@ -1,5 +1,7 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
+pub(crate) mod fake_github;
+pub(crate) mod github_shapes;
 pub(crate) mod origin;
 mod program;
 mod repo;

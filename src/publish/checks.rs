@@ -1,0 +1,290 @@
+//! Check runs: found before they are made, and completed so that no annotation stands twice.
+
+use std::collections::BTreeMap;
+
+use octocrab::params::checks::{
+    CheckRunConclusion, CheckRunOutput, CheckRunOutputAnnotation, CheckRunOutputAnnotationLevel,
+    CheckRunStatus,
+};
+use serde::{Deserialize, Serialize};
+
+use super::GitHub;
+use super::client::{Operation, encoded};
+use super::error::{Permission, PublishError, Trouble};
+use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
+use crate::contracts::ids::CommitId;
+use crate::formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
+use crate::run::http::Method;
+
+/// Annotations of one request; GitHub refuses more.
+const PER_REQUEST: usize = 50;
+
+const START: Operation = Operation { what: "start the check run", needs: Permission::ChecksWrite };
+const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::ChecksWrite };
+const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::ChecksWrite };
+
+/// A check run that is wanted. Name, head and external id together say which one it is, so the same three always lead
+/// to the same check run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WantedCheck<'a> {
+    /// The head of the pull request, never the merge commit.
+    pub(crate) head: &'a CommitId,
+    /// Unlike the name of any job.
+    pub(crate) name: &'a str,
+    /// The execution key.
+    pub(crate) external_id: &'a str,
+    /// Where "Details" leads to.
+    pub(crate) details_url: Option<&'a str>,
+}
+
+/// A check run of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct CheckRun {
+    pub(crate) id: u64,
+    /// Its page.
+    #[serde(default)]
+    pub(crate) html_url: Option<String>,
+    #[serde(default)]
+    external_id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CheckRunPage {
+    check_runs: Vec<CheckRun>,
+}
+
+/// The body of a request that changes a check run.
+#[derive(Serialize)]
+struct Change {
+    status: CheckRunStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conclusion: Option<CheckRunConclusion>,
+    output: CheckRunOutput,
+}
+
+impl GitHub {
+    /// The check run that is wanted, in progress when it is new. One that an earlier process has left is taken up.
+    pub(crate) fn start_check(&self, wanted: &WantedCheck<'_>) -> Result<CheckRun, PublishError> {
+        let mut body = serde_json::json!({
+            "name": wanted.name,
+            "head_sha": wanted.head.as_str(),
+            "external_id": wanted.external_id,
+            "status": CheckRunStatus::InProgress,
+        });
+        if let Some(url) = wanted.details_url {
+            body["details_url"] = url.into();
+        }
+        self.client.persist(START, || match self.find_check(wanted)? {
+            Some(found) => Ok(found),
+            None => self.client.ask(START, Method::Post, "/check-runs", Some(&body)),
+        })
+    }
+
+    /// The newest of those that are wanted: it is the one GitHub shows.
+    fn find_check(&self, wanted: &WantedCheck<'_>) -> Result<Option<CheckRun>, Trouble> {
+        let (head, name) = (wanted.head.as_str(), encoded(wanted.name));
+        let route = format!("/commits/{head}/check-runs?check_name={name}&filter=all");
+        let runs = self.client.list(START, &route, |page: CheckRunPage| page.check_runs)?;
+        let ours = runs.into_iter().filter(|run| {
+            run.external_id.as_deref() == Some(wanted.external_id) && run.name.as_deref() == Some(wanted.name)
+        });
+        Ok(ours.max_by_key(|run| run.id))
+    }
+
+    /// Completes a check run. Annotations come first and the conclusion last, with the last of them, so a conclusion
+    /// never stands beside half of its reasons. GitHub adds annotations and has no way to remove any: each attempt asks
+    /// which ones are there and sends the others.
+    pub(crate) fn finish_check(&self, run: &CheckRun, report: &CheckReport) -> Result<(), PublishError> {
+        let wanted: Vec<Mark> = report.annotations.iter().map(Mark::of).collect();
+        let output = Output {
+            title: limits::plain(&report.title, MAX_TITLE),
+            summary: limits::markdown(&report.summary),
+            text: report.text.as_deref().map(limits::markdown),
+        };
+        self.client.persist(FINISH, || {
+            let missing = missing(&wanted, self.annotations(run)?);
+            let batches: Vec<&[&Mark]> = missing.chunks(PER_REQUEST).collect();
+            let (last, before) =
+                batches.split_last().map_or((&[][..], &[][..]), |(last, rest)| (*last, rest));
+            for batch in before {
+                let output = output.with(batch);
+                self.change(
+                    FINISH,
+                    run,
+                    &Change { status: CheckRunStatus::InProgress, conclusion: None, output },
+                )?;
+            }
+            self.complete(FINISH, run, report.conclusion, &output, last)
+        })
+    }
+
+    /// Ends a check run of a run that was cancelled. Needs a port that is not cancelled itself.
+    pub(crate) fn cancel_check(&self, run: &CheckRun, reason: &str) -> Result<(), PublishError> {
+        let output = Output {
+            title: "Cancelled".to_owned(),
+            summary: limits::markdown(&crate::core::escape::markdown(reason)),
+            text: None,
+        };
+        self.client.persist(CANCEL, || self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[]))
+    }
+
+    fn complete(
+        &self,
+        operation: Operation,
+        run: &CheckRun,
+        conclusion: CheckConclusion,
+        output: &Output,
+        marks: &[&Mark],
+    ) -> Result<(), Trouble> {
+        let conclusion = match conclusion {
+            CheckConclusion::Success => CheckRunConclusion::Success,
+            CheckConclusion::Failure => CheckRunConclusion::Failure,
+            CheckConclusion::ActionRequired => CheckRunConclusion::ActionRequired,
+            CheckConclusion::Cancelled => CheckRunConclusion::Cancelled,
+        };
+        let change = Change {
+            status: CheckRunStatus::Completed,
+            conclusion: Some(conclusion),
+            output: output.with(marks),
+        };
+        self.change(operation, run, &change)
+    }
+
+    fn change(&self, operation: Operation, run: &CheckRun, change: &Change) -> Result<(), Trouble> {
+        let body = serde_json::to_value(change).expect("texts and numbers have a form in JSON");
+        let route = format!("/check-runs/{}", run.id);
+        let answer: CheckRun = self.client.ask(operation, Method::Patch, &route, Some(&body))?;
+        // A proxy's page with a status of success is no proof that anything was done.
+        if answer.id != run.id {
+            let reason = "the answer is about another check run".to_owned();
+            return Err(Trouble::Again { reason, hint: None });
+        }
+        Ok(())
+    }
+
+    fn annotations(&self, run: &CheckRun) -> Result<Vec<Mark>, Trouble> {
+        let route = format!("/check-runs/{}/annotations", run.id);
+        self.client.list(FINISH, &route, |page: Vec<Mark>| page)
+    }
+}
+
+/// The texts of a check run, fitted.
+struct Output {
+    title: String,
+    summary: String,
+    text: Option<String>,
+}
+
+impl Output {
+    fn with(&self, marks: &[&Mark]) -> CheckRunOutput {
+        CheckRunOutput {
+            title: self.title.clone(),
+            summary: self.summary.clone(),
+            text: self.text.clone(),
+            annotations: marks.iter().map(|mark| mark.wire()).collect(),
+            images: Vec::new(),
+        }
+    }
+}
+
+/// An annotation within GitHub's limits, as it is sent and as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Mark {
+    path: String,
+    start_line: u32,
+    end_line: u32,
+    #[serde(default)]
+    start_column: Option<u32>,
+    #[serde(default)]
+    end_column: Option<u32>,
+    #[serde(default)]
+    annotation_level: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    raw_details: Option<String>,
+}
+
+impl Mark {
+    fn of(annotation: &Annotation) -> Self {
+        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let start_line = number(annotation.start_line).max(1);
+        let end_line = number(annotation.end_line).max(start_line);
+        let columns = annotation.columns.map(|(start, end)| (number(start), number(end)));
+        let columns =
+            columns.filter(|(start, end)| start_line == end_line && *start >= 1 && end >= start).unzip();
+        Self {
+            path: annotation.path.to_text().into_owned(),
+            start_line,
+            end_line,
+            start_column: columns.0,
+            end_column: columns.1,
+            annotation_level: Some(level_word(annotation.level).to_owned()),
+            title: Some(limits::plain(&annotation.title, MAX_TITLE)),
+            message: Some(limits::plain(&annotation.message, MAX_MESSAGE)),
+            raw_details: annotation.raw_details.as_deref().map(|text| limits::plain(text, MAX_MESSAGE)),
+        }
+    }
+
+    fn wire(&self) -> CheckRunOutputAnnotation {
+        let level = match self.annotation_level.as_deref() {
+            Some("failure") => CheckRunOutputAnnotationLevel::Failure,
+            Some("warning") => CheckRunOutputAnnotationLevel::Warning,
+            _ => CheckRunOutputAnnotationLevel::Notice,
+        };
+        CheckRunOutputAnnotation {
+            path: self.path.clone(),
+            start_line: self.start_line,
+            end_line: self.end_line,
+            start_column: self.start_column,
+            end_column: self.end_column,
+            annotation_level: level,
+            message: self.message.clone().unwrap_or_default(),
+            title: self.title.clone(),
+            raw_details: self.raw_details.clone(),
+        }
+    }
+
+    /// What makes it the same annotation, whatever a server does to ends of lines and to empty texts.
+    fn identity(&self) -> Self {
+        let tidy = |text: &Option<String>| {
+            let text = text.as_deref()?.replace("\r\n", "\n");
+            let text = text.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        Self {
+            title: tidy(&self.title),
+            message: tidy(&self.message),
+            raw_details: tidy(&self.raw_details),
+            ..self.clone()
+        }
+    }
+}
+
+fn level_word(level: AnnotationLevel) -> &'static str {
+    match level {
+        AnnotationLevel::Failure => "failure",
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Notice => "notice",
+    }
+}
+
+/// Those of the wanted that are not there, in their order; each one there stands for one of its like.
+fn missing(wanted: &[Mark], there: Vec<Mark>) -> Vec<&Mark> {
+    let mut counts: BTreeMap<Mark, usize> = BTreeMap::new();
+    for mark in &there {
+        *counts.entry(mark.identity()).or_default() += 1;
+    }
+    let is_missing = |mark: &&Mark| match counts.get_mut(&mark.identity()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    wanted.iter().filter(is_missing).collect()
+}

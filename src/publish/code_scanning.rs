@@ -1,0 +1,87 @@
+//! The upload of a SARIF file to code scanning: packed, and refused here when GitHub would refuse it.
+
+use std::io::Write;
+
+use base64::Engine;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::GitHub;
+use super::client::Operation;
+use super::error::{Permission, PublishError};
+use crate::contracts::ids::CommitId;
+use crate::run::http::Method;
+
+/// What GitHub takes, packed.
+const MAX_PACKED: usize = 10 << 20;
+
+const UPLOAD: Operation =
+    Operation { what: "upload SARIF to code scanning", needs: Permission::SecurityEventsWrite };
+
+/// What is uploaded and which code it is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SarifUpload<'a> {
+    /// GITHUB_SHA: on a pull request the merge commit.
+    pub(crate) commit: &'a CommitId,
+    /// A full name such as `refs/pull/7/merge`.
+    pub(crate) git_ref: &'a str,
+    /// The file.
+    pub(crate) sarif: &'a [u8],
+    /// Where the checkout lies, as a `file:` address.
+    pub(crate) checkout_uri: &'a str,
+    pub(crate) tool: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Receipt {
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl GitHub {
+    /// Uploads, and gives the receipt's id; GitHub reads the file later. A second upload for the same commit, tool and
+    /// category takes the place of the first, so one whose answer was lost can be made again.
+    pub(crate) fn upload_sarif(&self, upload: &SarifUpload<'_>) -> Result<Option<String>, PublishError> {
+        let packed = packed(upload.sarif, MAX_PACKED)?;
+        let body = json!({
+            "commit_sha": upload.commit.as_str(),
+            "ref": upload.git_ref,
+            "sarif": base64::engine::general_purpose::STANDARD.encode(packed),
+            "checkout_uri": upload.checkout_uri,
+            "tool_name": upload.tool,
+        });
+        self.client.persist(UPLOAD, || {
+            let receipt: Receipt =
+                self.client.ask(UPLOAD, Method::Post, "/code-scanning/sarifs", Some(&body))?;
+            Ok(receipt.id)
+        })
+    }
+}
+
+/// The same bytes for the same file: the header holds neither a time nor a name.
+fn packed(bytes: &[u8], limit: usize) -> Result<Vec<u8>, PublishError> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("writing into memory does not fail");
+    let packed = encoder.finish().expect("writing into memory does not fail");
+    match packed.len() {
+        size if size > limit => Err(PublishError::TooLarge { what: UPLOAD.what, bytes: size, limit }),
+        _ => Ok(packed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packed;
+
+    #[test]
+    fn a_file_is_packed_alike_every_time_and_refused_when_it_is_too_large() {
+        let file = b"{\"version\":\"2.1.0\"}".repeat(100);
+        let bytes = packed(&file, 100).unwrap();
+        assert_eq!(Ok(&bytes), packed(&file, bytes.len()).as_ref());
+        assert_eq!(bytes[4..8], [0; 4], "the time in the header");
+        let error = packed(&file, bytes.len() - 1).unwrap_err();
+        assert_eq!(error.code().text(), "PUBLISH_REFUSED");
+    }
+}

@@ -1,0 +1,170 @@
+//! What is ours in a conversation: one comment of a pull request, one open issue, told by a marker and the author.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::GitHub;
+use super::client::{Operation, encoded};
+use super::error::{Permission, PublishError, Trouble};
+use super::limits::{self, MAX_TITLE};
+use crate::run::http::Method;
+
+const COMMENT: Operation =
+    Operation { what: "comment on the pull request", needs: Permission::PullRequestsWrite };
+const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::IssuesWrite };
+
+/// Whose texts are ours: those that begin with the marker as their first line, and were written by the author. Anyone
+/// can write the marker, and the author can write other things; only both together are ours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ownership<'a> {
+    /// An HTML comment on one line.
+    pub(crate) marker: &'a str,
+    /// The account the token belongs to, for example `github-actions[bot]`.
+    pub(crate) author_login: &'a str,
+}
+
+/// The one comment of a pull request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StickyComment<'a> {
+    pub(crate) number: u64,
+    pub(crate) ownership: Ownership<'a>,
+    /// Markdown, without the marker.
+    pub(crate) body: &'a str,
+}
+
+/// The one open issue about drift.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DriftIssue<'a> {
+    pub(crate) ownership: Ownership<'a>,
+    pub(crate) title: &'a str,
+    /// Markdown, without the marker.
+    pub(crate) body: &'a str,
+    /// Only issues with all of them are looked through; who takes one off has taken the issue over.
+    pub(crate) labels: &'a [&'a str],
+}
+
+/// What became of a comment or an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Posted {
+    Created,
+    Updated,
+    /// It said the same already.
+    Unchanged,
+}
+
+/// A comment or an issue as it is listed.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    /// Of a comment.
+    id: u64,
+    /// Of an issue.
+    #[serde(default)]
+    number: u64,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    body: Option<String>,
+    /// Null when the account is gone.
+    #[serde(default)]
+    user: Option<User>,
+    /// Lists of issues hold pull requests too; those have this.
+    #[serde(default)]
+    pull_request: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    login: String,
+}
+
+impl Ownership<'_> {
+    fn holds(&self, entry: &Entry) -> bool {
+        let author =
+            entry.user.as_ref().is_some_and(|user| user.login.eq_ignore_ascii_case(self.author_login));
+        let text = entry.body.as_deref().unwrap_or_default();
+        let rest = text.strip_prefix(self.marker);
+        author
+            && entry.pull_request.is_none()
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['\n', '\r']))
+    }
+
+    fn sign(&self, body: &str) -> String {
+        limits::markdown(&format!("{}\n{body}", self.marker))
+    }
+}
+
+impl GitHub {
+    /// Makes or updates the comment, so that there is exactly one of ours.
+    pub(crate) fn sticky_comment(&self, comment: &StickyComment<'_>) -> Result<Posted, PublishError> {
+        let body = comment.ownership.sign(comment.body);
+        let change = json!({ "body": body });
+        let list = format!("/issues/{}/comments", comment.number);
+        self.client.persist(COMMENT, || {
+            let mut ours = self.ours(COMMENT, &list, comment.ownership)?;
+            if ours.is_empty() {
+                let _made: Entry = self.client.ask(COMMENT, Method::Post, &list, Some(&change))?;
+                return Ok(Posted::Created);
+            }
+            // Two can only come from two runs at once; the oldest stays where people answered to it.
+            for extra in ours.split_off(1) {
+                self.remove_comment(extra.id)?;
+            }
+            if same_text(ours[0].body.as_deref(), &body) {
+                return Ok(Posted::Unchanged);
+            }
+            let route = format!("/issues/comments/{}", ours[0].id);
+            let _changed: Entry = self.client.ask(COMMENT, Method::Patch, &route, Some(&change))?;
+            Ok(Posted::Updated)
+        })
+    }
+
+    /// Opens or updates the issue. A closed one is history, and a new one is opened beside it.
+    pub(crate) fn drift_issue(&self, issue: &DriftIssue<'_>) -> Result<Posted, PublishError> {
+        let body = issue.ownership.sign(issue.body);
+        let title = limits::plain(issue.title, MAX_TITLE);
+        let labels = encoded(&issue.labels.join(","));
+        let list = format!("/issues?state=open&sort=created&direction=asc&labels={labels}");
+        self.client.persist(ISSUE, || {
+            let ours = self.ours(ISSUE, &list, issue.ownership)?;
+            let Some(first) = ours.first() else {
+                let new = json!({ "title": title, "body": body, "labels": issue.labels });
+                let _made: Entry = self.client.ask(ISSUE, Method::Post, "/issues", Some(&new))?;
+                return Ok(Posted::Created);
+            };
+            if same_text(first.body.as_deref(), &body) && first.title.as_deref() == Some(title.as_str()) {
+                return Ok(Posted::Unchanged);
+            }
+            let change = json!({ "title": title, "body": body });
+            let route = format!("/issues/{}", first.number);
+            let _changed: Entry = self.client.ask(ISSUE, Method::Patch, &route, Some(&change))?;
+            Ok(Posted::Updated)
+        })
+    }
+
+    /// What is ours in a list, oldest first.
+    fn ours(
+        &self,
+        operation: Operation,
+        list: &str,
+        ownership: Ownership<'_>,
+    ) -> Result<Vec<Entry>, Trouble> {
+        let all = self.client.list(operation, list, |page: Vec<Entry>| page)?;
+        let mut ours: Vec<Entry> = all.into_iter().filter(|entry| ownership.holds(entry)).collect();
+        ours.sort_by_key(|entry| entry.id);
+        Ok(ours)
+    }
+
+    fn remove_comment(&self, id: u64) -> Result<(), Trouble> {
+        let route = format!("/issues/comments/{id}");
+        match self.client.send(COMMENT, Method::Delete, &route, None) {
+            // An earlier attempt removed it, and its answer was lost.
+            Err(Trouble::Final(PublishError::Forbidden { status: 404, .. })) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
+
+/// Whether a text says what it should, whatever a server does to ends of lines.
+fn same_text(there: Option<&str>, wanted: &str) -> bool {
+    there.is_some_and(|there| there.replace("\r\n", "\n").trim_end() == wanted.trim_end())
+}

@@ -1,0 +1,69 @@
+//! How much of a text GitHub takes, and how what is longer is cut so that a reader sees it.
+
+/// A summary, a text, a comment: GitHub counts 65,535.
+pub(super) const MAX_TEXT: usize = 65_535;
+/// An annotation's message and its details.
+pub(super) const MAX_MESSAGE: usize = 64 << 10;
+/// A title.
+pub(super) const MAX_TITLE: usize = 255;
+
+const NOTICE: &str = "… cut off here: GitHub takes no more. The report in the run's artifact is whole.";
+/// Where a line ends this close to the limit, the text is cut there.
+const NEAR: usize = 4096;
+
+/// Markdown of at most [`MAX_TEXT`] bytes.
+pub(super) fn markdown(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
+        return text.to_owned();
+    }
+    const CLOSING: &str = "\n</details>";
+    let room = MAX_TEXT - NOTICE.len() - CLOSING.len() - 4;
+    let kept = &text[..text.floor_char_boundary(room)];
+    let kept = kept.rfind('\n').filter(|end| end + NEAR > room).map_or(kept, |end| &kept[..end]);
+    // A notice inside a folded part would not be seen.
+    let open = kept.matches("<details>").count() > kept.matches("</details>").count();
+    format!("{kept}{}\n\n{NOTICE}\n", if open { CLOSING } else { "" })
+}
+
+/// Plain text of at most `limit` bytes.
+pub(super) fn plain(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let notice = if limit > 4 * NOTICE.len() { format!("\n{NOTICE}") } else { "…".to_owned() };
+    format!("{}{notice}", &text[..text.floor_char_boundary(limit - notice.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_not_touched() {
+        let text = "é".repeat(32_767);
+        assert_eq!(markdown(&text), text);
+        assert_eq!(plain("abc", 3), "abc");
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters_and_says_so() {
+        for text in ["é".repeat(40_000), "line of text €\n".repeat(6000), format!("x{}", "𝄞".repeat(20_000))]
+        {
+            let cut = markdown(&text);
+            assert!(cut.len() <= MAX_TEXT && cut.len() > MAX_TEXT - 5000, "{}", cut.len());
+            assert!(cut.ends_with("is whole.\n"), "{}", &cut[cut.len() - 200..]);
+            let cut = plain(&text, MAX_TEXT);
+            assert!(cut.len() <= MAX_TEXT && cut.ends_with("is whole."), "{}", cut.len());
+            let cut = plain(&text, MAX_TITLE);
+            assert!(cut.len() <= MAX_TITLE && cut.ends_with('…'), "{cut}");
+        }
+    }
+
+    #[test]
+    fn the_notice_is_not_folded_away() {
+        let text = format!("<details>a</details>\n<details><summary>b</summary>\n{}", "row\n".repeat(20_000));
+        let cut = markdown(&text);
+        assert!(cut.contains("row\n</details>\n\n…"), "{}", &cut[cut.len() - 200..]);
+        assert!(cut.len() <= MAX_TEXT);
+    }
+}

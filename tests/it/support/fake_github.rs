@@ -1,0 +1,697 @@
+//! GitHub as far as this program knows it: state, limits, permissions and faults. It answers in memory, or on loopback.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use super::github_shapes::Names;
+use super::server::{Request, Response, Server, Spoilt};
+
+/// Who writes with the token.
+pub const BOT: &str = "github-actions[bot]";
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Route {
+    CreateCheck,
+    UpdateCheck,
+    GetCheck,
+    ListChecks,
+    ListAnnotations,
+    GetPull,
+    ListComments,
+    CreateComment,
+    UpdateComment,
+    DeleteComment,
+    ListIssues,
+    CreateIssue,
+    UpdateIssue,
+    UploadSarif,
+    ListArtifacts,
+    DownloadArtifact,
+    /// Where downloads are redirected to; no token belongs there.
+    Blob,
+}
+
+/// Those that change something.
+const WRITES: [Route; 8] = [
+    Route::CreateCheck,
+    Route::UpdateCheck,
+    Route::CreateComment,
+    Route::UpdateComment,
+    Route::DeleteComment,
+    Route::CreateIssue,
+    Route::UpdateIssue,
+    Route::UploadSarif,
+];
+
+/// What goes wrong with one call.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// An answer without anything done.
+    Refuse(u16),
+    /// Everything done, and then this answer.
+    ActThenAnswer(u16),
+    /// Everything done, and the answer spoilt.
+    ActThenSpoil(Spoilt),
+    /// This answer with nothing done.
+    Answer(Response),
+    /// The connection closed with nothing done.
+    Drop,
+    /// Asked to slow down; the headers say for how long.
+    Limit { status: u16, headers: Vec<(&'static str, String)> },
+    /// Sent elsewhere.
+    Redirect { status: u16, location: String },
+    /// Everything done, and an answer of so many bytes.
+    ActThenFlood(usize),
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Check {
+    pub id: u64,
+    pub name: String,
+    pub head_sha: String,
+    pub external_id: Option<String>,
+    pub details_url: Option<String>,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub title: Option<String>,
+    pub summary: Option<String>,
+    pub text: Option<String>,
+    /// As they were sent.
+    pub annotations: Vec<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comment {
+    pub id: u64,
+    /// Of the issue or pull request.
+    pub number: u64,
+    pub author: String,
+    pub body: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Issue {
+    pub number: u64,
+    pub author: String,
+    pub title: String,
+    pub body: String,
+    pub labels: Vec<String>,
+    pub open: bool,
+    pub is_pull: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sarif {
+    pub commit_sha: String,
+    pub git_ref: String,
+    pub tool_name: Option<String>,
+    pub checkout_uri: Option<String>,
+    /// Unpacked.
+    pub document: Value,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Artifact {
+    pub id: u64,
+    pub name: String,
+    pub zip: Vec<u8>,
+    pub expired: bool,
+    /// `sha256:…`, or null.
+    pub digest: Option<String>,
+    pub head_sha: String,
+    /// 7 is the repository itself.
+    pub head_repository_id: u64,
+}
+
+/// What there is, for a test to arrange and to look at.
+#[derive(Default)]
+pub struct State {
+    pub checks: Vec<Check>,
+    pub comments: Vec<Comment>,
+    pub issues: Vec<Issue>,
+    /// The head of each open pull request.
+    pub pulls: BTreeMap<u64, String>,
+    pub sarifs: Vec<Sarif>,
+    pub artifacts: Vec<Artifact>,
+    /// Calls that the token has no permission for.
+    pub denied: BTreeSet<Route>,
+    /// Every call that was understood, in order.
+    pub calls: Vec<Route>,
+    faults: Vec<(Route, usize, Fault)>,
+    hold: Option<(usize, bool, Sender<Route>)>,
+    last_id: u64,
+}
+
+impl State {
+    fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+/// One repository on a GitHub.
+#[derive(Clone)]
+pub struct FakeGitHub {
+    state: Arc<Mutex<State>>,
+    released: Arc<(Mutex<bool>, Condvar)>,
+    token: String,
+    repository: String,
+    /// What stands before `/repos`, for example `/api/v3`.
+    prefix: String,
+}
+
+impl FakeGitHub {
+    pub fn new(repository: &str, token: &str) -> Self {
+        Self {
+            state: Arc::default(),
+            released: Arc::default(),
+            token: token.to_owned(),
+            repository: repository.to_owned(),
+            prefix: String::new(),
+        }
+    }
+
+    /// As a GitHub Enterprise Server has it.
+    pub fn below(mut self, prefix: &str) -> Self {
+        self.prefix = prefix.to_owned();
+        self
+    }
+
+    pub fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Spoils the `call`-th request of a route, counted from 1 over the fake's life.
+    pub fn fault(&self, route: Route, call: usize, fault: Fault) {
+        self.state().faults.push((route, call, fault));
+    }
+
+    /// A token that can only read, as on a pull request from a fork.
+    pub fn read_only(&self) {
+        self.state().denied.extend(WRITES);
+    }
+
+    /// Never answers the `call`-th request from now over all routes, after acting on it or not. The receiver is told
+    /// when it has come that far, so that a test can kill the process that waits. [`FakeGitHub::release`] ends it.
+    pub fn hold(&self, call: usize, acts: bool) -> Receiver<Route> {
+        let (sender, receiver) = channel();
+        *self.released.0.lock().unwrap() = false;
+        let mut state = self.state();
+        let at = state.calls.len() + call;
+        state.hold = Some((at, acts, sender));
+        receiver
+    }
+
+    /// Closes the connections that are held.
+    pub fn release(&self) {
+        self.state().hold = None;
+        *self.released.0.lock().unwrap() = true;
+        self.released.1.notify_all();
+    }
+
+    /// Serves on loopback until the server is dropped.
+    pub fn serve(&self) -> Server {
+        let fake = self.clone();
+        Server::start(move |request| fake.answer(request))
+    }
+
+    /// The value of GITHUB_API_URL for a server of this fake.
+    pub fn api_url(&self, server: &Server) -> String {
+        format!("{}{}", server.url(), self.prefix)
+    }
+
+    /// Answers one request.
+    pub fn answer(&self, request: &Request) -> Response {
+        let Some((route, parts)) = self.route(request) else {
+            return problem(404, "Not Found", &[]);
+        };
+        let held = {
+            let mut state = self.state();
+            state.calls.push(route);
+            let now = state.calls.len();
+            let held = state.hold.take_if(|(at, ..)| *at == now);
+            held.map(|(_, acts, sender)| (acts, sender))
+        };
+        if let Some((acts, sender)) = held {
+            if acts {
+                let _lost_answer = self.act(route, &parts, request);
+            }
+            let _nobody_listens = sender.send(route);
+            let released = self.released.0.lock().unwrap();
+            let _released = self.released.1.wait_while(released, |released| !*released).unwrap();
+            return Response::new(500, "").spoilt(Spoilt::Reset);
+        }
+        let fault = {
+            let mut state = self.state();
+            let call = state.calls.iter().filter(|known| **known == route).count();
+            let found = state.faults.iter().position(|(of, at, _)| *of == route && *at == call);
+            found.map(|index| state.faults.swap_remove(index).2)
+        };
+        match fault {
+            None => self.act(route, &parts, request),
+            Some(Fault::Refuse(status)) => problem(status, "Server Error", &[]),
+            Some(Fault::Answer(response)) => response,
+            Some(Fault::Drop) => Response::new(500, "").spoilt(Spoilt::Reset),
+            Some(Fault::Limit { status, headers }) => {
+                let message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.";
+                headers.into_iter().fold(problem(status, message, &[]), |response, (name, value)| {
+                    response.header(name, value)
+                })
+            }
+            Some(Fault::Redirect { status, location }) => {
+                problem(status, "Moved", &[]).header("location", location)
+            }
+            Some(Fault::ActThenAnswer(status)) => {
+                let _lost_answer = self.act(route, &parts, request);
+                problem(status, "Server Error", &[])
+            }
+            Some(Fault::ActThenSpoil(spoilt)) => self.act(route, &parts, request).spoilt(spoilt),
+            Some(Fault::ActThenFlood(bytes)) => {
+                let _lost_answer = self.act(route, &parts, request);
+                Response::new(200, vec![b' '; bytes])
+            }
+        }
+    }
+
+    /// What a request is about, and the changing parts of its path.
+    fn route(&self, request: &Request) -> Option<(Route, Vec<String>)> {
+        let path = request.path().strip_prefix(&*self.prefix)?;
+        if let Some(id) = path.strip_prefix("/blobs/") {
+            return Some((Route::Blob, vec![id.to_owned()]));
+        }
+        let path = path.strip_prefix("/repos/")?.strip_prefix(&*self.repository)?.strip_prefix('/')?;
+        let words: Vec<&str> = path.split('/').collect();
+        let (route, parts): (Route, &[&str]) = match (request.method.as_str(), &*words) {
+            ("POST", ["check-runs"]) => (Route::CreateCheck, &[]),
+            ("PATCH", ["check-runs", id]) => (Route::UpdateCheck, &[id]),
+            ("GET", ["check-runs", id]) => (Route::GetCheck, &[id]),
+            ("GET", ["check-runs", id, "annotations"]) => (Route::ListAnnotations, &[id]),
+            ("GET", ["commits", head, "check-runs"]) => (Route::ListChecks, &[head]),
+            ("GET", ["pulls", number]) => (Route::GetPull, &[number]),
+            ("GET", ["issues", number, "comments"]) => (Route::ListComments, &[number]),
+            ("POST", ["issues", number, "comments"]) => (Route::CreateComment, &[number]),
+            ("PATCH", ["issues", "comments", id]) => (Route::UpdateComment, &[id]),
+            ("DELETE", ["issues", "comments", id]) => (Route::DeleteComment, &[id]),
+            ("GET", ["issues"]) => (Route::ListIssues, &[]),
+            ("POST", ["issues"]) => (Route::CreateIssue, &[]),
+            ("PATCH", ["issues", number]) => (Route::UpdateIssue, &[number]),
+            ("POST", ["code-scanning", "sarifs"]) => (Route::UploadSarif, &[]),
+            ("GET", ["actions", "artifacts"]) => (Route::ListArtifacts, &[]),
+            ("GET", ["actions", "artifacts", id, "zip"]) => (Route::DownloadArtifact, &[id]),
+            _ => return None,
+        };
+        Some((route, parts.iter().map(|part| (*part).to_owned()).collect()))
+    }
+
+    fn act(&self, route: Route, parts: &[String], request: &Request) -> Response {
+        if route == Route::Blob {
+            return self.blob(&parts[0], request);
+        }
+        if request.header("authorization") != Some(&*format!("Bearer {}", self.token)) {
+            return problem(401, "Bad credentials", &[]);
+        }
+        let mut state = self.state();
+        if state.denied.contains(&route) {
+            return problem(403, "Resource not accessible by integration", &[]);
+        }
+        let host = request.header("host").unwrap_or("127.0.0.1");
+        let names =
+            Names { api: format!("http://{host}{}", self.prefix), repository: self.repository.clone() };
+        if WRITES.contains(&route) && route != Route::DeleteComment && !request.json().is_object() {
+            return problem(400, "Problems parsing JSON", &[]);
+        }
+        let mut call = Call { state: &mut state, names, request, body: request.json() };
+        let number: u64 = parts.first().and_then(|part| part.parse().ok()).unwrap_or(0);
+        match route {
+            Route::CreateCheck => call.create_check(),
+            Route::UpdateCheck => call.update_check(number),
+            Route::GetCheck => call.get_check(number),
+            Route::ListChecks => call.list_checks(&parts[0]),
+            Route::ListAnnotations => call.list_annotations(number),
+            Route::GetPull => call.get_pull(number),
+            Route::ListComments => call.list_comments(number),
+            Route::CreateComment => call.create_comment(number),
+            Route::UpdateComment => call.update_comment(number),
+            Route::DeleteComment => call.delete_comment(number),
+            Route::ListIssues => call.list_issues(),
+            Route::CreateIssue => call.create_issue(),
+            Route::UpdateIssue => call.update_issue(number),
+            Route::UploadSarif => call.upload_sarif(),
+            Route::ListArtifacts => call.list_artifacts(),
+            Route::DownloadArtifact => call.download_artifact(number),
+            Route::Blob => problem(404, "Not Found", &[]),
+        }
+    }
+
+    fn blob(&self, id: &str, request: &Request) -> Response {
+        if request.header("authorization").is_some() {
+            return problem(400, "a token was sent where none belongs", &[]);
+        }
+        let state = self.state();
+        let artifact = state.artifacts.iter().find(|artifact| artifact.id.to_string() == id);
+        artifact.map_or_else(
+            || problem(404, "Not Found", &[]),
+            |artifact| Response::new(200, artifact.zip.clone()).header("content-type", "application/zip"),
+        )
+    }
+}
+
+/// An answer that is an error, as GitHub words it.
+fn problem(status: u16, message: &str, errors: &[String]) -> Response {
+    let mut body = json!({
+        "message": message, "status": status.to_string(), "documentation_url": "https://docs.github.com/rest",
+    });
+    if !errors.is_empty() {
+        body["errors"] = json!(errors);
+    }
+    Response::json(status, &body)
+}
+
+/// One understood request with the state it acts on.
+struct Call<'a> {
+    state: &'a mut State,
+    names: Names,
+    request: &'a Request,
+    body: Value,
+}
+
+impl Call<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        self.body[name].as_str().map(str::to_owned)
+    }
+
+    /// A page of a list with GitHub's `Link` header; `wrap` puts it where the route has it.
+    fn page(&self, all: &[Value], wrap: impl Fn(&[Value]) -> Value) -> Response {
+        let number = |name: &str, default: usize| {
+            self.request.query(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+        };
+        let per_page = number("per_page", 30).clamp(1, 100);
+        let page = number("page", 1).max(1);
+        let from = ((page - 1) * per_page).min(all.len());
+        let to = (from + per_page).min(all.len());
+        let response = Response::json(200, &wrap(&all[from..to]));
+        if to == all.len() {
+            return response;
+        }
+        let path = self.request.path();
+        let next = format!("<{}{path}?per_page={per_page}&page={}>; rel=\"next\"", self.names.api, page + 1);
+        response.header("link", next)
+    }
+
+    fn invalid(errors: &[String]) -> Response {
+        problem(422, "Invalid request.", errors)
+    }
+
+    fn create_check(&mut self) -> Response {
+        let errors = check_errors(&self.body, true);
+        if !errors.is_empty() {
+            return Self::invalid(&errors);
+        }
+        let mut check = Check {
+            id: self.state.id(),
+            name: self.text("name").unwrap(),
+            head_sha: self.text("head_sha").unwrap(),
+            status: "queued".to_owned(),
+            ..Check::default()
+        };
+        apply(&mut check, &self.body);
+        let shown = self.names.check_run(&check);
+        self.state.checks.push(check);
+        Response::json(201, &shown)
+    }
+
+    fn update_check(&mut self, id: u64) -> Response {
+        let Some(check) = self.state.checks.iter_mut().find(|check| check.id == id) else {
+            return problem(404, "Not Found", &[]);
+        };
+        let errors = check_errors(&self.body, false);
+        if !errors.is_empty() {
+            return Self::invalid(&errors);
+        }
+        apply(check, &self.body);
+        Response::json(200, &self.names.check_run(check))
+    }
+
+    fn get_check(&self, id: u64) -> Response {
+        let check = self.state.checks.iter().find(|check| check.id == id);
+        check.map_or_else(
+            || problem(404, "Not Found", &[]),
+            |check| Response::json(200, &self.names.check_run(check)),
+        )
+    }
+
+    fn list_checks(&self, head: &str) -> Response {
+        let name = self.request.query("check_name");
+        let mut found: Vec<&Check> =
+            self.state.checks.iter().filter(|check| check.head_sha == head).collect();
+        found.retain(|check| name.as_ref().is_none_or(|name| check.name == *name));
+        found.sort_by_key(|check| std::cmp::Reverse(check.id));
+        if self.request.query("filter").as_deref() != Some("all") {
+            let mut seen = BTreeSet::new();
+            found.retain(|check| seen.insert(&check.name));
+        }
+        let shown: Vec<Value> = found.iter().map(|check| self.names.check_run(check)).collect();
+        self.page(&shown, |page| json!({ "total_count": shown.len(), "check_runs": page }))
+    }
+
+    fn list_annotations(&self, id: u64) -> Response {
+        let Some(check) = self.state.checks.iter().find(|check| check.id == id) else {
+            return problem(404, "Not Found", &[]);
+        };
+        let shown: Vec<Value> =
+            check.annotations.iter().map(|sent| self.names.annotation(sent, &check.head_sha)).collect();
+        self.page(&shown, |page| json!(page))
+    }
+
+    fn get_pull(&self, number: u64) -> Response {
+        let head = self.state.pulls.get(&number);
+        head.map_or_else(
+            || problem(404, "Not Found", &[]),
+            |head| Response::json(200, &self.names.pull(number, head)),
+        )
+    }
+
+    fn list_comments(&self, number: u64) -> Response {
+        let comments = self.state.comments.iter().filter(|comment| comment.number == number);
+        let shown: Vec<Value> = comments.map(|comment| self.names.comment(comment)).collect();
+        self.page(&shown, |page| json!(page))
+    }
+
+    fn create_comment(&mut self, number: u64) -> Response {
+        let body = self.text("body").filter(|body| !body.trim().is_empty() && body.chars().count() <= 65_536);
+        let Some(body) = body else { return Self::invalid(&["body is missing or too long".to_owned()]) };
+        let comment = Comment { id: self.state.id(), number, author: BOT.to_owned(), body };
+        let shown = self.names.comment(&comment);
+        self.state.comments.push(comment);
+        Response::json(201, &shown)
+    }
+
+    fn update_comment(&mut self, id: u64) -> Response {
+        let body = self.text("body").filter(|body| !body.trim().is_empty() && body.chars().count() <= 65_536);
+        let Some(body) = body else { return Self::invalid(&["body is missing or too long".to_owned()]) };
+        let Some(comment) = self.state.comments.iter_mut().find(|comment| comment.id == id) else {
+            return problem(404, "Not Found", &[]);
+        };
+        comment.body = body;
+        Response::json(200, &self.names.comment(comment))
+    }
+
+    fn delete_comment(&mut self, id: u64) -> Response {
+        let before = self.state.comments.len();
+        self.state.comments.retain(|comment| comment.id != id);
+        if self.state.comments.len() == before {
+            problem(404, "Not Found", &[])
+        } else {
+            Response::new(204, "")
+        }
+    }
+
+    fn list_issues(&self) -> Response {
+        let state = self.request.query("state").unwrap_or_else(|| "open".to_owned());
+        let labels = self.request.query("labels").unwrap_or_default();
+        let labels: Vec<&str> = labels.split(',').filter(|label| !label.is_empty()).collect();
+        let found = self.state.issues.iter().filter(|issue| {
+            (state == "all" || issue.open == (state == "open"))
+                && labels.iter().all(|label| issue.labels.iter().any(|known| known == label))
+        });
+        let shown: Vec<Value> = found.map(|issue| self.names.issue(issue)).collect();
+        self.page(&shown, |page| json!(page))
+    }
+
+    fn create_issue(&mut self) -> Response {
+        let Some(title) = self.text("title").filter(|title| title.chars().count() <= 256) else {
+            return Self::invalid(&["title is missing or too long".to_owned()]);
+        };
+        let labels = self.body["labels"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let issue = Issue {
+            number: self.state.id(),
+            author: BOT.to_owned(),
+            title,
+            body: self.text("body").unwrap_or_default(),
+            labels: labels.map(str::to_owned).collect(),
+            open: true,
+            is_pull: false,
+        };
+        let shown = self.names.issue(&issue);
+        self.state.issues.push(issue);
+        Response::json(201, &shown)
+    }
+
+    fn update_issue(&mut self, number: u64) -> Response {
+        let (title, body, state) = (self.text("title"), self.text("body"), self.text("state"));
+        let Some(issue) = self.state.issues.iter_mut().find(|issue| issue.number == number) else {
+            return problem(404, "Not Found", &[]);
+        };
+        issue.title = title.unwrap_or_else(|| issue.title.clone());
+        issue.body = body.unwrap_or_else(|| issue.body.clone());
+        issue.open = state.map_or(issue.open, |state| state == "open");
+        Response::json(200, &self.names.issue(issue))
+    }
+
+    fn upload_sarif(&mut self) -> Response {
+        let (Some(commit_sha), Some(git_ref), Some(packed)) =
+            (self.text("commit_sha"), self.text("ref"), self.text("sarif"))
+        else {
+            return Self::invalid(&["commit_sha, ref and sarif are required".to_owned()]);
+        };
+        if !is_commit(&commit_sha) || !git_ref.starts_with("refs/") {
+            return problem(400, "commit_sha or ref is not valid", &[]);
+        }
+        let known = ["commit_sha", "ref", "sarif", "checkout_uri", "tool_name", "started_at", "validate"];
+        let unknown = self.body.as_object().unwrap().keys().find(|name| !known.contains(&name.as_str()));
+        let bytes = base64::engine::general_purpose::STANDARD.decode(packed).unwrap_or_default();
+        let mut text = String::new();
+        let unpacked = flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut text);
+        let document = serde_json::from_str(&text).ok().filter(|_| unpacked.is_ok() && unknown.is_none());
+        let Some(document) = document else {
+            return problem(400, "the SARIF file could not be read", &[]);
+        };
+        if bytes.len() > 10 << 20 {
+            return problem(413, "the SARIF file is too large", &[]);
+        }
+        let id = format!("47177e22-5596-11eb-80a1-{:012x}", self.state.id());
+        let (tool_name, checkout_uri) = (self.text("tool_name"), self.text("checkout_uri"));
+        self.state.sarifs.push(Sarif { commit_sha, git_ref, tool_name, checkout_uri, document });
+        Response::json(202, &self.names.sarif_receipt(&id))
+    }
+
+    fn list_artifacts(&self) -> Response {
+        let name = self.request.query("name");
+        let mut found: Vec<&Artifact> = self.state.artifacts.iter().collect();
+        found.retain(|artifact| name.as_ref().is_none_or(|name| artifact.name == *name));
+        found.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        let shown: Vec<Value> = found.iter().map(|artifact| self.names.artifact(artifact)).collect();
+        self.page(&shown, |page| json!({ "total_count": shown.len(), "artifacts": page }))
+    }
+
+    fn download_artifact(&self, id: u64) -> Response {
+        match self.state.artifacts.iter().find(|artifact| artifact.id == id) {
+            None => problem(404, "Not Found", &[]),
+            Some(artifact) if artifact.expired => problem(410, "Artifact has expired", &[]),
+            // Another name of the same machine: to a client it is another host, where no token belongs.
+            Some(_) => Response::new(302, "").header(
+                "location",
+                format!("{}/blobs/{id}", self.names.api.replace("127.0.0.1", "localhost")),
+            ),
+        }
+    }
+}
+
+fn apply(check: &mut Check, body: &Value) {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    check.external_id = text(&body["external_id"]).or(check.external_id.take());
+    check.details_url = text(&body["details_url"]).or(check.details_url.take());
+    if let Some(status) = text(&body["status"]) {
+        check.conclusion = None;
+        check.status = status;
+    }
+    if let Some(conclusion) = text(&body["conclusion"]) {
+        check.status = "completed".to_owned();
+        check.conclusion = Some(conclusion);
+    }
+    let output = &body["output"];
+    if output.is_object() {
+        check.title = text(&output["title"]).or(check.title.take());
+        check.summary = text(&output["summary"]);
+        check.text = text(&output["text"]);
+        check.annotations.extend(output["annotations"].as_array().into_iter().flatten().cloned());
+    }
+}
+
+/// What GitHub would find wrong with the body of a request about a check run.
+fn check_errors(body: &Value, is_new: bool) -> Vec<String> {
+    let mut errors = Vec::new();
+    let mut expect = |holds: bool, error: &str| {
+        if !holds {
+            errors.push(error.to_owned());
+        }
+    };
+    let one_of = |value: &Value, words: &[&str]| {
+        value.is_null() || value.as_str().is_some_and(|text| words.contains(&text))
+    };
+    if is_new {
+        expect(body["name"].as_str().is_some_and(|name| !name.is_empty()), "name is required");
+        expect(body["head_sha"].as_str().is_some_and(is_commit), "head_sha is no commit");
+    }
+    let conclusions =
+        ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"];
+    expect(one_of(&body["status"], &["queued", "in_progress", "completed"]), "status is not one of the list");
+    expect(one_of(&body["conclusion"], &conclusions), "conclusion is not one of the list");
+    expect(body["status"] != "completed" || body["conclusion"].is_string(), "conclusion is required");
+    expect(body["conclusion"].is_null() || body["status"] == "completed", "a conclusion of what goes on");
+    let known = ["name", "head_sha", "external_id", "details_url", "status", "conclusion", "output"];
+    expect(
+        body.as_object().is_some_and(|members| members.keys().all(|name| known.contains(&name.as_str()))),
+        "unknown member",
+    );
+    let output = &body["output"];
+    if !output.is_null() {
+        expect(
+            output["summary"].is_string() && (!is_new || output["title"].is_string()),
+            "output needs title and summary",
+        );
+        for name in ["summary", "text"] {
+            let length = output[name].as_str().map_or(0, |text| text.chars().count());
+            expect(length <= 65_535, &format!("Only 65535 characters are allowed; {length} were supplied."));
+        }
+        let annotations = output["annotations"].as_array().cloned().unwrap_or_default();
+        expect(annotations.len() <= 50, "No more than 50 items are allowed");
+        for annotation in &annotations {
+            expect(is_annotation(annotation), &format!("annotation is not valid: {annotation}"));
+        }
+    }
+    errors
+}
+
+fn is_annotation(annotation: &Value) -> bool {
+    let line = |name: &str| annotation[name].as_u64().filter(|line| *line >= 1);
+    let length = |name: &str| annotation[name].as_str().map_or(0, str::len);
+    let path = annotation["path"].as_str().unwrap_or_default();
+    let columns = ["start_column", "end_column"].map(|name| annotation[name].as_u64());
+    let columns_fit = match columns {
+        [None, None] => annotation["start_column"].is_null() && annotation["end_column"].is_null(),
+        [Some(start), Some(end)] => {
+            annotation["start_line"] == annotation["end_line"] && 1 <= start && start <= end
+        }
+        _ => false,
+    };
+    !path.is_empty()
+        && !path.starts_with('/')
+        && line("start_line").is_some_and(|start| line("end_line").is_some_and(|end| end >= start))
+        && columns_fit
+        && ["notice", "warning", "failure"]
+            .contains(&annotation["annotation_level"].as_str().unwrap_or_default())
+        && (1..=64 << 10).contains(&length("message"))
+        && length("raw_details") <= 64 << 10
+        && length("title") <= 255
+}
+
+fn is_commit(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
