@@ -6,6 +6,7 @@ use crate::contracts::v1::Conclusion;
 use crate::core::event::EventError;
 use crate::core::policy::PolicyError;
 use crate::git::GitError;
+use crate::publish::PublishError;
 use crate::run::http::HttpError;
 use crate::run::ports::PortError;
 use crate::store::StoreError;
@@ -93,6 +94,12 @@ impl From<GitError> for Failure {
 impl From<HttpError> for Failure {
     fn from(error: HttpError) -> Self {
         Self::with_code(error.code(), format!("failed to ask a server: {error}"))
+    }
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        Self { hint: error.hint(), ..Self::with_code(error.code(), format!("failed to {error}")) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::derive::{key, plans};
 use super::exit::Failure;
-use super::inputs::{Request, open};
+use super::inputs::{Opened, Request, open};
 use super::prepare::{Ports, prepare};
 use super::shard::matrix;
 use crate::contracts::codes::Code;
@@ -28,8 +28,18 @@ pub(crate) fn plan(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, Failure> {
-    let opened = open(request)?;
-    let prepared = prepare(request, &opened, cancellation, progress)?;
+    plan_opened(request, &open(request)?, shown, cancellation, progress)
+}
+
+/// As [`plan`], in a repository that is open already.
+pub(crate) fn plan_opened(
+    request: &Request,
+    opened: &Opened,
+    shown: Shown,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Vec<u8>, Failure> {
+    let prepared = prepare(request, opened, cancellation, progress)?;
     let recorded = prepared.recorded(Ports {
         surveys: &RecordedSurveys(&[]),
         lines: &|_, _, _, _| None,

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{Preset, RunMode, SettingOrigin};
 use crate::core::escape::visible_cut;
+use crate::core::shard::{MAX_SHARDS, Shard};
 
 /// An input or variable that cannot be used. Completes "failed to read …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +38,10 @@ pub(crate) enum Asked {
     ByEvent,
     Check,
     DriftCheck,
+    /// The matrix for so many shards.
+    Plan,
+    /// Join the parts of shards.
+    Aggregate,
 }
 
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
@@ -62,7 +67,9 @@ pub(crate) struct Inputs {
     pub(crate) upload_sarif: bool,
     pub(crate) open_issue: bool,
     pub(crate) since_days: Option<u64>,
-    pub(crate) shard: Option<String>,
+    pub(crate) shard: Option<Shard>,
+    pub(crate) shards: Option<u64>,
+    pub(crate) parts: Option<PathBuf>,
     pub(crate) publish_timeout: u64,
 }
 
@@ -175,13 +182,20 @@ struct RawInputs {
     open_issue: Option<String>,
     since_days: Option<String>,
     shard: Option<String>,
+    shards: Option<String>,
+    parts: Option<String>,
     publish_timeout: Option<String>,
 }
 
 impl RawInputs {
     fn validated(self, settings: &mut Vec<SettingOrigin>) -> Result<Inputs, SettingsError> {
         let mut read = Reading { settings };
-        let command = [("check", Asked::Check), ("drift-check", Asked::DriftCheck)];
+        let command = [
+            ("check", Asked::Check),
+            ("drift-check", Asked::DriftCheck),
+            ("plan", Asked::Plan),
+            ("aggregate", Asked::Aggregate),
+        ];
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
         Ok(Inputs {
@@ -213,7 +227,9 @@ impl RawInputs {
             upload_sarif: read.flag("upload-sarif", self.upload_sarif, false)?,
             open_issue: read.flag("open-issue", self.open_issue, false)?,
             since_days: read.number("since-days", self.since_days, 1, 400)?,
-            shard: read.text("shard", self.shard),
+            shard: read.shard("shard", self.shard)?,
+            shards: read.number("shards", self.shards, 1, MAX_SHARDS)?,
+            parts: read.text("parts", self.parts).map(PathBuf::from),
             publish_timeout: read
                 .number("publish-timeout", self.publish_timeout, 5, 3600)?
                 .unwrap_or(PUBLISH_TIMEOUT_SECONDS),
@@ -279,6 +295,12 @@ impl Reading<'_> {
             Some("false" | "False" | "FALSE") => Ok(false),
             Some(other) => Err(invalid(name, other, "true or false".to_owned())),
         }
+    }
+
+    fn shard(&mut self, name: &'static str, value: Option<String>) -> Result<Option<Shard>, SettingsError> {
+        let Some(text) = self.text(name, value) else { return Ok(None) };
+        let wanted = || format!("`k/N` with k from 1 to N and N up to {MAX_SHARDS}");
+        Shard::parse(&text).map(Some).ok_or_else(|| invalid(name, &text, wanted()))
     }
 
     fn number(

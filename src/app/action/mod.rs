@@ -16,10 +16,12 @@ use super::check::{Finished, check_opened};
 use super::exit::{Exit, Failure};
 use super::face;
 use super::inputs::{Opened, Request, open_in};
+use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
+use super::shard::part;
 use crate::config::{ActionEnvironment, Asked, Environment};
 use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
+use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
@@ -99,17 +101,36 @@ fn check_change(
     let http: Arc<dyn Http> = Arc::new(NetClient::new(FETCH_BUDGET, Arc::clone(cancellation))?);
     let remote = remote(environment, http.as_ref());
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
-    let publication = Publication::begin(environment, &change, &opened.resolved.head, cancellation);
+    let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
-    let finished =
-        check_opened(&request, opened, cancellation, &progress, &|key| publication.started(key), None);
-    let finished = match finished {
-        Ok(finished) => finished,
-        Err(failure) => {
-            publication.failed(&failure);
-            return Err(failure);
+    if inputs.command == Asked::Plan {
+        let shown = Shown::Matrix(inputs.shards.unwrap_or(1));
+        let matrix = plan_opened(&request, &opened, shown, cancellation, &progress)?;
+        let matrix = String::from_utf8(matrix).expect("a matrix is JSON");
+        runner.outputs(&[("matrix", matrix.trim_end().to_owned()), ("verdict", "none".to_owned())])?;
+        return Ok(Exit::Pass);
+    }
+    if let Some(shard) = inputs.shard {
+        let part = part(&request, &opened, shard, cancellation, &progress)?;
+        let path = part.path.display().to_string();
+        runner.outputs(&[("run-path", path), ("verdict", "none".to_owned())])?;
+        annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
+        return Ok(Exit::Pass);
+    }
+    let publication = Publication::of(environment, &change, opened.resolved.head.clone(), cancellation);
+    let workspace = std::path::Path::new(&environment.context.workspace);
+    let parts = match (inputs.command, &inputs.parts) {
+        (Asked::Aggregate, None) => {
+            let message = "aggregate needs the input `parts`";
+            return Err(Failure { exit: Exit::Usage, ..Failure::with_code(Code::InputInvalid, message) });
         }
+        (Asked::Aggregate, Some(parts)) => Some([workspace.join(parts)]),
+        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan, _) => None,
     };
+    let parts = parts.as_ref().map(<[_; 1]>::as_slice);
+    let keyed = |key: &ExecutionKey| publication.started(key);
+    let finished = check_opened(&request, opened, cancellation, &progress, &keyed, parts);
+    let finished = finished.inspect_err(|failure| publication.failed(failure))?;
     if let Some(now) = moved_head(remote.as_ref(), &change) {
         let failure = Failure::with_code(
             Code::HeadSuperseded,
@@ -121,7 +142,8 @@ fn check_change(
     let directory = finished.stored.path.display().to_string();
     let report = face::report(&finished, &directory, &Environment::read());
     print_quoting(&face::rendered("terminal", &report))?;
-    let published = publication.publish(&report, &finished, runner);
+    let published =
+        publication.publish(&report, runner).inspect_err(|failure| publication.failed(failure))?;
     runner.outputs(&outputs(&finished, &published))?;
     Ok(published.exit)
 }
@@ -140,6 +162,7 @@ fn outputs(finished: &Finished, published: &Published) -> Vec<(&'static str, Str
         ("blocking-findings", blocking.len().to_string()),
         ("advisory-findings", other.len().to_string()),
         ("published-to", published.surface.to_owned()),
+        ("check-run-url", published.url.clone().unwrap_or_default()),
     ]
 }
 

@@ -1,56 +1,242 @@
 //! Where a result goes: to a check run where the token allows one, else to workflow commands and the job summary.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::surfaces::{Runner, annotate};
-use crate::app::check::Finished;
 use crate::app::exit::{Exit, Failure};
 use crate::app::face;
 use crate::config::{ActionEnvironment, Surfaces};
+use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
+use crate::core::escape::markdown;
 use crate::core::event::Change;
+use crate::formats::check_run::{CheckConclusion, CheckReport};
 use crate::formats::contract::Report;
+use crate::net::NetClient;
+use crate::publish::{
+    CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
+};
 use crate::run::ports::Cancellation;
+
+/// The name of the check run, unlike the name of any job.
+const CHECK_NAME: &str = "qa-skill verdict";
+/// Who the job's own token writes as.
+const COMMENT_AUTHOR: &str = "github-actions[bot]";
+/// How long a run that was told to end may still talk: the runner kills it after ten seconds.
+const PARTING: Duration = Duration::from_secs(4);
 
 /// What became of publishing.
 pub(crate) struct Published {
-    /// The verdict's exit code, unless its proof could not be kept.
+    /// The verdict's exit code, or the reason why it cannot stand.
     pub(crate) exit: Exit,
-    /// `commands` or `files`.
+    /// `check-run`, `commands` or `files`.
     pub(crate) surface: &'static str,
+    /// The check run's page.
+    pub(crate) url: Option<String>,
+}
+
+/// An open conversation with GitHub, and the check run it is about.
+struct Open {
+    github: GitHub,
+    check: CheckRun,
+    key: ExecutionKey,
 }
 
 /// The publication of one run.
-pub(crate) struct Publication {
-    surfaces: Surfaces,
+pub(crate) struct Publication<'a> {
+    environment: &'a ActionEnvironment,
+    change: &'a Change,
+    head: CommitId,
+    cancellation: &'a Arc<Cancellation>,
+    open: RefCell<Option<Open>>,
+    trouble: RefCell<Option<PublishError>>,
 }
 
-impl Publication {
-    pub(crate) fn begin(
-        environment: &ActionEnvironment,
-        _change: &Change,
-        _head: &CommitId,
-        _cancellation: &Arc<Cancellation>,
+impl<'a> Publication<'a> {
+    /// Nothing is sent before the run has a key.
+    pub(crate) fn of(
+        environment: &'a ActionEnvironment,
+        change: &'a Change,
+        head: CommitId,
+        cancellation: &'a Arc<Cancellation>,
     ) -> Self {
-        Self { surfaces: environment.inputs.surfaces }
+        let (open, trouble) = (RefCell::new(None), RefCell::new(None));
+        Self { environment, change, head, cancellation, open, trouble }
     }
 
-    /// Plans are about to run under this key.
-    pub(crate) fn started(&self, _key: &ExecutionKey) {}
+    /// Plans are about to run under this key. Whether a check run can be had decides which surface is used, so it is
+    /// tried now; what went wrong is told beside the result.
+    pub(crate) fn started(&self, key: &ExecutionKey) {
+        if self.environment.inputs.surfaces != Surfaces::Auto {
+            return;
+        }
+        let budget = Duration::from_secs(self.environment.inputs.publish_timeout);
+        let Some(github) = self.github(key, budget, Arc::clone(self.cancellation)) else { return };
+        let details = self.run_page();
+        let wanted = WantedCheck {
+            head: &self.head,
+            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME),
+            external_id: key.as_str(),
+            details_url: details.as_deref(),
+        };
+        let started = github.and_then(|github| Ok((github.start_check(&wanted)?, github)));
+        match started {
+            Ok((check, github)) => *self.open.borrow_mut() = Some(Open { github, check, key: key.clone() }),
+            Err(error) => *self.trouble.borrow_mut() = Some(error),
+        }
+    }
 
-    /// There is no verdict to publish.
-    pub(crate) fn failed(&self, _failure: &Failure) {}
+    /// A conversation; none without a token or an API to talk to.
+    fn github(
+        &self,
+        key: &ExecutionKey,
+        budget: Duration,
+        cancellation: Arc<Cancellation>,
+    ) -> Option<Result<GitHub, PublishError>> {
+        let context = &self.environment.context;
+        let token = self.environment.inputs.token.clone()?;
+        if context.api_url.is_empty() || context.repository.is_empty() {
+            return None;
+        }
+        let target =
+            Target { api_url: &context.api_url, repository: &context.repository, token, seed: key.as_str() };
+        Some(
+            NetClient::new(budget, cancellation)
+                .map_err(|error| PublishError::Settings(error.to_string()))
+                .and_then(|http| GitHub::new(Arc::new(http), target)),
+        )
+    }
+
+    fn run_page(&self) -> Option<String> {
+        let context = &self.environment.context;
+        let known =
+            [&context.server_url, &context.repository, &context.run_id].iter().all(|part| !part.is_empty());
+        known
+            .then(|| format!("{}/{}/actions/runs/{}", context.server_url, context.repository, context.run_id))
+    }
+
+    /// There is no verdict to publish: a check run that was begun ends, so that nobody waits for it.
+    pub(crate) fn failed(&self, failure: &Failure) {
+        let Some(open) = self.open.borrow_mut().take() else { return };
+        // What cancelled the run has cancelled its port too.
+        let parting = self.github(&open.key, PARTING, Arc::new(Cancellation::default()));
+        let Some(Ok(github)) = parting else { return };
+        let code = failure.code.unwrap_or(Code::InternalError);
+        let told = if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
+            github.cancel_check(&open.check, &failure.message)
+        } else {
+            let summary = format!("{}\n\n{}\n", markdown(&failure.message), markdown(&failure.hint));
+            let report = CheckReport {
+                conclusion: CheckConclusion::ActionRequired,
+                title: format!("Could not complete: {code}"),
+                summary,
+                text: None,
+                annotations: Vec::new(),
+            };
+            github.finish_check(&open.check, &report)
+        };
+        if let Err(error) = told {
+            annotate("warning", error.code().text(), &format!("failed to {error}"));
+        }
+    }
 
     /// Publishes a verdict.
-    pub(crate) fn publish(&self, report: &Report<'_>, finished: &Finished, runner: &Runner) -> Published {
-        let exit = Exit::from(finished.derived.verdict.conclusion);
-        let surface = if self.surfaces == Surfaces::Files { "files" } else { "commands" };
-        if self.surfaces != Surfaces::Files {
-            let _nobody_listens = face::write_stdout(&face::rendered("github", report));
-            if let Err(failure) = runner.summary(&face::rendered("markdown", report)) {
-                annotate("warning", "qa-skill", &failure.message);
+    pub(crate) fn publish(&self, report: &Report<'_>, runner: &Runner) -> Result<Published, Failure> {
+        let verdict = &report.result.final_verdict;
+        let surfaces = self.environment.inputs.surfaces;
+        let mut published = Published { exit: Exit::from(verdict.conclusion), surface: "files", url: None };
+        if surfaces == Surfaces::Files {
+            return Ok(published);
+        }
+        if let Some(url) = self.finish(report)? {
+            published.surface = "check-run";
+            published.url = url;
+        } else {
+            published.surface = "commands";
+            if let Some(error) = self.trouble.borrow_mut().take() {
+                self.tell(&error);
+            }
+            face::write_stdout(&face::rendered("github", report))?;
+        }
+        self.beside_the_check(report)?;
+        if let Err(failure) = runner.summary(&face::rendered("markdown", report)) {
+            annotate("warning", "qa-skill", &failure.message);
+        }
+        Ok(published)
+    }
+
+    /// Completes the check run; the outer none when there is none or it cannot be completed.
+    fn finish(&self, report: &Report<'_>) -> Result<Option<Option<String>>, Failure> {
+        let open = self.open.borrow();
+        let Some(open) = open.as_ref() else { return Ok(None) };
+        match open.github.finish_check(&open.check, &CheckReport::of(report)) {
+            Ok(()) => Ok(Some(open.check.html_url.clone())),
+            Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
+            Err(error) => {
+                *self.trouble.borrow_mut() = Some(error);
+                Ok(None)
             }
         }
-        Published { exit, surface }
+    }
+
+    /// The comment and code scanning, which are asked for one by one and whose want is told and nothing more.
+    fn beside_the_check(&self, report: &Report<'_>) -> Result<(), Failure> {
+        let inputs = &self.environment.inputs;
+        let budget = Duration::from_secs(inputs.publish_timeout);
+        let comment = self.change.pull_request.filter(|_| inputs.comment);
+        if comment.is_none() && !inputs.upload_sarif {
+            return Ok(());
+        }
+        let key = &report.result.execution_key;
+        let Some(github) = self.github(key, budget, Arc::clone(self.cancellation)) else {
+            annotate("warning", "qa-skill", "there is no token, so there is no comment and no code scanning");
+            return Ok(());
+        };
+        let github = github.map_err(Failure::from)?;
+        let mut told = Vec::new();
+        if let Some(number) = comment {
+            let marker = format!("<!-- qa-skill: {} -->", inputs.check_name.as_deref().unwrap_or(CHECK_NAME));
+            let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+            let body = String::from_utf8_lossy(&face::rendered("markdown", report)).into_owned();
+            let ownership = Ownership { marker: &marker, author_login: author };
+            told.push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
+        }
+        if inputs.upload_sarif {
+            told.push(self.upload_sarif(&github, report));
+        }
+        for error in told.into_iter().filter_map(Result::err) {
+            if matches!(error, PublishError::Cancelled { .. }) {
+                return Err(error.into());
+            }
+            self.tell(&error);
+        }
+        Ok(())
+    }
+
+    fn upload_sarif(&self, github: &GitHub, report: &Report<'_>) -> Result<(), PublishError> {
+        let context = &self.environment.context;
+        // On a pull request code scanning files results under the merge commit, which is what the event ran for.
+        let commit = if self.change.scanning_ref.ends_with("/merge") {
+            CommitId::parse(&context.sha).unwrap_or_else(|_| self.head.clone())
+        } else {
+            self.head.clone()
+        };
+        let upload = SarifUpload {
+            commit: &commit,
+            git_ref: &self.change.scanning_ref,
+            sarif: &face::rendered("sarif", report),
+            checkout_uri: &format!("file://{}", context.workspace),
+            tool: "qa-skill",
+        };
+        github.upload_sarif(&upload).map(|_| ())
+    }
+
+    /// Why a surface was not used. A fork's token may write nothing: that is how it should be, and no warning.
+    fn tell(&self, error: &PublishError) {
+        let expected = error.is_permission() && self.change.from_fork;
+        let kind = if expected { "notice" } else { "warning" };
+        annotate(kind, error.code().text(), &format!("failed to {error}\n{}", error.hint()));
     }
 }

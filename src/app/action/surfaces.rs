@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::app::exit::Failure;
 use crate::app::face;
 use crate::contracts::codes::Code;
-use crate::core::escape::{visible_cut, workflow_message, workflow_property};
+use crate::core::escape::{visible, workflow_message, workflow_property};
 
 /// GitHub drops a job summary over 1 MiB whole; other steps write into theirs, so this is the bound of one.
 const MAX_SUMMARY_BYTES: u64 = 1_048_576;
@@ -27,7 +27,7 @@ impl Runner {
     pub(crate) fn outputs(&self, values: &[(&str, String)]) -> Result<(), Failure> {
         let mut text = String::new();
         for (name, value) in values {
-            text.push_str(&format!("{name}={}\n", visible_cut(value, 4000)));
+            text.push_str(&format!("{name}={}\n", visible(value)));
         }
         append(&self.output, text.as_bytes())
     }
