@@ -26,6 +26,18 @@ pub(super) const PER_PAGE: usize = 100;
 /// More pages than any list of ours has.
 const MAX_PAGES: usize = 100;
 
+/// Where is published, and as whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<'a> {
+    /// GITHUB_API_URL, the only address the token is sent to.
+    pub(crate) api_url: &'a str,
+    /// `owner/name`.
+    pub(crate) repository: &'a str,
+    pub(crate) token: Secret,
+    /// Decides the waits between attempts: the execution key, where there is one.
+    pub(crate) seed: &'a str,
+}
+
 /// What is being done, and what it needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
@@ -48,13 +60,8 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(
-        http: Arc<dyn Http>,
-        api_url: &str,
-        repository: &str,
-        token: Secret,
-        seed: &str,
-    ) -> Result<Self, PublishError> {
+    pub(super) fn new(http: Arc<dyn Http>, target: Target<'_>) -> Result<Self, PublishError> {
+        let Target { api_url, repository, token, seed } = target;
         let base = ApiBase::parse(api_url)?;
         if !is_repository(repository) {
             let shown = visible_cut(repository, 100);

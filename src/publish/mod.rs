@@ -19,12 +19,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 pub(crate) use checks::{CheckRun, WantedCheck};
+pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
 pub(crate) use conversation::{DriftIssue, Ownership, Posted, StickyComment};
 pub(crate) use error::{Permission, PublishError};
 
 use crate::contracts::ids::CommitId;
-use crate::contracts::secret::Secret;
 use crate::run::http::{Http, Method};
 use client::{Client, Operation};
 use error::Trouble;
@@ -37,16 +37,9 @@ pub(crate) struct GitHub {
 }
 
 impl GitHub {
-    /// `api_url` is GITHUB_API_URL and `repository` is `owner/name`. The token is sent to that address only. The seed
-    /// decides the waits between attempts: the execution key, where there is one.
-    pub(crate) fn new(
-        http: Arc<dyn Http>,
-        api_url: &str,
-        repository: &str,
-        token: Secret,
-        seed: &str,
-    ) -> Result<Self, PublishError> {
-        Ok(Self { client: Client::new(http, api_url, repository, token, seed)? })
+    /// Nothing is sent yet.
+    pub(crate) fn new(http: Arc<dyn Http>, target: Target<'_>) -> Result<Self, PublishError> {
+        Ok(Self { client: Client::new(http, target)? })
     }
 
     /// The head of a pull request as it is now.

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use super::*;
 use crate::contracts::ids::RepoPath;
+use crate::contracts::secret::Secret;
 use crate::formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
 use crate::run::http::{HttpError, HttpReply, HttpRequest};
 
 // The fake is one for these tests and for those of the whole program.
 #[path = "../../tests/it/support/fake_github.rs"]
-#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod fake_github;
 #[path = "../../tests/it/support/github_shapes.rs"]
-#[allow(unreachable_pub, reason = "shared with the tests of the program")]
 mod github_shapes;
 #[path = "../../tests/it/support/server.rs"]
 #[allow(dead_code, unreachable_pub, clippy::disallowed_methods, reason = "other tests use the rest")]
@@ -92,9 +92,13 @@ fn memory(fake: &FakeGitHub, last_call: Option<(usize, bool)>) -> Arc<Memory> {
     Arc::new(Memory { fake: fake.clone(), waits: Mutex::default(), last_call, calls: Mutex::default() })
 }
 
+fn target(repository: &str) -> Target<'_> {
+    Target { api_url: API, repository, token: Secret::new(TOKEN).unwrap(), seed: "seed" }
+}
+
 fn over(http: &Arc<Memory>) -> GitHub {
     let http: Arc<dyn Http> = Arc::clone(http) as Arc<dyn Http>;
-    GitHub::new(http, API, "owner/name", Secret::new(TOKEN).unwrap(), "seed").unwrap()
+    GitHub::new(http, target("owner/name")).unwrap()
 }
 
 fn github(fake: &FakeGitHub) -> GitHub {
@@ -559,8 +563,7 @@ fn the_head_of_a_pull_request_is_read_as_it_is_now() {
 fn what_is_no_repository_is_refused_before_anything_is_sent() {
     for wrong in ["", "owner", "owner/", "/name", "owner/name/x", "owner/..", "ow ner/name", "owner/na?me"] {
         let http: Arc<dyn Http> = memory(&fake(), None);
-        let token = Secret::new(TOKEN).unwrap();
-        let error = GitHub::new(http, API, wrong, token, "seed").err().expect(wrong);
+        let error = GitHub::new(http, target(wrong)).err().expect(wrong);
         assert_eq!(error.code().text(), "PUBLISH_FAILED");
     }
 }

@@ -109,7 +109,7 @@ fn faults_hit_the_call_they_are_meant_for() {
         5,
         Fault::Limit { status: 429, headers: vec![("retry-after", "7".to_owned())] },
     );
-    let mut create = || exchange(&server, "POST", "/repos/owner/name/check-runs", &new_check().to_string());
+    let create = || exchange(&server, "POST", "/repos/owner/name/check-runs", &new_check().to_string());
     assert_eq!(create().map(|answer| answer.0), Some(503));
     assert_eq!((create().map(|answer| answer.0), fake.state().checks.len()), (Some(502), 1));
     assert_eq!((create(), fake.state().checks.len()), (None, 2));

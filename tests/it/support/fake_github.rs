@@ -12,11 +12,11 @@ use super::github_shapes::Names;
 use super::server::{Request, Response, Server, Spoilt};
 
 /// Who writes with the token.
-pub const BOT: &str = "github-actions[bot]";
+pub(crate) const BOT: &str = "github-actions[bot]";
 
 /// What a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Route {
+pub(crate) enum Route {
     CreateCheck,
     UpdateCheck,
     GetCheck,
@@ -51,7 +51,7 @@ const WRITES: [Route; 8] = [
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// An answer without anything done.
     Refuse(u16),
     /// Everything done, and then this answer.
@@ -71,78 +71,78 @@ pub enum Fault {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Check {
-    pub id: u64,
-    pub name: String,
-    pub head_sha: String,
-    pub external_id: Option<String>,
-    pub details_url: Option<String>,
-    pub status: String,
-    pub conclusion: Option<String>,
-    pub title: Option<String>,
-    pub summary: Option<String>,
-    pub text: Option<String>,
+pub(crate) struct Check {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) head_sha: String,
+    pub(crate) external_id: Option<String>,
+    pub(crate) details_url: Option<String>,
+    pub(crate) status: String,
+    pub(crate) conclusion: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) summary: Option<String>,
+    pub(crate) text: Option<String>,
     /// As they were sent.
-    pub annotations: Vec<Value>,
+    pub(crate) annotations: Vec<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comment {
-    pub id: u64,
+pub(crate) struct Comment {
+    pub(crate) id: u64,
     /// Of the issue or pull request.
-    pub number: u64,
-    pub author: String,
-    pub body: String,
+    pub(crate) number: u64,
+    pub(crate) author: String,
+    pub(crate) body: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Issue {
-    pub number: u64,
-    pub author: String,
-    pub title: String,
-    pub body: String,
-    pub labels: Vec<String>,
-    pub open: bool,
-    pub is_pull: bool,
+pub(crate) struct Issue {
+    pub(crate) number: u64,
+    pub(crate) author: String,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) labels: Vec<String>,
+    pub(crate) open: bool,
+    pub(crate) is_pull: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sarif {
-    pub commit_sha: String,
-    pub git_ref: String,
-    pub tool_name: Option<String>,
-    pub checkout_uri: Option<String>,
+pub(crate) struct Sarif {
+    pub(crate) commit_sha: String,
+    pub(crate) git_ref: String,
+    pub(crate) tool_name: Option<String>,
+    pub(crate) checkout_uri: Option<String>,
     /// Unpacked.
-    pub document: Value,
+    pub(crate) document: Value,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Artifact {
-    pub id: u64,
-    pub name: String,
-    pub zip: Vec<u8>,
-    pub expired: bool,
+pub(crate) struct Artifact {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) zip: Vec<u8>,
+    pub(crate) expired: bool,
     /// `sha256:…`, or null.
-    pub digest: Option<String>,
-    pub head_sha: String,
+    pub(crate) digest: Option<String>,
+    pub(crate) head_sha: String,
     /// 7 is the repository itself.
-    pub head_repository_id: u64,
+    pub(crate) head_repository_id: u64,
 }
 
 /// What there is, for a test to arrange and to look at.
 #[derive(Default)]
-pub struct State {
-    pub checks: Vec<Check>,
-    pub comments: Vec<Comment>,
-    pub issues: Vec<Issue>,
+pub(crate) struct State {
+    pub(crate) checks: Vec<Check>,
+    pub(crate) comments: Vec<Comment>,
+    pub(crate) issues: Vec<Issue>,
     /// The head of each open pull request.
-    pub pulls: BTreeMap<u64, String>,
-    pub sarifs: Vec<Sarif>,
-    pub artifacts: Vec<Artifact>,
+    pub(crate) pulls: BTreeMap<u64, String>,
+    pub(crate) sarifs: Vec<Sarif>,
+    pub(crate) artifacts: Vec<Artifact>,
     /// Calls that the token has no permission for.
-    pub denied: BTreeSet<Route>,
+    pub(crate) denied: BTreeSet<Route>,
     /// Every call that was understood, in order.
-    pub calls: Vec<Route>,
+    pub(crate) calls: Vec<Route>,
     faults: Vec<(Route, usize, Fault)>,
     hold: Option<(usize, bool, Sender<Route>)>,
     last_id: u64,
@@ -157,7 +157,7 @@ impl State {
 
 /// One repository on a GitHub.
 #[derive(Clone)]
-pub struct FakeGitHub {
+pub(crate) struct FakeGitHub {
     state: Arc<Mutex<State>>,
     released: Arc<(Mutex<bool>, Condvar)>,
     token: String,
@@ -167,7 +167,7 @@ pub struct FakeGitHub {
 }
 
 impl FakeGitHub {
-    pub fn new(repository: &str, token: &str) -> Self {
+    pub(crate) fn new(repository: &str, token: &str) -> Self {
         Self {
             state: Arc::default(),
             released: Arc::default(),
@@ -178,28 +178,28 @@ impl FakeGitHub {
     }
 
     /// As a GitHub Enterprise Server has it.
-    pub fn below(mut self, prefix: &str) -> Self {
+    pub(crate) fn below(mut self, prefix: &str) -> Self {
         self.prefix = prefix.to_owned();
         self
     }
 
-    pub fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Spoils the `call`-th request of a route, counted from 1 over the fake's life.
-    pub fn fault(&self, route: Route, call: usize, fault: Fault) {
+    pub(crate) fn fault(&self, route: Route, call: usize, fault: Fault) {
         self.state().faults.push((route, call, fault));
     }
 
     /// A token that can only read, as on a pull request from a fork.
-    pub fn read_only(&self) {
+    pub(crate) fn read_only(&self) {
         self.state().denied.extend(WRITES);
     }
 
     /// Never answers the `call`-th request from now over all routes, after acting on it or not. The receiver is told
     /// when it has come that far, so that a test can kill the process that waits. [`FakeGitHub::release`] ends it.
-    pub fn hold(&self, call: usize, acts: bool) -> Receiver<Route> {
+    pub(crate) fn hold(&self, call: usize, acts: bool) -> Receiver<Route> {
         let (sender, receiver) = channel();
         *self.released.0.lock().unwrap() = false;
         let mut state = self.state();
@@ -209,25 +209,25 @@ impl FakeGitHub {
     }
 
     /// Closes the connections that are held.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.state().hold = None;
         *self.released.0.lock().unwrap() = true;
         self.released.1.notify_all();
     }
 
     /// Serves on loopback until the server is dropped.
-    pub fn serve(&self) -> Server {
+    pub(crate) fn serve(&self) -> Server {
         let fake = self.clone();
         Server::start(move |request| fake.answer(request))
     }
 
     /// The value of GITHUB_API_URL for a server of this fake.
-    pub fn api_url(&self, server: &Server) -> String {
+    pub(crate) fn api_url(&self, server: &Server) -> String {
         format!("{}{}", server.url(), self.prefix)
     }
 
     /// Answers one request.
-    pub fn answer(&self, request: &Request) -> Response {
+    pub(crate) fn answer(&self, request: &Request) -> Response {
         let Some((route, parts)) = self.route(request) else {
             return problem(404, "Not Found", &[]);
         };

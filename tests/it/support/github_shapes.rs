@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 const TIME: &str = "2026-01-02T03:04:05Z";
 
 /// Names that all shapes share.
-pub struct Names {
+pub(crate) struct Names {
     /// The API's address.
-    pub api: String,
+    pub(crate) api: String,
     /// `owner/name`.
-    pub repository: String,
+    pub(crate) repository: String,
 }
 
 impl Names {
@@ -21,7 +21,7 @@ impl Names {
         self.repository.split('/').next().unwrap()
     }
 
-    pub fn user(&self, login: &str) -> Value {
+    pub(crate) fn user(&self, login: &str) -> Value {
         let bot = login.ends_with("[bot]");
         let at = format!("{}/users/{login}", self.api).replace('[', "%5B").replace(']', "%5D");
         let mut user = json!({
@@ -46,7 +46,7 @@ impl Names {
         })
     }
 
-    pub fn check_run(&self, check: &super::fake_github::Check) -> Value {
+    pub(crate) fn check_run(&self, check: &super::fake_github::Check) -> Value {
         let url = format!("{}/check-runs/{}", self.repo_url(), check.id);
         json!({
             "id": check.id, "node_id": format!("CR_{}", check.id), "head_sha": check.head_sha,
@@ -62,7 +62,7 @@ impl Names {
         })
     }
 
-    pub fn annotation(&self, sent: &Value, head: &str) -> Value {
+    pub(crate) fn annotation(&self, sent: &Value, head: &str) -> Value {
         let mut shown = json!({ "blob_href": format!("https://example.com/{}/blob/{head}/{}", self.repository, encoded_path(sent)) });
         for name in
             ["path", "start_line", "end_line", "start_column", "end_column", "annotation_level", "title"]
@@ -75,7 +75,7 @@ impl Names {
         shown
     }
 
-    pub fn comment(&self, comment: &super::fake_github::Comment) -> Value {
+    pub(crate) fn comment(&self, comment: &super::fake_github::Comment) -> Value {
         let issue = format!("{}/issues/{}", self.repo_url(), comment.number);
         json!({
             "id": comment.id, "node_id": format!("IC_{}", comment.id),
@@ -86,7 +86,7 @@ impl Names {
         })
     }
 
-    pub fn issue(&self, issue: &super::fake_github::Issue) -> Value {
+    pub(crate) fn issue(&self, issue: &super::fake_github::Issue) -> Value {
         let url = format!("{}/issues/{}", self.repo_url(), issue.number);
         let labels = issue.labels.iter().enumerate().map(|(index, name)| {
             json!({
@@ -113,7 +113,7 @@ impl Names {
         shown
     }
 
-    pub fn pull(&self, number: u64, head: &str) -> Value {
+    pub(crate) fn pull(&self, number: u64, head: &str) -> Value {
         let url = format!("{}/pulls/{number}", self.repo_url());
         let mut pull = json!({
             "id": 2000 + number, "node_id": format!("PR_{number}"), "number": number, "url": url, "state": "open",
@@ -173,7 +173,7 @@ impl Names {
         repo
     }
 
-    pub fn artifact(&self, artifact: &super::fake_github::Artifact) -> Value {
+    pub(crate) fn artifact(&self, artifact: &super::fake_github::Artifact) -> Value {
         let url = format!("{}/actions/artifacts/{}", self.repo_url(), artifact.id);
         json!({
             "id": artifact.id, "node_id": format!("AR_{}", artifact.id), "name": artifact.name,
@@ -187,7 +187,7 @@ impl Names {
         })
     }
 
-    pub fn sarif_receipt(&self, id: &str) -> Value {
+    pub(crate) fn sarif_receipt(&self, id: &str) -> Value {
         json!({ "id": id, "url": format!("{}/code-scanning/sarifs/{id}", self.repo_url()) })
     }
 }
