@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use super::idioms::{Idiom, Place, Table};
+use super::pattern::Pattern;
 use super::scan;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
@@ -143,25 +142,22 @@ static FOCUS_IDIOMS: &[Idiom] = &[
 ];
 static FOCUSES: LazyLock<Table> = LazyLock::new(|| Table::new(FOCUS_IDIOMS));
 
-static EDITOR_NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let names = [
-        r"^\.ds_store$",
-        r"^thumbs\.db$",
-        r"^desktop\.ini$",
-        r"\.(?:orig|rej)$",
-        r"^\..*\.sw[a-p]$",
-        r"[^~]~$",
-        r"^\.#",
-        r"^#.*#$",
-        r"\.(?:backup|base|local|remote)\.\d+(?:\.[^.]+)?$",
-        r"_(?:backup|base|local|remote)_\d+(?:\.[^.]+)?$",
-        r"^core\.\d+$",
-        r"^vgcore\.\d+$",
-        r"^hs_err_pid\d+\.log$",
-        r"^(?:npm|yarn|pnpm|lerna)-(?:debug|error)\.log",
-    ];
-    Regex::new(&names.join("|")).expect("the names are a valid pattern")
-});
+static EDITOR_NAMES: Pattern = Pattern::new(concat!(
+    r"^\.ds_store$",
+    r"|^thumbs\.db$",
+    r"|^desktop\.ini$",
+    r"|\.(?:orig|rej)$",
+    r"|^\..*\.sw[a-p]$",
+    r"|[^~]~$",
+    r"|^\.#",
+    r"|^#.*#$",
+    r"|\.(?:backup|base|local|remote)\.\d+(?:\.[^.]+)?$",
+    r"|_(?:backup|base|local|remote)_\d+(?:\.[^.]+)?$",
+    r"|^core\.\d+$",
+    r"|^vgcore\.\d+$",
+    r"|^hs_err_pid\d+\.log$",
+    r"|^(?:npm|yarn|pnpm|lerna)-(?:debug|error)\.log",
+));
 
 /// The lens.
 pub(crate) struct MergeLeftover;

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::names::{self, Test};
 use super::{TEST_DELETED, TEST_EMPTIED, TEST_REMOVED, TEST_SKIPPED};
 use crate::contracts::v1::{ChangeKind, FileClass, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const REMOVED: &str = "test removed";
@@ -82,32 +81,23 @@ static SKIP_IDIOMS: &[Idiom] = &[
 static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIOMS));
 
 /// A skip behind a condition is for a platform or a tool that is missing, not for the test.
-static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b")
-        .expect("the pattern is constant")
-});
+static CONDITION: Pattern =
+    Pattern::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b");
 
-static TRAILING: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\s(?:if|unless)\s").expect("the pattern is constant"));
+static TRAILING: Pattern = Pattern::new(r"\s(?:if|unless)\s");
 
-static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
-    )
-    .expect("the pattern is constant")
-});
+static ASSERTION: Pattern = Pattern::new(
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
+);
 
 /// An assertion that holds whatever the code does.
-static TRIVIAL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
-        r"|\b(?:assert|debug_assert)!\s*\(\s*true\b|\bassert(?:_eq)?!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]",
-        r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
-        r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
-        r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
-    ))
-    .expect("the pattern is constant")
-});
+static TRIVIAL: Pattern = Pattern::new(concat!(
+    r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
+    r"|\b(?:assert|debug_assert)!\s*\(\s*true\b|\bassert(?:_eq)?!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]",
+    r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
+    r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
+    r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
+));
 
 /// Looks at one file.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {

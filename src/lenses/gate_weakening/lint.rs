@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::suppressions::{self, NEVER_RUN};
 use super::{COVERAGE, LINT, THRESHOLD, thresholds, whole};
 use crate::contracts::ids::RepoPath;
@@ -12,6 +10,7 @@ use crate::contracts::v1::{ChangeKind, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Literal, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const CONFIG_GONE: &str = "lint configuration deleted";
@@ -51,20 +50,15 @@ static LOOSE_IDIOMS: &[Idiom] = &[
 ];
 static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::new(LOOSE_IDIOMS));
 
-static OPENS_LIST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#).expect("the pattern is constant")
-});
+static OPENS_LIST: Pattern = Pattern::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#);
 
 /// A rule that is on because it is named.
-static NAMED_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|key)="([^"]+)"#).expect("the pattern is constant")
-});
+static NAMED_RULE: Pattern = Pattern::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|key)="([^"]+)"#);
 
 /// A rule that is an error.
-static DENY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#)
-        .expect("the pattern is constant")
-});
+static DENY: Pattern = Pattern::new(
+    r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#,
+);
 
 /// Lists of what a linter leaves out, and of what it looks for.
 const LEFT_OUT: &[&str] = &[
@@ -281,10 +275,9 @@ fn downgraded(
     line: &Line<'_>,
     hunk: &HunkView<'_>,
 ) -> Option<(&'static str, std::ops::Range<usize>)> {
-    static WARNS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#)
-            .expect("the pattern is constant")
-    });
+    static WARNS: Pattern = Pattern::new(
+        r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#,
+    );
     let narrowed = key(line.text).is_some_and(|own| LOOKED_FOR.contains(&own.to_lowercase().as_str()))
         && hunk.removed().any(|old| {
             let (before, after) = (words(old.text), words(line.text));
@@ -413,10 +406,9 @@ fn tightenings_gone(
     base: &[&str],
     head: &[&str],
 ) -> Vec<Draft> {
-    static STRICT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#)
-            .expect("the pattern is constant")
-    });
+    static STRICT: Pattern = Pattern::new(
+        r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#,
+    );
     let mut drafts = Vec::new();
     let come = hunk.added().count();
     for line in hunk.removed() {
