@@ -184,7 +184,7 @@ pub(crate) fn for_each_recording(
     };
     for (position, file) in change_set.files.iter().enumerate() {
         let text = texts.text(position)?;
-        if text.cuts.is_empty() && text.full_base.is_none() && text.full_head.is_none() {
+        if text.cuts.is_empty() && !text.has_whole_file() {
             continue;
         }
         bytes += text.text.len()

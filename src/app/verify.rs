@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::check::gather;
-use super::derive::{Derived, Recorded, derive};
+use super::derive::{Derived, Recorded, derive, needs_whole_file};
 use super::drift::{self, Difference};
 use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
@@ -42,6 +42,10 @@ struct RecordedTexts(Vec<FileText>);
 impl Texts for RecordedTexts {
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
         Ok(Cow::Borrowed(&self.0[position]))
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self.0[position].has_whole_file()
     }
 }
 
@@ -245,6 +249,10 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet) -> Result<RecordedText
                 return Err(Failure::with_code(Code::RecordingMissing, message));
             }
         };
+        if file.text && needs_whole_file(file, &text) && !text.has_whole_file() {
+            let message = format!("the whole text of {} is not in the recording", file.path);
+            return Err(Failure::with_code(Code::RecordingMissing, message));
+        }
         if !fits(file, &text) {
             let message = format!("the recorded text of {} does not fit its hunks", file.path);
             return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));

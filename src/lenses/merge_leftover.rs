@@ -8,7 +8,7 @@ use super::pattern::Pattern;
 use super::scan;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeKind, ChangedFile, FileClass, LensClass, ScopeStrengths, Severity, Side, Strength,
+    ChangeKind, ChangedFile, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::classify;
 use crate::core::packet::{Line, Packet};
@@ -172,6 +172,10 @@ impl Lens for MergeLeftover {
         if scan::is_prose(&file.path) { Need::WholeFile } else { Need::Hunks }
     }
 
+    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
+        may_conflict(hunks)
+    }
+
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut drafts = Vec::new();
         drafts.extend(editor_file(packet));
@@ -238,11 +242,14 @@ fn marker(line: &str) -> Option<Marker> {
     }
 }
 
+fn may_conflict(hunks: &FileText) -> bool {
+    hunks.text.contains(concat!("<<<<", "<<<")) || hunks.text.contains(concat!(">>>>", ">>>"))
+}
+
 /// One finding per conflict, at the marker that stands first. The marker in the middle is a heading's underline
 /// elsewhere and proves nothing alone; a document must show all three, outside of an example.
 fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
-    let text = &packet.text.text;
-    if !text.contains(concat!("<<<<", "<<<")) && !text.contains(concat!(">>>>", ">>>")) {
+    if !may_conflict(packet.text) {
         return Vec::new();
     }
     let found: Vec<(Marker, Line<'_>)> =

@@ -115,6 +115,10 @@ impl Texts for Fixed {
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
         Ok(Cow::Borrowed(&self.0[position]))
     }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self.0[position].has_whole_file()
+    }
 }
 
 struct Silent;
@@ -193,7 +197,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         .map(|(file, text)| sensitivity::file_sensitivity(file, text))
         .collect();
     let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
-    let need = |_: &ChangedFile| Need::Hunks;
+    let need = |_: usize, _: &ChangedFile| Need::Hunks;
     let candidate =
         Candidate { lens: &entry, triggers: PathSet::new(["**"]).unwrap(), symbols: &[], need: &need };
     let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate]);

@@ -34,10 +34,10 @@ pub(super) fn select(
     let scored: Vec<(usize, u8)> = files
         .iter()
         .enumerate()
-        .filter(|(_, file)| {
+        .filter(|(index, file)| {
             let matches = candidate.triggers.matches(&file.path)
                 || file.old_path.as_ref().is_some_and(|old| candidate.triggers.matches(old));
-            matches && !ignore.matches(&file.path) && (candidate.need)(file) != Need::Nothing
+            matches && !ignore.matches(&file.path) && (candidate.need)(*index, file) != Need::Nothing
         })
         .map(|(index, file)| (index, score(candidate, file)))
         .collect();

@@ -81,7 +81,7 @@ impl Setup {
             lenses: self.lenses.clone(),
         };
         let policy = Policy::read(Some(self.policy), &Overrides::default(), &registry).unwrap();
-        let need = |_: &ChangedFile| Need::Hunks;
+        let need = |_: usize, _: &ChangedFile| Need::Hunks;
         let candidates: Vec<Candidate<'_>> = self
             .lenses
             .iter()

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::names::{self, Test};
 use super::{TEST_DELETED, TEST_EMPTIED, TEST_REMOVED, TEST_SKIPPED};
-use crate::contracts::v1::{ChangeKind, FileClass, Scope};
+use crate::contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
@@ -98,6 +98,24 @@ static TRIVIAL: Pattern = Pattern::new(concat!(
     r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
     r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
 ));
+
+/// Whether a file may have to be compared as a whole: one that both versions have, since the hunks of the others are all
+/// of it.
+pub(super) fn needs_whole_file(file: &ChangedFile) -> bool {
+    let both = !matches!(file.kind, ChangeKind::Added | ChangeKind::Deleted);
+    both && file.class == FileClass::Test && names::knows(file.language.as_deref())
+}
+
+/// Whether any changed line may name or mark a test, or take part in emptying one: where none does, both versions have
+/// the same tests as far as [`inspect`] can tell.
+pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
+    let language = file.language.as_deref();
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text: hunks, included: &included };
+    let named = |line: &Line<'_>| names::may_name(language, line.text);
+    packet.removed().any(|line| named(&line) || is_assertion(line.text))
+        || packet.added().any(|line| named(&line) || is_bare_return(line.text) || TRIVIAL.is_match(line.text))
+}
 
 /// Looks at one file.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
@@ -377,13 +395,14 @@ fn is_assertion(line: &str) -> bool {
     !comment && ASSERTION.is_match(line) && !TRIVIAL.is_match(line)
 }
 
+fn is_bare_return(line: &str) -> bool {
+    matches!(line.trim().trim_end_matches(';'), "return" | "return true" | "return True" | "return nil")
+}
+
 fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {
-    let bare = matches!(
-        line.text.trim().trim_end_matches(';'),
-        "return" | "return true" | "return True" | "return nil"
-    );
     let at = line.number as usize - 1;
-    bare && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
+    is_bare_return(line.text)
+        && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
         && head.lines[at..test.end].iter().any(|line| is_assertion(line))
 }
 

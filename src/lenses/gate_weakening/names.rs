@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::pattern::Pattern;
-use crate::lenses::scan::{Kind, Scanner};
+use crate::lenses::scan::{Kind, Parts, Scanner};
 
 /// A test and the lines up to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +87,13 @@ fn marked_as(
     language: Option<&str>,
 ) -> Option<&'static (&'static [&'static str], &'static str, Pattern, Pattern)> {
     MARKED.iter().find(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
+}
+
+/// Whether a line may name a test or mark one, wherever it stands.
+pub(super) fn may_name(language: Option<&str>, line: &str) -> bool {
+    let marked =
+        marked_as(language).is_some_and(|(_, _, mark, names)| mark.is_match(line) || names.is_match(line));
+    NAMES.find(language, line, &Parts::default()).is_some() || marked
 }
 
 /// The tests in lines of one file, in order.
