@@ -107,7 +107,7 @@ impl Replay<'_> {
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
         let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
-        let entries = self.entries(change_set, &sensitivity, texts, derived)?;
+        let entries = self.entries(change_set, &sensitivity, derived)?;
         drift::compare_entries(self.run, &entries, &self.run.recordings())
     }
 
@@ -137,7 +137,7 @@ impl Replay<'_> {
         let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
         let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines)?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
-        let mut entries = self.entries(&change_set, &sensitivity, &texts, derived)?;
+        let mut entries = self.entries(&change_set, &sensitivity, derived)?;
         entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
         entries.push(Entry::artifact(&recorded_inputs)?);
         for_each_recording(&change_set, &texts, |entry| {
@@ -177,7 +177,6 @@ impl Replay<'_> {
         &self,
         change_set: &ChangeSet,
         sensitivity: &ChangeSensitivity,
-        texts: &dyn Texts,
         derived: Derived,
     ) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
@@ -205,7 +204,6 @@ impl Replay<'_> {
                 sensitivity,
                 registry: self.registry,
                 derived: &derived,
-                texts,
                 recorded_inputs: &recorded_inputs,
                 machine: metrics.machine,
                 base_rule: &trace.base_rule,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, FileClass, Scope};
+use super::{ChangeKind, FileClass, Scope, Symbols};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
@@ -36,7 +36,8 @@ pub struct Hunk {
     /// The nearest line above that starts a definition, cut and escaped; empty when there is none.
     pub section: String,
     /// Lower-case identifiers of `section`, sorted.
-    pub symbols: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub symbols: Symbols,
 }
 
 /// One changed path.

@@ -13,6 +13,7 @@ mod recording;
 mod registry;
 mod result;
 mod sensitivity;
+mod symbols;
 mod trace;
 mod vocabulary;
 
@@ -29,5 +30,6 @@ pub use recording::*;
 pub use registry::*;
 pub use result::*;
 pub use sensitivity::*;
+pub use symbols::*;
 pub use trace::*;
 pub use vocabulary::*;

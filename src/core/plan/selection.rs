@@ -60,8 +60,8 @@ fn score(candidate: &Candidate<'_>, file: &ChangedFile) -> u8 {
         || file
             .hunks
             .iter()
-            .flat_map(|hunk| &hunk.symbols)
-            .any(|symbol| candidate.symbols.contains(&symbol.as_str()));
+            .flat_map(|hunk| hunk.symbols.iter())
+            .any(|symbol| candidate.symbols.contains(&symbol));
     let in_place = candidate.lens.triggers.iter().any(|glob| !glob.starts_with('*') && glob.contains('/'));
     MATCH + if by_symbol { SYMBOL } else { 0 } + if in_place { PLACE } else { 0 }
 }

@@ -21,7 +21,7 @@ fn file(name: &str, hunk_lines: &[u64], first_ordinal: u64) -> ChangedFile {
             new_start: 1 + index as u64 * 1000,
             new_lines: lines,
             section: String::new(),
-            symbols: vec!["handler".to_owned()],
+            symbols: ["handler"].into_iter().collect(),
         })
         .collect();
     ChangedFile {
