@@ -15,7 +15,7 @@ use crate::contracts::v1::{
     RenameSummary,
 };
 use crate::core::classify::{self, ScopeGlobs};
-use crate::core::diff::{Content, content, diff_file};
+use crate::core::diff::{Content, content, diff_file, lossy};
 use crate::core::policy::Limits;
 use crate::core::renames::{self, Fingerprint, Lone, Renamed};
 use crate::core::{masking, sensitivity};
@@ -301,8 +301,7 @@ impl<'a> Gathering<'a> {
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
         file.hunks = std::mem::take(&mut diff.hunks);
         let mut text = diff.text;
-        let whole =
-            |bytes: &[u8], present: bool| present.then(|| String::from_utf8_lossy(bytes).into_owned());
+        let whole = |bytes: &[u8], present: bool| present.then(|| lossy(bytes).into_owned());
         let secrets = masking::mask_secrets(&mut text, |text| {
             if (self.whole)(file, text) {
                 text.full_base = whole(&old_text, file.old_blob.is_some());

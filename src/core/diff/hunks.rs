@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
+use super::text::lossy;
 use crate::contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
 use crate::core::escape::visible_cut;
 
@@ -160,7 +161,7 @@ fn unified_start(range: &Range<usize>) -> u64 {
 /// Appends whole lines as UTF-8, one replacement character for each stray byte sequence; returns the new end. A part
 /// never ends inside a line: a missing final line end is added, so that the next part begins on a line of its own.
 fn push_lossy(out: &mut String, bytes: &[u8]) -> u32 {
-    out.push_str(&String::from_utf8_lossy(bytes));
+    out.push_str(&lossy(bytes));
     if !bytes.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
