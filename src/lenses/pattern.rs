@@ -2,6 +2,7 @@
 
 use std::ops::{Index, Range};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use regex::{Regex, bytes};
 
@@ -16,7 +17,13 @@ pub(crate) struct Pattern {
     /// boundary makes the search a hundred times slower, so only text that passes this is looked at more closely.
     loose: OnceLock<Regex>,
     full: OnceLock<Regex>,
+    /// How many texts beyond ASCII were looked at; to compile the loose form does not pay for a few.
+    looked_at: AtomicUsize,
 }
+
+/// How many texts beyond ASCII are looked at without the loose form, and how long they may be.
+const FEW_TEXTS: usize = 16;
+const SHORT_TEXT: usize = 400;
 
 /// What matched, and its groups.
 #[derive(Debug)]
@@ -70,7 +77,13 @@ impl Index<usize> for Groups<'_> {
 impl Pattern {
     /// A pattern; tests see to it that it compiles.
     pub(crate) const fn new(source: &'static str) -> Self {
-        Self { source, ascii: OnceLock::new(), loose: OnceLock::new(), full: OnceLock::new() }
+        Self {
+            source,
+            ascii: OnceLock::new(),
+            loose: OnceLock::new(),
+            full: OnceLock::new(),
+            looked_at: AtomicUsize::new(0),
+        }
     }
 
     fn ascii(&self) -> &bytes::Regex {
@@ -83,7 +96,8 @@ impl Pattern {
     /// The pattern that knows all of Unicode, if it may match the text.
     fn full(&self, text: &str) -> Option<&Regex> {
         let compile = |source: &str| Regex::new(source).expect("every pattern is compiled by a test");
-        if self.source.contains(r"\b") {
+        let few = text.len() <= SHORT_TEXT && self.looked_at.fetch_add(1, Ordering::Relaxed) < FEW_TEXTS;
+        if !few && self.source.contains(r"\b") {
             let loose = self.loose.get_or_init(|| compile(&self.source.replace(r"\b", "")));
             if !loose.is_match(text) {
                 return None;

@@ -9,7 +9,7 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangeKind, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
-use crate::lenses::idioms::{Idiom, Literal, Place, Table};
+use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
@@ -222,7 +222,7 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     else {
         return;
     };
-    let (base, head): (Vec<&str>, Vec<&str>) = (base.lines().collect(), head.lines().collect());
+    let (base, head) = (Lines::new(base), Lines::new(head));
     for hunk in packet.hunks() {
         let old: BTreeSet<String> = hunk.removed().map(|line| squeezed(line.text)).collect();
         let mut loose_before: Vec<Line<'_>> =
@@ -252,6 +252,29 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     }
 }
 
+/// The lines of a configuration.
+struct Lines<'a> {
+    all: Vec<&'a str>,
+    /// The first that has the key under which a `package.json` configures a linter.
+    lint_key: Option<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let all: Vec<&str> = text.lines().collect();
+        let lint_key = all.iter().position(|line| line.contains("\"eslintConfig\""));
+        Self { all, lint_key }
+    }
+}
+
+impl<'a> std::ops::Deref for Lines<'a> {
+    type Target = [&'a str];
+
+    fn deref(&self) -> &[&'a str] {
+        &self.all
+    }
+}
+
 /// What a line of configuration sets; an entry of a list sets nothing by itself.
 fn key(line: &str) -> Option<&str> {
     line.split_once(['=', ':'])
@@ -271,7 +294,7 @@ fn words(line: &str) -> BTreeSet<&str> {
 /// A rule that was an error and is a warning now.
 fn downgraded(
     path: &str,
-    lines: &[&str],
+    lines: &Lines<'_>,
     line: &Line<'_>,
     hunk: &HunkView<'_>,
 ) -> Option<(&'static str, std::ops::Range<usize>)> {
@@ -320,13 +343,7 @@ fn list_key(lines: &[&str], at: usize) -> Option<String> {
     OPENS_LIST.captures(above).map(|captures| captures[1].to_lowercase())
 }
 
-/// Asked for every line above every changed line of a `package.json`.
-fn has_lint_key(line: &str) -> bool {
-    static KEY: LazyLock<Literal> = LazyLock::new(|| Literal::new("\"eslintConfig\""));
-    KEY.is_in(line)
-}
-
-fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
+fn lint_section(path: &str, lines: &Lines<'_>, at: usize) -> bool {
     const TOOLS: &[&str] = &[
         "ruff",
         "flake8",
@@ -345,7 +362,7 @@ fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
             let section = section(lines, at);
             TOOLS.iter().any(|tool| section.contains(tool))
         }
-        || name(path) == "package.json" && lines[..at.min(lines.len())].iter().any(|line| has_lint_key(line))
+        || lines.lint_key.is_some_and(|key| key < at) && name(path) == "package.json"
 }
 
 fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {
@@ -355,7 +372,7 @@ fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {
 }
 
 /// What an added line of configuration loosens, and where.
-fn loosens(path: &str, lines: &[&str], line: &Line<'_>) -> Option<(&'static str, std::ops::Range<usize>)> {
+fn loosens(path: &str, lines: &Lines<'_>, line: &Line<'_>) -> Option<(&'static str, std::ops::Range<usize>)> {
     let at = (line.number as usize).checked_sub(1)?;
     let text = line.text.trim();
     if text.is_empty() || text.starts_with(['#', '/', ';']) || matches!(text, "]" | "}" | "],") {
@@ -403,8 +420,8 @@ fn tightenings_gone(
     packet: &Packet<'_>,
     path: &str,
     hunk: &HunkView<'_>,
-    base: &[&str],
-    head: &[&str],
+    base: &Lines<'_>,
+    head: &Lines<'_>,
 ) -> Vec<Draft> {
     static STRICT: Pattern = Pattern::new(
         r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#,
