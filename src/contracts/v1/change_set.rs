@@ -115,14 +115,25 @@ impl Artifact for ChangeSet {
     const FILE: &'static str = "change-set.json";
 
     fn parts(&self) -> impl Iterator<Item = Self> {
-        self.files.chunks(VALIDATED_ITEMS).map(|files| Self {
+        self.files.chunks(VALIDATED_ITEMS).map(|files| self.with(files.to_vec()))
+    }
+
+    fn frame(&self) -> Option<Self> {
+        Some(self.with(Vec::new()))
+    }
+}
+
+impl ChangeSet {
+    /// The same with other files.
+    fn with(&self, files: Vec<ChangedFile>) -> Self {
+        Self {
             schema_version: self.schema_version,
             base_sha: self.base_sha.clone(),
             merge_base_sha: self.merge_base_sha.clone(),
             head_sha: self.head_sha.clone(),
             base_time: self.base_time,
             renames: self.renames.clone(),
-            files: files.to_vec(),
-        })
+            files,
+        }
     }
 }
