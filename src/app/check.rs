@@ -18,7 +18,7 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::plan::BUILTIN_BINDING;
 use crate::core::usage::usd;
-use crate::run::gather::{Gathered, Gathering, Texts};
+use crate::run::gather::{Gathered, Gathering};
 use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::survey::BaseSurveys;
 use crate::run::sweep::Joined;
@@ -84,20 +84,20 @@ pub(crate) fn check_opened(
         ..in_force.recorded
     };
     let machine = machine(&opened, in_force.policy.max_concurrency, started);
-    let stored = store(&super::store_run::Outcome {
+    let outcome = super::store_run::Outcome {
         input: &input,
         change_set: &change_set,
         sensitivity: &sensitivity,
         registry: &registry,
         derived: &derived,
-        texts: &texts as &dyn Texts,
         recorded_inputs: &recorded_inputs,
         machine,
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
         refresh: request.refresh,
         cancellation,
-    })?;
+    };
+    let stored = store(&outcome, texts)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
     Ok(Finished { input, change_set, sensitivity, registry, derived, stored })
 }

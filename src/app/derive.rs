@@ -67,24 +67,30 @@ pub(crate) fn find_lens(id: &str) -> Option<&'static dyn Lens> {
     lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
 }
 
-/// Whether any lens needs the whole of a file, or the preview does, which names the waivers a change adds.
-pub(crate) fn needs_whole_file(file: &ChangedFile) -> bool {
+/// Whether any lens needs the whole of a file, given its hunks with secrets masked, or the preview does, which names the
+/// waivers a change adds.
+pub(crate) fn needs_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
     let is_waivers = file.path.as_bytes() == crate::core::policy::WAIVERS_PATH.as_bytes();
-    is_waivers || lenses::ALL.iter().any(|lens| lens.need(file) == Need::WholeFile)
+    let wants = |lens: &&dyn Lens| lens.need(file) == Need::WholeFile && lens.wants_whole_file(file, hunks);
+    is_waivers || lenses::ALL.iter().any(wants)
 }
 
-type NeedOf = Box<dyn Fn(&ChangedFile) -> Need + Sync>;
+type NeedOf<'a> = Box<dyn Fn(usize, &ChangedFile) -> Need + Sync + 'a>;
 
 /// The plans, in queue order.
 pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
-    let needs: Vec<NeedOf> = recorded
+    let texts = recorded.texts;
+    let needs: Vec<NeedOf<'_>> = recorded
         .registry
         .lenses
         .iter()
-        .map(|entry| -> NeedOf {
+        .map(|entry| -> NeedOf<'_> {
             match find_lens(&entry.lens_id) {
-                Some(lens) => Box::new(move |file| lens.need(file)),
-                None => Box::new(|_| Need::Nothing),
+                Some(lens) => Box::new(move |position, file| match lens.need(file) {
+                    Need::WholeFile if !texts.has_whole_file(position) => Need::Hunks,
+                    need => need,
+                }),
+                None => Box::new(|_, _| Need::Nothing),
             }
         })
         .collect();

@@ -85,7 +85,11 @@ pub(crate) fn compare_entries(
         match named {
             Some(file) if file.deterministic == entry.deterministic => {}
             Some(_) => {
-                return Ok(Some(bytes_difference(&entry.path, &recorded.bytes(&entry.path)?, &entry.bytes)));
+                return Ok(Some(bytes_difference(
+                    &entry.path,
+                    &recorded.bytes(&entry.path)?,
+                    &entry.bytes(),
+                )));
             }
             None => {
                 return Ok(Some(Difference {

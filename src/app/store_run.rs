@@ -31,7 +31,6 @@ pub(crate) struct Outcome<'a> {
     pub(crate) sensitivity: &'a ChangeSensitivity,
     pub(crate) registry: &'a Registry,
     pub(crate) derived: &'a Derived,
-    pub(crate) texts: &'a dyn Texts,
     pub(crate) recorded_inputs: &'a RecordedInputs,
     pub(crate) machine: MachineCounters,
     pub(crate) base_rule: &'a str,
@@ -49,14 +48,16 @@ pub(crate) struct Stored {
 }
 
 /// Stores a run. A run of the same key that is there already is not trusted but compared: a difference is drift.
-pub(crate) fn store(outcome: &Outcome<'_>) -> Result<Stored, Failure> {
+/// The texts are written first and then dropped: large artifacts are made in the place they leave.
+pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts) -> Result<Stored, Failure> {
     let result = skill_result(outcome.input, outcome.derived);
     let root = ArtifactRoot::prepare(std::path::Path::new(&outcome.input.artifact_root))?;
     let key = &outcome.derived.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
+    write_recordings(outcome, &texts, &mut writer)?;
+    drop(texts);
     artifacts(outcome, &result, |entry| Ok(writer.add(&entry)?))?;
-    write_recordings(outcome, &mut writer)?;
     outcome.cancellation.check()?;
     if std::fs::symlink_metadata(&existing).is_ok() && !outcome.refresh {
         let before = RunDirectory::open(&existing)?;
@@ -160,8 +161,12 @@ struct BorrowedFile<'a> {
 }
 
 /// Recorded texts are written file after file, a few mebibytes at a time.
-fn write_recordings(outcome: &Outcome<'_>, writer: &mut RunWriter<'_>) -> Result<(), Failure> {
-    for_each_recording(outcome.change_set, outcome.texts, |entry| {
+fn write_recordings(
+    outcome: &Outcome<'_>,
+    texts: &dyn Texts,
+    writer: &mut RunWriter<'_>,
+) -> Result<(), Failure> {
+    for_each_recording(outcome.change_set, texts, |entry| {
         outcome.cancellation.check()?;
         Ok(writer.add(&entry)?)
     })
@@ -184,7 +189,7 @@ pub(crate) fn for_each_recording(
     };
     for (position, file) in change_set.files.iter().enumerate() {
         let text = texts.text(position)?;
-        if text.cuts.is_empty() && text.full_base.is_none() && text.full_head.is_none() {
+        if text.cuts.is_empty() && !text.has_whole_file() {
             continue;
         }
         bytes += text.text.len()

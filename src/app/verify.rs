@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::check::gather;
-use super::derive::{Derived, Recorded, derive};
+use super::derive::{Derived, Recorded, derive, needs_whole_file};
 use super::drift::{self, Difference};
 use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
@@ -42,6 +42,10 @@ struct RecordedTexts(Vec<FileText>);
 impl Texts for RecordedTexts {
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
         Ok(Cow::Borrowed(&self.0[position]))
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self.0[position].has_whole_file()
     }
 }
 
@@ -103,7 +107,7 @@ impl Replay<'_> {
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
         let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
-        let entries = self.entries(change_set, &sensitivity, texts, derived)?;
+        let entries = self.entries(change_set, &sensitivity, derived)?;
         drift::compare_entries(self.run, &entries, &self.run.recordings())
     }
 
@@ -133,7 +137,7 @@ impl Replay<'_> {
         let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
         let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines)?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
-        let mut entries = self.entries(&change_set, &sensitivity, &texts, derived)?;
+        let mut entries = self.entries(&change_set, &sensitivity, derived)?;
         entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
         entries.push(Entry::artifact(&recorded_inputs)?);
         for_each_recording(&change_set, &texts, |entry| {
@@ -174,7 +178,6 @@ impl Replay<'_> {
         &self,
         change_set: &ChangeSet,
         sensitivity: &ChangeSensitivity,
-        texts: &dyn Texts,
         derived: Derived,
     ) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
@@ -202,7 +205,6 @@ impl Replay<'_> {
                 sensitivity,
                 registry: self.registry,
                 derived: &derived,
-                texts,
                 recorded_inputs: &recorded_inputs,
                 machine: metrics.machine,
                 base_rule: &trace.base_rule,
@@ -246,6 +248,10 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet) -> Result<RecordedText
                 return Err(Failure::with_code(Code::RecordingMissing, message));
             }
         };
+        if file.text && needs_whole_file(file, &text) && !text.has_whole_file() {
+            let message = format!("the whole text of {} is not in the recording", file.path);
+            return Err(Failure::with_code(Code::RecordingMissing, message));
+        }
         if !fits(file, &text) {
             let message = format!("the recorded text of {} does not fit its hunks", file.path);
             return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));

@@ -20,6 +20,11 @@ pub trait Artifact: Serialize + DeserializeOwned {
     fn parts(&self) -> impl Iterator<Item = Self> {
         std::iter::empty()
     }
+
+    /// The artifact without the items of that list; there when it is cut into parts.
+    fn frame(&self) -> Option<Self> {
+        None
+    }
 }
 
 macro_rules! schema_tag {

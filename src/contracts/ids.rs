@@ -234,9 +234,18 @@ pub fn escape_path(bytes: &[u8]) -> String {
     escaped
 }
 
+/// The text of path bytes that need no escape, as those of nearly every path.
+fn plain_path(bytes: &[u8]) -> Option<&str> {
+    let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'%');
+    if plain { std::str::from_utf8(bytes).ok() } else { None }
+}
+
 impl fmt::Display for RepoPath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&escape_path(&self.0))
+        match plain_path(&self.0) {
+            Some(text) => out.write_str(text),
+            None => out.write_str(&escape_path(&self.0)),
+        }
     }
 }
 
@@ -248,7 +257,10 @@ impl fmt::Debug for RepoPath {
 
 impl Serialize for RepoPath {
     fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
-        sink.collect_str(self)
+        match plain_path(&self.0) {
+            Some(text) => sink.serialize_str(text),
+            None => sink.collect_str(self),
+        }
     }
 }
 

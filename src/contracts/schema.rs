@@ -47,7 +47,7 @@ macro_rules! schemas {
         )*];
 
         $(
-            #[jsonschema::validator(path = $path)]
+            #[jsonschema::validator(path = $path, pattern_options = { engine = regex })]
             struct $validator;
 
             impl $validator {

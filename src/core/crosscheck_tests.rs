@@ -107,7 +107,7 @@ fn good() -> Run {
             new_start: 2,
             new_lines: 1,
             section: String::new(),
-            symbols: vec![],
+            symbols: Default::default(),
         }],
         codes: vec![],
     };

@@ -12,7 +12,7 @@ const BLOCK: usize = 1 << 16;
 /// The keywords, ready to be searched for. Making this takes microseconds, an automaton over the same words milliseconds.
 pub(crate) struct Keywords {
     /// For each hashed beginning, 1 + the position of the first keyword with it in `chain`; 0 for none.
-    heads: Vec<u16>,
+    heads: Box<[u16; 1 << TABLE_BITS]>,
     chain: Vec<Link>,
 }
 
@@ -46,7 +46,8 @@ fn hash(beginning: u32) -> usize {
 impl Keywords {
     /// Keywords of at least two bytes.
     pub(crate) fn new(keywords: &[&'static str]) -> Self {
-        let mut table = Self { heads: vec![0; 1 << TABLE_BITS], chain: Vec::with_capacity(keywords.len()) };
+        let mut table =
+            Self { heads: Box::new([0; 1 << TABLE_BITS]), chain: Vec::with_capacity(keywords.len()) };
         for (keyword, word) in keywords.iter().enumerate() {
             let bytes = word.as_bytes();
             assert!(bytes.len() >= SHORTEST, "{word:?} is too short to look for");
@@ -86,19 +87,30 @@ impl Keywords {
     /// Collects the hits that start in a part of the text.
     fn block(&self, text: &[u8], starts: std::ops::Range<usize>, hits: &mut Vec<Hit>) {
         let mut beginning = folded(text[starts.start]) << 8 | folded(text[starts.start + 1]);
-        // Behind the end of the text stands a byte that is in no keyword.
-        let third = text[starts.start + 2..].iter().copied().chain(std::iter::once(0));
-        for (start, byte) in starts.zip(third) {
-            beginning = (beginning << 8 | folded(byte)) & 0xff_ffff;
-            let mut next = self.heads[hash(beginning)];
-            while let Some(position) = next.checked_sub(1) {
-                let link = &self.chain[usize::from(position)];
-                let end = start + link.bytes.len();
-                if text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(link.bytes)) {
-                    hits.push(Hit { end, start, keyword: link.keyword });
-                }
-                next = link.next;
+        let thirds = &text[starts.start + 2..text.len().min(starts.end + 2)];
+        for (step, byte) in thirds.iter().enumerate() {
+            beginning = (beginning << 8 | folded(*byte)) & 0xff_ffff;
+            let head = self.heads[hash(beginning)];
+            if head != 0 {
+                self.look_closer(text, starts.start + step, head, hits);
             }
+        }
+        if starts.end + 2 > text.len() {
+            // Behind the end of the text stands a byte that is in no keyword.
+            let head = self.heads[hash((beginning << 8 | folded(0)) & 0xff_ffff)];
+            self.look_closer(text, starts.end - 1, head, hits);
+        }
+    }
+
+    fn look_closer(&self, text: &[u8], start: usize, head: u16, hits: &mut Vec<Hit>) {
+        let mut next = head;
+        while let Some(position) = next.checked_sub(1) {
+            let link = &self.chain[usize::from(position)];
+            let end = start + link.bytes.len();
+            if text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(link.bytes)) {
+                hits.push(Hit { end, start, keyword: link.keyword });
+            }
+            next = link.next;
         }
     }
 }

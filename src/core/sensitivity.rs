@@ -126,14 +126,15 @@ const CRITICAL_PARTS: &[&str] =
 
 /// Scores one file; its hunks' scores are in order.
 pub(crate) fn file_sensitivity(file: &ChangedFile, text: &FileText) -> FileSensitivity {
-    let (base_score, base_reasons) = path_reasons(file);
+    let (base_score, mut reasons) = path_reasons(file);
+    let base_reasons = reasons.len();
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text, included: &included };
-    let mut best: Option<(u8, Vec<SensitivityReason>)> = None;
+    let mut best: Option<(u8, Vec<Reason>)> = None;
     let mut hunk_scores = Vec::with_capacity(file.hunks.len());
     for hunk in packet.hunks() {
         let mut score = base_score;
-        let mut reasons = base_reasons.clone();
+        reasons.truncate(base_reasons);
         if file.scope == Scope::Product {
             let mut seen = [false; SIGNS.len()];
             mark_signs(&hunk.hunk.section, &mut seen);
@@ -142,29 +143,30 @@ pub(crate) fn file_sensitivity(file: &ChangedFile, text: &FileText) -> FileSensi
             }
             for (sign, _) in SIGNS.iter().zip(seen).filter(|(_, seen)| *seen) {
                 score += sign.points;
-                reasons.push(reason(sign.reason, sign.points));
+                reasons.push((sign.reason, sign.points));
             }
         }
         let lines = hunk.hunk.old_lines + hunk.hunk.new_lines;
         if lines > 100 {
             score += 8;
-            reasons.push(reason("large-hunk", 8));
+            reasons.push(("large-hunk", 8));
         }
         let score = clamp(score);
         hunk_scores.push(score);
         if best.as_ref().is_none_or(|(highest, _)| score > *highest) {
-            best = Some((score, reasons));
+            best = Some((score, reasons.clone()));
         }
     }
-    let (score, reasons) = best.unwrap_or((clamp(base_score), base_reasons));
+    let (score, reasons) = best.unwrap_or((clamp(base_score), reasons));
+    let named = |(name, points): (&str, i32)| SensitivityReason { reason: name.to_owned(), points };
+    let reasons = reasons.into_iter().map(named).collect();
     FileSensitivity { file: file.path.clone(), score, tier: tier(score), reasons, hunk_scores }
 }
 
-fn reason(name: &str, points: i32) -> SensitivityReason {
-    SensitivityReason { reason: name.to_owned(), points }
-}
+/// A name and what it adds.
+type Reason = (&'static str, i32);
 
-fn path_reasons(file: &ChangedFile) -> (i32, Vec<SensitivityReason>) {
+fn path_reasons(file: &ChangedFile) -> (i32, Vec<Reason>) {
     let mut reasons = Vec::new();
     let (name, points) = match (file.scope, file.class) {
         (Scope::Docs, _) | (_, FileClass::Docs) => ("documentation", 4),
@@ -177,23 +179,23 @@ fn path_reasons(file: &ChangedFile) -> (i32, Vec<SensitivityReason>) {
         (Scope::Product, FileClass::Source) => ("program-text", 28),
         (Scope::Product, FileClass::Unknown) => ("unknown-kind", 20),
     };
-    reasons.push(reason(name, points));
+    reasons.push((name, points));
     let mut score = points;
     let path = file.path.to_text().to_lowercase();
     if file.scope == Scope::Product
         && path.split(['/', '.', '_', '-']).any(|part| CRITICAL_PARTS.contains(&part))
     {
         score += 20;
-        reasons.push(reason("shared-or-critical-path", 20));
+        reasons.push(("shared-or-critical-path", 20));
     }
     match file.kind {
         ChangeKind::ModeChanged | ChangeKind::TypeChanged => {
             score += 25;
-            reasons.push(reason("mode-or-type", 25));
+            reasons.push(("mode-or-type", 25));
         }
         ChangeKind::Deleted if file.scope == Scope::Product => {
             score += 10;
-            reasons.push(reason("deleted", 10));
+            reasons.push(("deleted", 10));
         }
         ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Modified | ChangeKind::Renamed => {}
     }

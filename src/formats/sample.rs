@@ -416,7 +416,7 @@ fn hunk(ordinal: u64, old: (u64, u64), new: (u64, u64)) -> Hunk {
         new_start: new.0,
         new_lines: new.1,
         section: "fn load()".into(),
-        symbols: vec!["load".into()],
+        symbols: ["load"].into_iter().collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
+    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
@@ -119,6 +119,13 @@ pub(crate) trait Lens: Sync {
     /// How much of a file that matches the triggers it needs.
     fn need(&self, _file: &ChangedFile) -> Need {
         Need::Hunks
+    }
+
+    /// Asked about files whose `need` is the whole file, once their hunks are known: whether the whole versions can add
+    /// anything. To read, mask and record them costs more than all else about a file, so a lens says no where its hunks
+    /// already show that they cannot.
+    fn wants_whole_file(&self, _file: &ChangedFile, _hunks: &FileText) -> bool {
+        true
     }
 
     /// Looks at one file.

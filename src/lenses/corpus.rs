@@ -160,7 +160,7 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     };
     let mut text = diff.text;
     (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
-    crate::core::masking::mask_secrets(&mut text);
+    crate::core::masking::mask_secrets(&mut text, |_| {});
     let mode = |present: bool| present.then(|| "100644".to_owned());
     let changed = ChangedFile {
         old_path: old_path.clone().filter(|old| *old != name),
@@ -191,7 +191,10 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
             continue;
         }
         let mut text = text.clone();
-        let need = lens.need(file);
+        let need = match lens.need(file) {
+            Need::WholeFile if !lens.wants_whole_file(file, &text) => Need::Hunks,
+            need => need,
+        };
         if need != Need::WholeFile {
             (text.full_base, text.full_head) = (None, None);
         }

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use memchr::memmem::Finder;
-use regex::Regex;
-
+use super::pattern::Pattern;
 use super::scan::{Kind, Parts};
+use memchr::memmem::Finder;
 
 /// One way to write the thing a table is about.
 #[derive(Debug)]
@@ -49,30 +47,13 @@ impl Literal {
 struct Compiled {
     idiom: &'static Idiom,
     literal: Literal,
-    /// The pattern without word boundaries, which matches wherever the pattern does: beside a letter beyond ASCII a
-    /// boundary makes the search a hundred times slower, so only lines that pass this are looked at more closely.
-    loose: OnceLock<Regex>,
-    exact: OnceLock<Regex>,
+    pattern: Pattern,
 }
 
 impl Compiled {
     fn new(idiom: &'static Idiom) -> Self {
         let literal = Literal::new(idiom.literal);
-        Self { idiom, literal, loose: OnceLock::new(), exact: OnceLock::new() }
-    }
-
-    /// The pattern, if it may match the line.
-    fn pattern(&self, line: &str) -> Option<&Regex> {
-        let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
-        let bounded = self.idiom.pattern.contains(r"\b");
-        if bounded {
-            let loose = self.loose.get_or_init(|| compile(&self.idiom.pattern.replace(r"\b", "")));
-            if !loose.is_match(line) {
-                return None;
-            }
-        }
-        let exact = self.exact.get_or_init(|| compile(self.idiom.pattern));
-        (bounded || exact.is_match(line)).then_some(exact)
+        Self { idiom, literal, pattern: Pattern::new(idiom.pattern) }
     }
 }
 
@@ -126,9 +107,9 @@ impl Table {
     /// The first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
         self.of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
-            let pattern = compiled.pattern(line)?;
             let idiom = compiled.idiom;
-            let found = pattern.captures_iter(line).find_map(|captures| {
+            let matches = compiled.pattern.captures_all(line);
+            let found = matches.iter().find_map(|captures| {
                 let whole = captures.get(1).or(captures.get(0))?;
                 let lead = whole.as_str().len() - whole.as_str().trim_start().len();
                 let kind = parts.at(whole.start() + lead);
@@ -148,15 +129,8 @@ impl Table {
     /// Compiles every pattern and holds it to its literal.
     #[cfg(test)]
     pub(crate) fn check(&self) {
-        for Compiled { idiom, .. } in &self.idioms {
-            for pattern in [idiom.pattern, &idiom.pattern.replace(r"\b", "")] {
-                Regex::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
-            }
-            assert!(
-                !idiom.pattern.contains(r"\\b"),
-                "{} has a boundary or a backslash and b?",
-                idiom.pattern
-            );
+        for Compiled { idiom, pattern, .. } in &self.idioms {
+            pattern.check();
             assert!(!idiom.literal.is_empty(), "{}", idiom.pattern);
         }
     }

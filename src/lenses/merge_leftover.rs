@@ -2,14 +2,13 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use super::idioms::{Idiom, Place, Table};
+use super::pattern::Pattern;
 use super::scan;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeKind, ChangedFile, FileClass, LensClass, ScopeStrengths, Severity, Side, Strength,
+    ChangeKind, ChangedFile, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::classify;
 use crate::core::packet::{Line, Packet};
@@ -143,25 +142,22 @@ static FOCUS_IDIOMS: &[Idiom] = &[
 ];
 static FOCUSES: LazyLock<Table> = LazyLock::new(|| Table::new(FOCUS_IDIOMS));
 
-static EDITOR_NAMES: LazyLock<Regex> = LazyLock::new(|| {
-    let names = [
-        r"^\.ds_store$",
-        r"^thumbs\.db$",
-        r"^desktop\.ini$",
-        r"\.(?:orig|rej)$",
-        r"^\..*\.sw[a-p]$",
-        r"[^~]~$",
-        r"^\.#",
-        r"^#.*#$",
-        r"\.(?:backup|base|local|remote)\.\d+(?:\.[^.]+)?$",
-        r"_(?:backup|base|local|remote)_\d+(?:\.[^.]+)?$",
-        r"^core\.\d+$",
-        r"^vgcore\.\d+$",
-        r"^hs_err_pid\d+\.log$",
-        r"^(?:npm|yarn|pnpm|lerna)-(?:debug|error)\.log",
-    ];
-    Regex::new(&names.join("|")).expect("the names are a valid pattern")
-});
+static EDITOR_NAMES: Pattern = Pattern::new(concat!(
+    r"^\.ds_store$",
+    r"|^thumbs\.db$",
+    r"|^desktop\.ini$",
+    r"|\.(?:orig|rej)$",
+    r"|^\..*\.sw[a-p]$",
+    r"|[^~]~$",
+    r"|^\.#",
+    r"|^#.*#$",
+    r"|\.(?:backup|base|local|remote)\.\d+(?:\.[^.]+)?$",
+    r"|_(?:backup|base|local|remote)_\d+(?:\.[^.]+)?$",
+    r"|^core\.\d+$",
+    r"|^vgcore\.\d+$",
+    r"|^hs_err_pid\d+\.log$",
+    r"|^(?:npm|yarn|pnpm|lerna)-(?:debug|error)\.log",
+));
 
 /// The lens.
 pub(crate) struct MergeLeftover;
@@ -174,6 +170,10 @@ impl Lens for MergeLeftover {
     /// Only the whole of a document tells whether a marker stands in a fenced example.
     fn need(&self, file: &ChangedFile) -> Need {
         if scan::is_prose(&file.path) { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
+        may_conflict(hunks)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -242,11 +242,14 @@ fn marker(line: &str) -> Option<Marker> {
     }
 }
 
+fn may_conflict(hunks: &FileText) -> bool {
+    hunks.text.contains(concat!("<<<<", "<<<")) || hunks.text.contains(concat!(">>>>", ">>>"))
+}
+
 /// One finding per conflict, at the marker that stands first. The marker in the middle is a heading's underline
 /// elsewhere and proves nothing alone; a document must show all three, outside of an example.
 fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
-    let text = &packet.text.text;
-    if !text.contains(concat!("<<<<", "<<<")) && !text.contains(concat!(">>>>", ">>>")) {
+    if !may_conflict(packet.text) {
         return Vec::new();
     }
     let found: Vec<(Marker, Line<'_>)> =

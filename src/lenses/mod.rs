@@ -6,6 +6,7 @@ mod corpus;
 mod gate_weakening;
 mod idioms;
 mod merge_leftover;
+mod pattern;
 mod scan;
 mod secret_token;
 mod trojan_source;

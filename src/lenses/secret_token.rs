@@ -221,7 +221,7 @@ mod tests {
                 new_start: 10,
                 new_lines: parts[2].lines().count() as u64,
                 section: String::new(),
-                symbols: Vec::new(),
+                symbols: Default::default(),
             }],
             codes: Vec::new(),
         };

@@ -130,12 +130,16 @@ impl Execution<'_> {
         let minds = |lens: &dyn Lens, draft: &Draft| {
             lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
         };
-        let wanted: Vec<bool> = assignments
+        let wanted: Vec<BTreeSet<String>> = assignments
             .iter()
             .zip(swept)
-            .map(|(assignment, swept)| swept.drafts.iter().any(|draft| minds(assignment.lens, draft)))
+            .map(|(assignment, swept)| {
+                let minded = swept.drafts.iter().filter(|draft| minds(assignment.lens, draft));
+                let quotes = minded.map(|draft| findings::normalized(&harmless(&draft.quote)));
+                quotes.filter(|quote| !quote.is_empty()).collect()
+            })
             .collect();
-        if wanted.contains(&true) {
+        if wanted.iter().any(|quotes| !quotes.is_empty()) {
             self.sweep.moved(assignments, &wanted)
         } else {
             Ok(assignments.iter().map(|_| BTreeMap::new()).collect())

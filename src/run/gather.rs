@@ -15,7 +15,7 @@ use crate::contracts::v1::{
     RenameSummary,
 };
 use crate::core::classify::{self, ScopeGlobs};
-use crate::core::diff::{Content, content, diff_file};
+use crate::core::diff::{Content, content, diff_file, lossy};
 use crate::core::policy::Limits;
 use crate::core::renames::{self, Fingerprint, Lone, Renamed};
 use crate::core::{masking, sensitivity};
@@ -30,8 +30,8 @@ pub(crate) struct Gathering<'a> {
     pub(crate) objects: &'a dyn Objects,
     pub(crate) limits: Limits,
     pub(crate) globs: ScopeGlobs,
-    /// Whether a lens needs the whole file.
-    pub(crate) whole: &'a (dyn Fn(&ChangedFile) -> bool + Sync),
+    /// Whether a lens needs the whole file, given its hunks with secrets masked.
+    pub(crate) whole: &'a (dyn Fn(&ChangedFile, &FileText) -> bool + Sync),
     pub(crate) workers: u64,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
@@ -48,36 +48,50 @@ pub(crate) struct Gathered<'a> {
 pub(crate) trait Texts: Sync {
     /// The text; it may be read again from the repository or a recording.
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError>;
+
+    /// Whether the text holds a whole version and not only hunks; asking never reads again.
+    fn has_whole_file(&self, position: usize) -> bool;
 }
 
 /// Texts kept from gathering, or read again through the same steps.
 pub(crate) struct GatheredTexts<'a> {
     gathering: Gathering<'a>,
-    /// Without hunks but the first, whose ordinal is all that reading again needs.
-    files: Vec<ChangedFile>,
-    retained: Vec<Option<FileText>>,
+    kept: Vec<Kept>,
+    /// Which texts hold a whole version.
+    whole: Vec<bool>,
     /// The number of each secret value, by its digest; only in memory.
     values: BTreeMap<Sha256Hex, u32>,
 }
 
+/// What is kept of one file.
+enum Kept {
+    Text(FileText),
+    /// The file to be read again, without hunks but the first, whose ordinal is all that this needs.
+    File(Box<ChangedFile>),
+}
+
 impl Texts for GatheredTexts<'_> {
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
-        match &self.retained[position] {
-            Some(text) => Ok(Cow::Borrowed(text)),
-            None => {
+        match &self.kept[position] {
+            Kept::Text(text) => Ok(Cow::Borrowed(text)),
+            Kept::File(file) => {
                 let reader = self.gathering.objects.reader()?;
-                let mut file = self.files[position].clone();
-                let (mut text, secrets) = self.gathering.load(reader.as_ref(), &mut file)?;
+                let (mut text, secrets) = self.gathering.load(reader.as_ref(), &mut file.as_ref().clone())?;
                 number_secrets(&mut text, &secrets, &self.values);
                 Ok(Cow::Owned(text))
             }
         }
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self.whole[position]
     }
 }
 
 struct Loaded {
     file: ChangedFile,
     text: Option<FileText>,
+    whole: bool,
     score: FileSensitivity,
     /// The digests of the secrets masked in the text, in their order.
     secrets: Vec<Sha256Hex>,
@@ -104,15 +118,17 @@ impl<'a> Gathering<'a> {
                 let score = sensitivity::file_sensitivity(&file, &text);
                 self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
+                let whole = text.has_whole_file();
                 let text = (so_far < RETAINED_BYTES).then_some(text);
-                Ok(Loaded { file, text, score, secrets })
+                Ok(Loaded { file, text, whole, score, secrets })
             },
         )?;
         Ok(self.finish(frame, summary, loaded))
     }
 
     fn finish(self, frame: ChangeSet, renames: RenameSummary, loaded: Vec<Loaded>) -> Gathered<'a> {
-        let (mut files, mut retained, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut files, mut kept, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        let whole = loaded.iter().map(|each| each.whole).collect();
         let mut ordinal = 0;
         let mut values = BTreeMap::new();
         for mut each in loaded {
@@ -127,25 +143,12 @@ impl<'a> Gathering<'a> {
                 hunk.ordinal = ordinal;
                 ordinal += 1;
             }
+            kept.push(each.text.map_or_else(|| Kept::File(Box::new(to_read_again(&each.file))), Kept::Text));
             files.push(each.file);
-            retained.push(each.text);
             scores.push(each.score);
         }
         let sensitivity = sensitivity::change_sensitivity(&files, scores);
-        let again = |file: &ChangedFile| ChangedFile {
-            path: file.path.clone(),
-            old_path: file.old_path.clone(),
-            old_mode: file.old_mode.clone(),
-            new_mode: file.new_mode.clone(),
-            old_blob: file.old_blob.clone(),
-            new_blob: file.new_blob.clone(),
-            language: file.language.clone(),
-            hunks: file.hunks.first().cloned().into_iter().collect(),
-            codes: Vec::new(),
-            ..*file
-        };
-        let again = files.iter().map(again).collect();
-        let texts = GatheredTexts { gathering: self, files: again, retained, values };
+        let texts = GatheredTexts { gathering: self, kept, whole, values };
         Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
     }
 
@@ -298,13 +301,13 @@ impl<'a> Gathering<'a> {
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
         file.hunks = std::mem::take(&mut diff.hunks);
         let mut text = diff.text;
-        if (self.whole)(file) {
-            let whole =
-                |bytes: &[u8], present: bool| present.then(|| String::from_utf8_lossy(bytes).into_owned());
-            text.full_base = whole(&old_text, file.old_blob.is_some());
-            text.full_head = whole(&new_text, file.new_blob.is_some());
-        }
-        let secrets = masking::mask_secrets(&mut text);
+        let whole = |bytes: &[u8], present: bool| present.then(|| lossy(bytes).into_owned());
+        let secrets = masking::mask_secrets(&mut text, |text| {
+            if (self.whole)(file, text) {
+                text.full_base = whole(&old_text, file.old_blob.is_some());
+                text.full_head = whole(&new_text, file.new_blob.is_some());
+            }
+        });
         Ok((text, secrets))
     }
 
@@ -339,6 +342,21 @@ impl Version {
             Self::Content(bytes) => bytes,
             Self::Absent | Self::Same | Self::TooLarge => &[],
         }
+    }
+}
+
+fn to_read_again(file: &ChangedFile) -> ChangedFile {
+    ChangedFile {
+        path: file.path.clone(),
+        old_path: file.old_path.clone(),
+        old_mode: file.old_mode.clone(),
+        new_mode: file.new_mode.clone(),
+        old_blob: file.old_blob.clone(),
+        new_blob: file.new_blob.clone(),
+        language: file.language.clone(),
+        hunks: file.hunks.first().cloned().into_iter().collect(),
+        codes: Vec::new(),
+        ..*file
     }
 }
 

@@ -1,6 +1,6 @@
 //! Gives every planned file to every lens that planned it, from as many threads as configured, and keeps the order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,7 @@ use crate::core::plan::included_hunks;
 use crate::lenses::contract::{Draft, Fact, Inspection, Lens};
 
 /// The self-test runs lenses again over the first files up to this much text.
-const SELF_TEST_BYTES: usize = 4 << 20;
+const SELF_TEST_BYTES: usize = 256 << 10;
 
 /// A plan with the lens that runs it.
 pub(crate) struct Assignment<'a> {
@@ -170,11 +170,12 @@ impl Sweep<'_> {
         swept
     }
 
-    /// How often each text that some rule minds stood on removed lines: the lenses wanted over the change seen backwards.
+    /// How often each text wanted of an assignment stood on removed lines: the lenses over the change seen backwards.
+    /// Files whose hunks do not have the text are left out, and other texts may be counted with it.
     pub(crate) fn moved(
         &self,
         assignments: &[Assignment<'_>],
-        wanted: &[bool],
+        wanted: &[BTreeSet<String>],
     ) -> Result<Vec<BTreeMap<MovedKey, usize>>, PortError> {
         let outcomes = workers::map(
             self.change_set.files.len(),
@@ -187,10 +188,18 @@ impl Sweep<'_> {
                     return Ok(Vec::new());
                 }
                 let text = self.texts.text(position)?;
+                let hunks = normalized(&text.text);
+                let wanted: Vec<bool> = wanted
+                    .iter()
+                    .map(|wanted| wanted.iter().any(|quote| hunks.contains(quote.as_str())))
+                    .collect();
+                if !wanted.contains(&true) {
+                    return Ok(Vec::new());
+                }
                 let (file, text) = reversed(file, &text);
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
-                let keys = assignments.iter().zip(wanted).map(|(assignment, wanted)| {
+                let keys = assignments.iter().zip(&wanted).map(|(assignment, wanted)| {
                     let inspection = wanted.then(|| inspect(assignment.lens, &packet)).flatten();
                     let drafts = inspection.map(|inspection| inspection.drafts);
                     drafts

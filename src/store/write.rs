@@ -25,7 +25,8 @@ const MOST_UNSYNCED: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) path: String,
-    pub(crate) bytes: Vec<u8>,
+    /// The bytes, in pieces: a large artifact in one would need its place beside everything else.
+    pieces: Vec<Vec<u8>>,
     pub(crate) deterministic: Sha256Hex,
     full: Sha256Hex,
 }
@@ -34,13 +35,45 @@ impl Entry {
     /// An artifact, validated against its schema.
     pub(crate) fn artifact<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
         let mut parts = artifact.parts().peekable();
-        if !T::VOLATILE.is_empty() || parts.peek().is_none() {
-            return Self::artifact_as::<T>(T::FILE, artifact);
+        match artifact.frame() {
+            Some(frame) if T::VOLATILE.is_empty() && parts.peek().is_some() => {
+                Self::in_parts::<T>(&frame, parts)
+            }
+            _ => Self::artifact_as::<T>(T::FILE, artifact),
         }
+    }
+
+    /// An artifact made of its parts: the frame up to where its list opens, the items of all parts, the rest of the frame.
+    fn in_parts<T: Artifact>(frame: &T, parts: impl Iterator<Item = T>) -> Result<Self, StoreError> {
+        let refused = |error: canonical::CanonicalError| invalid(T::FILE, String::new(), error.to_string());
+        let frame = canonical::to_vec(frame).map_err(refused)?;
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        let mut opened = 0;
         for part in parts {
             valid::<T>(T::FILE, &part)?;
+            let mut piece = canonical::to_vec(&part).map_err(refused)?;
+            // Up to the first item both are the same: behind it one has an object and the other closes the list.
+            opened = piece.iter().zip(&frame).take_while(|(left, right)| left == right).count();
+            piece.truncate(piece.len() - (frame.len() - opened));
+            if !pieces.is_empty() {
+                piece[opened - 1] = b',';
+                piece.drain(..opened - 1);
+            }
+            piece.shrink_to_fit();
+            pieces.push(piece);
         }
-        Self::canonical::<T>(T::FILE, artifact, None)
+        pieces.push(frame[opened..].to_vec());
+        let mut hasher = canonical::Hasher::default();
+        pieces.iter().for_each(|piece| hasher.update(piece));
+        let deterministic = hasher.clone().finish();
+        hasher.update(b"\n");
+        pieces.push(b"\n".to_vec());
+        Ok(Self { path: T::FILE.to_owned(), pieces, deterministic, full: hasher.finish() })
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.pieces.concat()
     }
 
     /// As [`Entry::artifact`], from a value that is written as `T` is, at a path of its own.
@@ -66,13 +99,13 @@ impl Entry {
             deterministic = canonical::digest(&value).map_err(refused)?;
         }
         bytes.push(b'\n');
-        Ok(Self { path: path.to_owned(), bytes, deterministic, full })
+        Ok(Self { path: path.to_owned(), pieces: vec![bytes], deterministic, full })
     }
 
     /// A report in a format of its own.
     pub(crate) fn report(path: &str, bytes: Vec<u8>) -> Self {
         let full = canonical::sha256(&bytes);
-        Self { path: path.to_owned(), bytes, deterministic: full.clone(), full }
+        Self { path: path.to_owned(), pieces: vec![bytes], deterministic: full.clone(), full }
     }
 }
 
@@ -125,10 +158,10 @@ impl<'a> RunWriter<'a> {
     /// Writes one file and forgets its bytes. Whether they are on the disk is asked when the directory is published: a run
     /// that is thrown away, as a repeated one is, never waits for it.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        self.write_file(&entry.path, &entry.bytes)?;
+        self.write_file(entry)?;
         self.files.push(FileHash {
             path: entry.path.clone(),
-            bytes: entry.bytes.len() as u64,
+            bytes: entry.pieces.iter().map(|piece| piece.len() as u64).sum(),
             full: entry.full.clone(),
             deterministic: entry.deterministic.clone(),
         });
@@ -152,7 +185,7 @@ impl<'a> RunWriter<'a> {
         };
         self.sync()?;
         let entry = Entry::artifact(&hashes)?;
-        self.write_file(&entry.path, &entry.bytes)?;
+        self.write_file(&entry)?;
         self.sync()?;
         sync_directory(&self.staging.join("recordings"))?;
         sync_directory(&self.staging)?;
@@ -168,10 +201,10 @@ impl<'a> RunWriter<'a> {
         Ok((target, hashes))
     }
 
-    fn write_file(&mut self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let full = self.staging.join(path);
+    fn write_file(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        let full = self.staging.join(&entry.path);
         let written = OpenOptions::new().write(true).create_new(true).open(&full).and_then(|mut file| {
-            file.write_all(bytes)?;
+            entry.pieces.iter().try_for_each(|piece| file.write_all(piece))?;
             Ok(file)
         });
         let file = written.map_err(|error| StoreError::write(&full, error))?;
@@ -224,4 +257,33 @@ fn sync_directory(path: &Path) -> Result<(), StoreError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| StoreError::write(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::ids::RepoPath;
+    use crate::contracts::limits::VALIDATED_ITEMS;
+    use crate::contracts::v1::{Coverage, CoverageRow};
+
+    #[test]
+    fn an_artifact_made_of_parts_is_the_artifact() {
+        for count in [0, 1, VALIDATED_ITEMS, 2 * VALIDATED_ITEMS + 1] {
+            let row = |number: usize| CoverageRow {
+                file: RepoPath::from_bytes(format!("a{number:04}").as_bytes()).unwrap(),
+                blob: None,
+                hunks: number as u64,
+                cells: Vec::new(),
+            };
+            let rows = (0..count).map(row).collect();
+            let coverage =
+                Coverage { schema_version: Default::default(), full_cells: 0, incomplete_cells: 0, rows };
+            let entry = Entry::artifact(&coverage).unwrap();
+            let mut expected = canonical::to_vec(&coverage).unwrap();
+            assert_eq!(entry.deterministic, canonical::sha256(&expected), "{count}");
+            expected.push(b'\n');
+            assert_eq!(entry.full, canonical::sha256(&expected), "{count}");
+            assert!(entry.bytes() == expected, "{count}");
+        }
+    }
 }

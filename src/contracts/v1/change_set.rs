@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, FileClass, Scope};
+use super::{ChangeKind, FileClass, Scope, Symbols};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
@@ -36,7 +36,8 @@ pub struct Hunk {
     /// The nearest line above that starts a definition, cut and escaped; empty when there is none.
     pub section: String,
     /// Lower-case identifiers of `section`, sorted.
-    pub symbols: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub symbols: Symbols,
 }
 
 /// One changed path.
@@ -114,14 +115,25 @@ impl Artifact for ChangeSet {
     const FILE: &'static str = "change-set.json";
 
     fn parts(&self) -> impl Iterator<Item = Self> {
-        self.files.chunks(VALIDATED_ITEMS).map(|files| Self {
+        self.files.chunks(VALIDATED_ITEMS).map(|files| self.with(files.to_vec()))
+    }
+
+    fn frame(&self) -> Option<Self> {
+        Some(self.with(Vec::new()))
+    }
+}
+
+impl ChangeSet {
+    /// The same with other files.
+    fn with(&self, files: Vec<ChangedFile>) -> Self {
+        Self {
             schema_version: self.schema_version,
             base_sha: self.base_sha.clone(),
             merge_base_sha: self.merge_base_sha.clone(),
             head_sha: self.head_sha.clone(),
             base_time: self.base_time,
             renames: self.renames.clone(),
-            files: files.to_vec(),
-        })
+            files,
+        }
     }
 }

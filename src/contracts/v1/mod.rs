@@ -14,6 +14,7 @@ mod recording;
 mod registry;
 mod result;
 mod sensitivity;
+mod symbols;
 mod trace;
 mod vocabulary;
 
@@ -31,5 +32,6 @@ pub use recording::*;
 pub use registry::*;
 pub use result::*;
 pub use sensitivity::*;
+pub use symbols::*;
 pub use trace::*;
 pub use vocabulary::*;

@@ -76,6 +76,13 @@ pub struct FileText {
     pub secrets: Vec<MaskedSecret>,
 }
 
+impl FileText {
+    /// Whether it holds a whole version and not only hunks.
+    pub(crate) fn has_whole_file(&self) -> bool {
+        self.full_base.is_some() || self.full_head.is_some()
+    }
+}
+
 /// One file's recorded text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -101,4 +101,8 @@ impl Artifact for ChangeSensitivity {
     fn parts(&self) -> impl Iterator<Item = Self> {
         self.files.chunks(VALIDATED_ITEMS).map(|files| Self { files: files.to_vec(), ..*self })
     }
+
+    fn frame(&self) -> Option<Self> {
+        Some(Self { files: Vec::new(), ..*self })
+    }
 }

@@ -1,10 +1,12 @@
 //! The line diff: Myers with git's slider heuristic, so that hunks stand where git and GitHub show them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
-use crate::contracts::v1::{FileText, Hunk, HunkCuts};
+use super::text::lossy;
+use crate::contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
 use crate::core::escape::visible_cut;
 
 /// What the key says about how lines are compared; any change here changes hunks.
@@ -146,6 +148,8 @@ fn collect(
             section,
         });
     }
+    // Many texts are kept, and none grows any more.
+    text.text.shrink_to_fit();
     (hunks, text)
 }
 
@@ -157,7 +161,7 @@ fn unified_start(range: &Range<usize>) -> u64 {
 /// Appends whole lines as UTF-8, one replacement character for each stray byte sequence; returns the new end. A part
 /// never ends inside a line: a missing final line end is added, so that the next part begins on a line of its own.
 fn push_lossy(out: &mut String, bytes: &[u8]) -> u32 {
-    out.push_str(&String::from_utf8_lossy(bytes));
+    out.push_str(&lossy(bytes));
     if !bytes.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
@@ -190,15 +194,16 @@ impl Sections<'_> {
     }
 }
 
-fn symbols(section: &str) -> Vec<String> {
-    let mut symbols: Vec<String> = section
+fn symbols(section: &str) -> Symbols {
+    let is_lower = |word: &str| word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let mut symbols: Vec<Cow<'_, str>> = section
         .split(|character: char| !character.is_alphanumeric() && character != '_')
         .filter(|word| word.starts_with(|first: char| first.is_alphabetic() || first == '_'))
-        .map(str::to_lowercase)
+        .map(|word| if is_lower(word) { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) })
         .collect();
-    symbols.sort();
+    symbols.sort_unstable();
     symbols.dedup();
-    symbols
+    symbols.iter().map(AsRef::as_ref).collect()
 }
 
 #[cfg(test)]
@@ -250,7 +255,7 @@ mod tests {
         let old = "fn first() {\n    1\n}\n\nfn second(a: u8) {\n    2\n}\n";
         let diff = diff_file(old.as_bytes(), old.replace("    2", "    3").as_bytes(), 1 << 20);
         assert_eq!(diff.hunks[0].section, "fn second(a: u8) {");
-        assert_eq!(diff.hunks[0].symbols, ["a", "fn", "second", "u8"]);
+        assert_eq!(diff.hunks[0].symbols, ["a", "fn", "second", "u8"].into_iter().collect());
     }
 
     proptest! {

@@ -4,4 +4,4 @@ mod hunks;
 mod text;
 
 pub(crate) use hunks::{ALGORITHM, diff_file};
-pub(crate) use text::{Content, content};
+pub(crate) use text::{Content, content, lossy};

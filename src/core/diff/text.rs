@@ -27,16 +27,21 @@ pub(crate) fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
         _ => {}
     }
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let controls =
-        head.iter().filter(|&&byte| byte < 0x09 || (0x0e..0x20).contains(&byte) && byte != 0x1b).count();
+    let is_control = |byte: &&u8| **byte < 0x09 || (0x0e..0x20).contains(*byte) && **byte != 0x1b;
+    let controls = || head.iter().filter(is_control).count();
     let binary = match class {
         // A comment full of control bytes runs as well as any other, so program text is never taken for anything else.
         FileClass::Source | FileClass::Config | FileClass::Infra => false,
-        FileClass::Test | FileClass::Docs => controls * 10 > head.len(),
-        FileClass::Unknown => head.contains(&0) && controls * 20 > head.len(),
+        FileClass::Test | FileClass::Docs => controls() * 10 > head.len(),
+        FileClass::Unknown => head.contains(&0) && controls() * 20 > head.len(),
         FileClass::Asset => head.contains(&0),
     };
     if binary { Content::Binary } else { Content::Text(Cow::Borrowed(bytes)) }
+}
+
+/// The bytes as text, one replacement character for each stray sequence. Nearly all are UTF-8, and to see that is fast.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {

@@ -41,8 +41,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) triggers: PathSet,
     /// Its trigger symbols.
     pub(crate) symbols: &'static [&'static str],
-    /// How much it needs of a file that matches.
-    pub(crate) need: &'a (dyn Fn(&ChangedFile) -> Need + Sync),
+    /// How much it needs of a file that matches, which stands at that position of the change set.
+    pub(crate) need: &'a (dyn Fn(usize, &ChangedFile) -> Need + Sync),
 }
 
 /// Plans every enabled and requested lens, in queue order.
@@ -115,10 +115,11 @@ fn plan_lens(
     let mut omitted_files: Vec<RepoPath> = omitted_hunks.iter().map(|hunk| hunk.file.clone()).collect();
     omitted_files.dedup();
     let changed: Vec<&ChangedFile> = bounded.files.iter().map(|&index| &files[index]).collect();
-    let full_context_files: Vec<RepoPath> = changed
+    let full_context_files: Vec<RepoPath> = bounded
+        .files
         .iter()
-        .filter(|file| (candidate.need)(file) == Need::WholeFile)
-        .map(|file| file.path.clone())
+        .filter(|&&index| (candidate.need)(index, &files[index]) == Need::WholeFile)
+        .map(|&index| files[index].path.clone())
         .collect();
     LensPlan {
         schema_version: Default::default(),

@@ -34,10 +34,10 @@ pub(super) fn select(
     let scored: Vec<(usize, u8)> = files
         .iter()
         .enumerate()
-        .filter(|(_, file)| {
+        .filter(|(index, file)| {
             let matches = candidate.triggers.matches(&file.path)
                 || file.old_path.as_ref().is_some_and(|old| candidate.triggers.matches(old));
-            matches && !ignore.matches(&file.path) && (candidate.need)(file) != Need::Nothing
+            matches && !ignore.matches(&file.path) && (candidate.need)(*index, file) != Need::Nothing
         })
         .map(|(index, file)| (index, score(candidate, file)))
         .collect();
@@ -60,8 +60,8 @@ fn score(candidate: &Candidate<'_>, file: &ChangedFile) -> u8 {
         || file
             .hunks
             .iter()
-            .flat_map(|hunk| &hunk.symbols)
-            .any(|symbol| candidate.symbols.contains(&symbol.as_str()));
+            .flat_map(|hunk| hunk.symbols.iter())
+            .any(|symbol| candidate.symbols.contains(&symbol));
     let in_place = candidate.lens.triggers.iter().any(|glob| !glob.starts_with('*') && glob.contains('/'));
     MATCH + if by_symbol { SYMBOL } else { 0 } + if in_place { PLACE } else { 0 }
 }

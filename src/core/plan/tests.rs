@@ -21,7 +21,7 @@ fn file(name: &str, hunk_lines: &[u64], first_ordinal: u64) -> ChangedFile {
             new_start: 1 + index as u64 * 1000,
             new_lines: lines,
             section: String::new(),
-            symbols: vec!["handler".to_owned()],
+            symbols: ["handler"].into_iter().collect(),
         })
         .collect();
     ChangedFile {
@@ -81,7 +81,7 @@ impl Setup {
             lenses: self.lenses.clone(),
         };
         let policy = Policy::read(Some(self.policy), &Overrides::default(), &registry).unwrap();
-        let need = |_: &ChangedFile| Need::Hunks;
+        let need = |_: usize, _: &ChangedFile| Need::Hunks;
         let candidates: Vec<Candidate<'_>> = self
             .lenses
             .iter()

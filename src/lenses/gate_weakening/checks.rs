@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::names::{self, Test};
 use super::{TEST_DELETED, TEST_EMPTIED, TEST_REMOVED, TEST_SKIPPED};
-use crate::contracts::v1::{ChangeKind, FileClass, Scope};
+use crate::contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const REMOVED: &str = "test removed";
@@ -82,32 +81,41 @@ static SKIP_IDIOMS: &[Idiom] = &[
 static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIOMS));
 
 /// A skip behind a condition is for a platform or a tool that is missing, not for the test.
-static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b")
-        .expect("the pattern is constant")
-});
+static CONDITION: Pattern =
+    Pattern::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b");
 
-static TRAILING: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\s(?:if|unless)\s").expect("the pattern is constant"));
+static TRAILING: Pattern = Pattern::new(r"\s(?:if|unless)\s");
 
-static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
-    )
-    .expect("the pattern is constant")
-});
+static ASSERTION: Pattern = Pattern::new(
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
+);
 
 /// An assertion that holds whatever the code does.
-static TRIVIAL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
-        r"|\b(?:assert|debug_assert)!\s*\(\s*true\b|\bassert(?:_eq)?!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]",
-        r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
-        r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
-        r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
-    ))
-    .expect("the pattern is constant")
-});
+static TRIVIAL: Pattern = Pattern::new(concat!(
+    r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
+    r"|\b(?:assert|debug_assert)!\s*\(\s*true\b|\bassert(?:_eq)?!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]",
+    r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
+    r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
+    r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
+));
+
+/// Whether a file may have to be compared as a whole: one that both versions have, since the hunks of the others are all
+/// of it.
+pub(super) fn needs_whole_file(file: &ChangedFile) -> bool {
+    let both = !matches!(file.kind, ChangeKind::Added | ChangeKind::Deleted);
+    both && file.class == FileClass::Test && names::knows(file.language.as_deref())
+}
+
+/// Whether any changed line may name or mark a test, or take part in emptying one: where none does, both versions have
+/// the same tests as far as [`inspect`] can tell.
+pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
+    let language = file.language.as_deref();
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text: hunks, included: &included };
+    let named = |line: &Line<'_>| names::may_name(language, line.text);
+    packet.removed().any(|line| named(&line) || is_assertion(line.text))
+        || packet.added().any(|line| named(&line) || is_bare_return(line.text) || TRIVIAL.is_match(line.text))
+}
 
 /// Looks at one file.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
@@ -363,9 +371,9 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             continue;
         }
         let checks = |side: &Side<'_>, test: &Test| {
-            side.lines[test.at + 1..test.end].iter().filter(|line| is_assertion(line)).count()
+            side.lines[test.at + 1..test.end].iter().any(|line| is_assertion(line))
         };
-        if checks(base, old) == 0 || checks(head, test) > 0 {
+        if checks(head, test) || !checks(base, old) {
             continue;
         }
         if let Some(line) = own.iter().find(|line| TRIVIAL.is_match(line.text)) {
@@ -387,13 +395,14 @@ fn is_assertion(line: &str) -> bool {
     !comment && ASSERTION.is_match(line) && !TRIVIAL.is_match(line)
 }
 
+fn is_bare_return(line: &str) -> bool {
+    matches!(line.trim().trim_end_matches(';'), "return" | "return true" | "return True" | "return nil")
+}
+
 fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {
-    let bare = matches!(
-        line.text.trim().trim_end_matches(';'),
-        "return" | "return true" | "return True" | "return nil"
-    );
     let at = line.number as usize - 1;
-    bare && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
+    is_bare_return(line.text)
+        && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
         && head.lines[at..test.end].iter().any(|line| is_assertion(line))
 }
 

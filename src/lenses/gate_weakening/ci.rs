@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::ChangeKind;
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const WORKFLOW_DELETED: &str = "workflow deleted";
@@ -51,33 +50,25 @@ static SOFT_IDIOMS: &[Idiom] = &[
 static SOFT: LazyLock<Table> = LazyLock::new(|| Table::new(SOFT_IDIOMS));
 
 /// Cleaning up, looking around and reporting may fail without any check failing.
-static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^[`(]?(?:sudo\s+)?(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test -\w|\[\[?|codecov|lsof|df|du|free|uname|env)\s")
-        .expect("the pattern is constant")
-});
+static HARMLESS: Pattern = Pattern::new(
+    r"^[`(]?(?:sudo\s+)?(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test -\w|\[\[?|codecov|lsof|df|du|free|uname|env)\s",
+);
 
 /// What checks a change, by the words its commands and actions use.
-static CHECK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)")
-        .expect("the pattern is constant")
-});
+static CHECK: Pattern = Pattern::new(
+    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)",
+);
 
-static SCRIPT_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"^\s*(?:-\s+)?(?:(?:run|uses|script|command|cmd|bash|pwsh|powershell):\s*(?:[|>][+-]?\s*$)?)?"#,
-    )
-    .expect("the pattern is constant")
-});
+static SCRIPT_KEY: Pattern = Pattern::new(
+    r#"^\s*(?:-\s+)?(?:(?:run|uses|script|command|cmd|bash|pwsh|powershell):\s*(?:[|>][+-]?\s*$)?)?"#,
+);
 
-static TRIGGER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(pull_request|merge_group|merge_request_event)\b").expect("the pattern is constant")
-});
+static TRIGGER: Pattern = Pattern::new(r"\b(pull_request|merge_group|merge_request_event)\b");
 
 /// Paths whose change needs no test.
-static NO_CODE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\.(?:md|mdx|txt|rst|adoc|png|jpe?g|svg|gif|ipynb)\b|doc|readme|licen[cs]e|changelog|changes|news|authors|examples?|samples?|website|\.github|\.vscode|\.idea|\.gitignore|\.gitattributes|\.editorconfig|codeowners|assets|images|img")
-        .expect("the pattern is constant")
-});
+static NO_CODE: Pattern = Pattern::new(
+    r"(?i)\.(?:md|mdx|txt|rst|adoc|png|jpe?g|svg|gif|ipynb)\b|doc|readme|licen[cs]e|changelog|changes|news|authors|examples?|samples?|website|\.github|\.vscode|\.idea|\.gitignore|\.gitattributes|\.editorconfig|codeowners|assets|images|img",
+);
 
 /// Whether a path is a CI system's own file.
 pub(super) fn is_workflow(path: &str) -> bool {
@@ -225,12 +216,10 @@ fn command(line: &str) -> Option<String> {
 
 /// The words of a command that say what it checks; a key of YAML is no command.
 fn checks(line: &str, command: &str) -> BTreeSet<String> {
-    static KEY: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^[\w-]+:(?:\s|$)").expect("the pattern is constant"));
-    static NO_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|git\b|.*\bpublish\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)")
-            .expect("the pattern is constant")
-    });
+    static KEY: Pattern = Pattern::new(r"^[\w-]+:(?:\s|$)");
+    static NO_COMMAND: Pattern = Pattern::new(
+        r"^(?:\{|(?:curl|wget|chmod|export|source)\b|actions/(?:checkout|cache|setup-|upload-|download-)|echo\b|if\b|git\b|.*\bpublish\b|\$\{\{|\[|[\w./*-]+$|cd\b|mkdir\b|.*\b(?:pip|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco)(?:\s+\S+)?\s+(?:install|add|i)\b)",
+    );
     let lone_word = !command.contains([' ', '/']) && !line.contains("run:");
     let keyed = KEY.is_match(command);
     let prose = line.trim_start().trim_start_matches("- ").starts_with("name:");
@@ -238,7 +227,7 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
     if keyed || prose || lone_word || excluded || command.starts_with("actions/") {
         return BTreeSet::new();
     }
-    CHECK.find_iter(command).map(|word| word.as_str().trim_matches('_').to_lowercase()).collect()
+    CHECK.captures_all(command).iter().map(|word| word[0].trim_matches('_').to_lowercase()).collect()
 }
 
 fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {

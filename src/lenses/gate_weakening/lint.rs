@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::suppressions::{self, NEVER_RUN};
 use super::{COVERAGE, LINT, THRESHOLD, thresholds, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangeKind, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
-use crate::lenses::idioms::{Idiom, Literal, Place, Table};
+use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const CONFIG_GONE: &str = "lint configuration deleted";
@@ -51,20 +50,15 @@ static LOOSE_IDIOMS: &[Idiom] = &[
 ];
 static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::new(LOOSE_IDIOMS));
 
-static OPENS_LIST: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#).expect("the pattern is constant")
-});
+static OPENS_LIST: Pattern = Pattern::new(r#"^\s*["']?([\w.-]+)["']?\s*(?:[:=]\s*(?:\[.*)?)$"#);
 
 /// A rule that is on because it is named.
-static NAMED_RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|key)="([^"]+)"#).expect("the pattern is constant")
-});
+static NAMED_RULE: Pattern = Pattern::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|key)="([^"]+)"#);
 
 /// A rule that is an error.
-static DENY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#)
-        .expect("the pattern is constant")
-});
+static DENY: Pattern = Pattern::new(
+    r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#,
+);
 
 /// Lists of what a linter leaves out, and of what it looks for.
 const LEFT_OUT: &[&str] = &[
@@ -228,7 +222,7 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     else {
         return;
     };
-    let (base, head): (Vec<&str>, Vec<&str>) = (base.lines().collect(), head.lines().collect());
+    let (base, head) = (Lines::new(base), Lines::new(head));
     for hunk in packet.hunks() {
         let old: BTreeSet<String> = hunk.removed().map(|line| squeezed(line.text)).collect();
         let mut loose_before: Vec<Line<'_>> =
@@ -258,6 +252,29 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     }
 }
 
+/// The lines of a configuration.
+struct Lines<'a> {
+    all: Vec<&'a str>,
+    /// The first that has the key under which a `package.json` configures a linter.
+    lint_key: Option<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let all: Vec<&str> = text.lines().collect();
+        let lint_key = all.iter().position(|line| line.contains("\"eslintConfig\""));
+        Self { all, lint_key }
+    }
+}
+
+impl<'a> std::ops::Deref for Lines<'a> {
+    type Target = [&'a str];
+
+    fn deref(&self) -> &[&'a str] {
+        &self.all
+    }
+}
+
 /// What a line of configuration sets; an entry of a list sets nothing by itself.
 fn key(line: &str) -> Option<&str> {
     line.split_once(['=', ':'])
@@ -277,14 +294,13 @@ fn words(line: &str) -> BTreeSet<&str> {
 /// A rule that was an error and is a warning now.
 fn downgraded(
     path: &str,
-    lines: &[&str],
+    lines: &Lines<'_>,
     line: &Line<'_>,
     hunk: &HunkView<'_>,
 ) -> Option<(&'static str, std::ops::Range<usize>)> {
-    static WARNS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#)
-            .expect("the pattern is constant")
-    });
+    static WARNS: Pattern = Pattern::new(
+        r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#,
+    );
     let narrowed = key(line.text).is_some_and(|own| LOOKED_FOR.contains(&own.to_lowercase().as_str()))
         && hunk.removed().any(|old| {
             let (before, after) = (words(old.text), words(line.text));
@@ -327,13 +343,7 @@ fn list_key(lines: &[&str], at: usize) -> Option<String> {
     OPENS_LIST.captures(above).map(|captures| captures[1].to_lowercase())
 }
 
-/// Asked for every line above every changed line of a `package.json`.
-fn has_lint_key(line: &str) -> bool {
-    static KEY: LazyLock<Literal> = LazyLock::new(|| Literal::new("\"eslintConfig\""));
-    KEY.is_in(line)
-}
-
-fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
+fn lint_section(path: &str, lines: &Lines<'_>, at: usize) -> bool {
     const TOOLS: &[&str] = &[
         "ruff",
         "flake8",
@@ -352,7 +362,7 @@ fn lint_section(path: &str, lines: &[&str], at: usize) -> bool {
             let section = section(lines, at);
             TOOLS.iter().any(|tool| section.contains(tool))
         }
-        || name(path) == "package.json" && lines[..at.min(lines.len())].iter().any(|line| has_lint_key(line))
+        || lines.lint_key.is_some_and(|key| key < at) && name(path) == "package.json"
 }
 
 fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {
@@ -362,7 +372,7 @@ fn coverage_section(path: &str, lines: &[&str], at: usize) -> bool {
 }
 
 /// What an added line of configuration loosens, and where.
-fn loosens(path: &str, lines: &[&str], line: &Line<'_>) -> Option<(&'static str, std::ops::Range<usize>)> {
+fn loosens(path: &str, lines: &Lines<'_>, line: &Line<'_>) -> Option<(&'static str, std::ops::Range<usize>)> {
     let at = (line.number as usize).checked_sub(1)?;
     let text = line.text.trim();
     if text.is_empty() || text.starts_with(['#', '/', ';']) || matches!(text, "]" | "}" | "],") {
@@ -410,13 +420,12 @@ fn tightenings_gone(
     packet: &Packet<'_>,
     path: &str,
     hunk: &HunkView<'_>,
-    base: &[&str],
-    head: &[&str],
+    base: &Lines<'_>,
+    head: &Lines<'_>,
 ) -> Vec<Draft> {
-    static STRICT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#)
-            .expect("the pattern is constant")
-    });
+    static STRICT: Pattern = Pattern::new(
+        r#"["']?\b(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|disallow_\w+|check_untyped_defs|fail_under|cov-fail-under|max-warnings|coverageThreshold)\b["']?\s*[:=]\s*(?:true|True|\d|\{)"#,
+    );
     let mut drafts = Vec::new();
     let come = hunk.added().count();
     for line in hunk.removed() {

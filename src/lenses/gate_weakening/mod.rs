@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangedFile, FileClass, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use crate::core::packet::Packet;
 
@@ -230,14 +230,12 @@ impl Lens for GateWeakening {
 
     /// Tests, workflows and configurations are compared as a whole; everything else by what changed.
     fn need(&self, file: &ChangedFile) -> Need {
-        let tests = file.class == FileClass::Test && names::knows(file.language.as_deref());
-        let path = &file.path;
-        let whole = tests
-            || ci::needs_whole_file(path)
-            || lint::needs_whole_file(path)
-            || files::is_codeowners(&path.to_text())
-            || policy::is_policy(path.as_bytes());
+        let whole = checks::needs_whole_file(file) || needs_whole_settings(&file.path);
         if whole { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        needs_whole_settings(&file.path) || checks::wants_whole_file(file, hunks)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -271,6 +269,14 @@ impl Lens for GateWeakening {
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == SUPPRESSION { suppressions::complies(file, text) } else { None }
     }
+}
+
+/// Whether a file is a workflow or a configuration, which is compared as a whole.
+fn needs_whole_settings(path: &RepoPath) -> bool {
+    ci::needs_whole_file(path)
+        || lint::needs_whole_file(path)
+        || files::is_codeowners(&path.to_text())
+        || policy::is_policy(path.as_bytes())
 }
 
 /// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide

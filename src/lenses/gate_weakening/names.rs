@@ -1,11 +1,10 @@
 //! How the tests of a file are named in each language, and where each begins.
 
-use std::sync::{LazyLock, OnceLock};
-
-use regex::Regex;
+use std::sync::LazyLock;
 
 use crate::lenses::idioms::{Idiom, Place, Table};
-use crate::lenses::scan::{Kind, Scanner};
+use crate::lenses::pattern::Pattern;
+use crate::lenses::scan::{Kind, Parts, Scanner};
 
 /// A test and the lines up to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,46 +47,53 @@ static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
 /// What stands above a test whose own line does not tell, with a text that is in every such line, and how the line of
 /// the name gives it.
-const MARKED: &[(&[&str], &str, &str, &str)] = &[
+static MARKED: [(&[&str], &str, Pattern, Pattern); 5] = [
     (
         &["rust"],
         "#[",
-        r"^\s*#\[(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b",
-        r"\bfn\s+(\w+)",
+        Pattern::new(r"^\s*#\[(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b"),
+        Pattern::new(r"\bfn\s+(\w+)"),
     ),
     (
         &["java", "kotlin", "scala", "groovy"],
         "@",
-        r"^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b",
-        r"(?:\bvoid\s+|\bfun\s+`?|\bdef\s+)([\w ]+?)`?\s*\(",
+        Pattern::new(r"^\s*@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b"),
+        Pattern::new(r"(?:\bvoid\s+|\bfun\s+`?|\bdef\s+)([\w ]+?)`?\s*\("),
     ),
     (
         &["c#"],
         "[",
-        r"^\s*\[(?:Test|TestCase|Fact|Theory|TestMethod|DataTestMethod)\b",
-        r"\b(?:void|Task|ValueTask)\s+(\w+)\s*\(",
+        Pattern::new(r"^\s*\[(?:Test|TestCase|Fact|Theory|TestMethod|DataTestMethod)\b"),
+        Pattern::new(r"\b(?:void|Task|ValueTask)\s+(\w+)\s*\("),
     ),
-    (&["swift"], "@Test", r"^\s*@Test\b", r"\bfunc\s+(\w+)\s*\("),
-    (&["php"], "est", r"(?:#\[Test\]|^\s*\*\s*@test\b)", r"\bfunction\s+(\w+)\s*\("),
+    (&["swift"], "@Test", Pattern::new(r"^\s*@Test\b"), Pattern::new(r"\bfunc\s+(\w+)\s*\(")),
+    (
+        &["php"],
+        "est",
+        Pattern::new(r"(?:#\[Test\]|^\s*\*\s*@test\b)"),
+        Pattern::new(r"\bfunction\s+(\w+)\s*\("),
+    ),
 ];
-/// Mark and name, compiled when a file of the language is first seen.
-static MARKS: [OnceLock<(Regex, Regex)>; MARKED.len()] = [const { OnceLock::new() }; MARKED.len()];
-
-fn marks(position: usize) -> &'static (Regex, Regex) {
-    MARKS[position].get_or_init(|| {
-        let compile = |pattern: &str| Regex::new(pattern).expect("every table is compiled by a test");
-        let (_, _, mark, name) = MARKED[position];
-        (compile(mark), compile(name))
-    })
-}
 
 /// How many lines may stand between a mark and the name: more attributes and comments.
 const MARK_REACH: usize = 8;
 
 /// Whether tests of a language are known by name.
 pub(super) fn knows(language: Option<&str>) -> bool {
-    NAMES.knows(language)
-        || MARKED.iter().any(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
+    NAMES.knows(language) || marked_as(language).is_some()
+}
+
+fn marked_as(
+    language: Option<&str>,
+) -> Option<&'static (&'static [&'static str], &'static str, Pattern, Pattern)> {
+    MARKED.iter().find(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
+}
+
+/// Whether a line may name a test or mark one, wherever it stands.
+pub(super) fn may_name(language: Option<&str>, line: &str) -> bool {
+    let marked =
+        marked_as(language).is_some_and(|(_, _, mark, names)| mark.is_match(line) || names.is_match(line));
+    NAMES.find(language, line, &Parts::default()).is_some() || marked
 }
 
 /// The tests in lines of one file, in order.
@@ -96,8 +102,7 @@ pub(super) fn tests<'a>(
     from_first_line: bool,
     lines: impl Iterator<Item = &'a str>,
 ) -> Vec<Test> {
-    let own = language.and_then(|own| MARKED.iter().position(|(languages, ..)| languages.contains(&own)));
-    let own = own.map(|own| (MARKED[own].1, marks(own)));
+    let own = marked_as(language);
     let mut scanner = Scanner::new(language, from_first_line);
     let mut found: Vec<Test> = Vec::new();
     let mut marked: Option<usize> = None;
@@ -110,12 +115,12 @@ pub(super) fn tests<'a>(
         let plain = parts.at(first) == Kind::Code && !line.is_empty();
         let mut name =
             plain.then(|| NAMES.find(language, line, &parts).map(|span| line[span].to_owned())).flatten();
-        if let Some((literal, (mark, names))) = own {
+        if let Some((_, literal, mark, names)) = own {
             let name_may_come = plain && marked.is_some();
             if let Some(captures) = name_may_come.then(|| names.captures(line)).flatten() {
                 name = name.or_else(|| captures.get(1).map(|name| name.as_str().to_owned()));
                 mark_of_name = marked.take();
-            } else if line.contains(literal) && mark.is_match(line) && (plain || language == Some("php")) {
+            } else if line.contains(*literal) && mark.is_match(line) && (plain || language == Some("php")) {
                 marked = Some(at);
                 // The name may stand on the line of the mark.
                 if let Some(captures) = names.captures(line) {
@@ -146,7 +151,10 @@ mod tests {
     #[test]
     fn tests_are_found_by_name_in_each_language() {
         NAMES.check();
-        (0..MARKED.len()).for_each(|position| assert!(!marks(position).0.as_str().is_empty()));
+        MARKED.iter().for_each(|(_, _, mark, name)| {
+            mark.check();
+            name.check();
+        });
         let cases: &[(&str, &str, &[&str])] = &[
             (
                 "python",

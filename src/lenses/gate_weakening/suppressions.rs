@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::{BLANKET, COVERAGE, SUPPRESSION};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::Scope;
@@ -11,6 +9,7 @@ use crate::core::classify;
 use crate::core::packet::Packet;
 use crate::lenses::contract::{Draft, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
@@ -96,10 +95,9 @@ static UNCOVERED_IDIOMS: &[Idiom] = &[
 static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
 
 /// Code that only exists for readers and type checkers, or that no test can run.
-pub(super) static NEVER_RUN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol")
-        .expect("the pattern is constant")
-});
+pub(super) static NEVER_RUN: Pattern = Pattern::new(
+    r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
+);
 
 /// Comments and attributes that come without another going from the same hunk.
 pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {

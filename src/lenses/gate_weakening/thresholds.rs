@@ -1,23 +1,17 @@
 //! Numbers of coverage and quality that ask for less than before.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::THRESHOLD;
 use super::lint::{is_coverage_config, name};
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::Draft;
+use crate::lenses::pattern::Pattern;
 
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?:^|[\s"',{\[-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|min_?[cC]overage|minimum|branches|functions|lines|statements|target|threshold|max-warnings|maxWarnings|level|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|msi|min-msi|break|high|low)["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#)
-        .expect("the pattern is constant")
-});
+static NUMBER: Pattern = Pattern::new(
+    r#"(?:^|[\s"',{\[-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|min_?[cC]overage|minimum|branches|functions|lines|statements|target|threshold|max-warnings|maxWarnings|level|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|msi|min-msi|break|high|low)["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#,
+);
 
 /// Keys that mean a threshold whatever stands around them.
-static SURE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)fail[_-]under|cov|max-?warnings|msi").expect("the pattern is constant")
-});
+static SURE: Pattern = Pattern::new(r"(?i)fail[_-]under|cov|max-?warnings|msi");
 
 /// Pairs the numbers of a hunk by key and order, and reports those that ask for less.
 pub(super) fn lowered(packet: &Packet<'_>, path: &str, hunk: &HunkView<'_>) -> Vec<Draft> {
