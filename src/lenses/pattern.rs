@@ -63,6 +63,11 @@ impl<'t> Groups<'t> {
         let span = self.spans.get(group)?.clone()?;
         Some(Group { text: self.text, span })
     }
+
+    /// The first group that took part, the whole match aside.
+    pub(crate) fn first_group(&self) -> Option<Group<'t>> {
+        (1..self.spans.len()).find_map(|group| self.get(group))
+    }
 }
 
 impl Index<usize> for Groups<'_> {

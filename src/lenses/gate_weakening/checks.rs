@@ -1,22 +1,18 @@
 //! Tests that are deleted, removed, skipped or emptied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::gone_tests::{DELETED_SOURCE, stem};
 use super::names::{self, Test};
-use super::{TEST_DELETED, TEST_EMPTIED, TEST_REMOVED, TEST_SKIPPED};
+use super::tests_by_hunk::{self, Side};
+use super::{TEST_EMPTIED, TEST_SKIPPED, symbols};
 use crate::contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
-use crate::core::packet::{HunkView, Line, Packet};
+use crate::core::packet::{Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
-
-const REMOVED: &str = "test removed";
-const ADDED: &str = "test added";
-const DELETED: &str = "test file deleted";
-const DELETED_SOURCE: &str = "source file deleted";
-const IN_DELETED: &str = "test in deleted file";
 
 const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages, literal, pattern, place: Place::Code }
@@ -36,7 +32,11 @@ static SKIP_IDIOMS: &[Idiom] = &[
     code(JS, "skip(", r"(?:^|[\s;{])((?:this|t|ctx|test\.info\(\))\.skip\s*\()"),
     code(JS, "pending(", r"^\s*(pending\s*\()"),
     code(&["python"], "pytest.mark", r"(pytest\.mark\.(?:skip|xfail)(?:\s*\(|\s*\]|\s*$|\s*,))"),
-    code(&["python"], "skipif", r"(pytest\.mark\.skipif\s*\(\s*True\b)"),
+    code(
+        &["python"],
+        "skipif",
+        r#"(pytest\.mark\.skipif\s*\(\s*(?:(?:condition\s*=\s*)?(?:True\b|not\s+False\b|1\s*(?:==\s*1\s*)?[,)]|["']True["'])))"#,
+    ),
     code(&["python"], "pytest.", r"^\s*(pytest\.(?:skip|xfail)\s*\()"),
     code(
         &["python"],
@@ -84,6 +84,11 @@ static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIOMS));
 static CONDITION: Pattern =
     Pattern::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b");
 
+/// What comes behind `xfail(` when a platform or a version decides. Any other condition may always hold.
+static PLATFORM: Pattern = Pattern::new(
+    r"^\s*(?:condition\s*=\s*)?(?:not\s+)?(?:sys\.(?:platform|version_info|maxsize|implementation|byteorder)|os\.name|platform\.\w+\s*\(|(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32?|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY|cpython|CPYTHON|PY\d+)\w*\b)[^,]*(?:[,)]|$)",
+);
+
 static TRAILING: Pattern = Pattern::new(r"\s(?:if|unless)\s");
 
 static ASSERTION: Pattern = Pattern::new(
@@ -106,15 +111,19 @@ pub(super) fn needs_whole_file(file: &ChangedFile) -> bool {
     both && file.class == FileClass::Test && names::knows(file.language.as_deref())
 }
 
-/// Whether any changed line may name or mark a test, or take part in emptying one: where none does, both versions have
-/// the same tests as far as [`inspect`] can tell.
+/// Whether any changed line may name, mark or skip a test, or check or leave something in one: where none does, both
+/// versions have the same tests as far as [`inspect`] can tell.
 pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
     let language = file.language.as_deref();
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text: hunks, included: &included };
-    let named = |line: &Line<'_>| names::may_name(language, line.text);
-    packet.removed().any(|line| named(&line) || is_assertion(line.text))
-        || packet.added().any(|line| named(&line) || is_bare_return(line.text) || TRIVIAL.is_match(line.text))
+    let tells = |line: &Line<'_>| {
+        names::may_name(language, line.text)
+            || is_assertion(line.text)
+            || SKIPS.may_match(language, line.text)
+    };
+    packet.removed().any(|line| tells(&line))
+        || packet.added().any(|line| tells(&line) || is_bare_return(line.text) || is_trivial(line.text))
 }
 
 /// Looks at one file.
@@ -122,205 +131,41 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let language = packet.file.language.as_deref();
     let mut seen = Inspection::default();
     if packet.file.kind == ChangeKind::Deleted && packet.file.class == FileClass::Source {
-        seen.facts.push(fact(DELETED_SOURCE, stem(&packet.path().to_text()), None));
+        let name = stem(&packet.path().to_text());
+        seen.facts.push(Fact { kind: DELETED_SOURCE.into(), name, draft: None });
     }
     let is_test = packet.file.scope == Scope::Test;
+    if !is_test && packet.file.scope == Scope::Product {
+        symbols::inspect(packet, &mut seen);
+    }
     if !names::knows(language) || !(is_test || language == Some("rust")) {
         return seen;
     }
-    seen.drafts.extend(skipped(packet, is_test));
     match (packet.file.kind, &packet.text.full_base, &packet.text.full_head) {
-        (ChangeKind::Deleted, ..) => deleted(packet, &mut seen),
+        (ChangeKind::Deleted, ..) => tests_by_hunk::deleted(packet, &mut seen),
         (_, Some(base), Some(head)) => {
-            let sides = (Side::new(language, base), Side::new(language, head));
-            seen.drafts.extend(emptied(packet, &sides.0, &sides.1));
-            compare_by_hunk(packet, &sides.0.placed(), &sides.1.placed(), &mut seen);
+            let (base, head) = (Side::whole(language, base), Side::whole(language, head));
+            seen.drafts.extend(skipped(packet, &base, &head));
+            seen.drafts.extend(emptied(packet, &base, &head));
+            tests_by_hunk::compare(packet, &base, &head, &mut seen);
         }
         _ => {
-            let (mut base, mut head) = (Vec::new(), Vec::new());
-            for hunk in packet.hunks() {
-                base.extend(around(language, &hunk, |hunk| hunk.removed().collect()));
-                head.extend(around(language, &hunk, |hunk| hunk.added().collect()));
-            }
-            compare_by_hunk(packet, &base, &head, &mut seen);
+            let base = Side::shown(language, packet, |hunk| hunk.removed().collect());
+            let head = Side::shown(language, packet, |hunk| hunk.added().collect());
+            seen.drafts.extend(skipped(packet, &base, &head));
+            tests_by_hunk::compare(packet, &base, &head, &mut seen);
         }
     }
     seen
 }
 
-fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind: kind.into(), name, draft }
-}
-
-/// A test's name, the line of its name and the line of its mark; 0 for a line that did not change.
-type Placed = (String, u64, u64);
-
-/// One version of a file.
-struct Side<'a> {
-    lines: Vec<&'a str>,
-    tests: Vec<Test>,
-}
-
-impl<'a> Side<'a> {
-    fn new(language: Option<&str>, text: &'a str) -> Self {
-        let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
-        let tests = names::tests(language, true, lines.iter().copied());
-        Self { lines, tests }
-    }
-
-    fn placed(&self) -> Vec<Placed> {
-        let place = |test: &Test| (test.name.clone(), test.at as u64 + 1, test.mark as u64 + 1);
-        self.tests.iter().map(place).collect()
-    }
-}
-
-/// The tests of one version as far as a hunk shows it, by line; tests of unchanged lines get no line.
-fn around<'a>(
-    language: Option<&str>,
-    hunk: &HunkView<'a>,
-    own: impl Fn(&HunkView<'a>) -> Vec<Line<'a>>,
-) -> Vec<Placed> {
-    let before: Vec<Line<'a>> = hunk.before().collect();
-    let changed = own(hunk);
-    let lines: Vec<Line<'a>> =
-        before.iter().copied().chain(changed.iter().copied()).chain(hunk.after()).collect();
-    let inside = before.len()..before.len() + changed.len();
-    names::tests(language, false, lines.iter().map(|line| line.text))
-        .into_iter()
-        .map(|test| {
-            let number = |at: usize| if inside.contains(&at) { lines[at].number } else { 0 };
-            let (at, mark) = (number(test.at), number(test.mark));
-            (test.name, at, mark)
-        })
-        .collect()
-}
-
-/// Tests that only one version has. In one hunk, a test that goes and one that comes are a renamed test.
-fn compare_by_hunk(packet: &Packet<'_>, base: &[Placed], head: &[Placed], seen: &mut Inspection) {
-    let names = |tests: &[Placed]| -> BTreeMap<String, usize> {
-        let mut counts = BTreeMap::new();
-        for (name, ..) in tests {
-            *counts.entry(name.clone()).or_insert(0) += 1;
-        }
-        counts
-    };
-    let (base_names, head_names) = (names(base), names(head));
-    for hunk in packet.hunks() {
-        let numbers = &hunk.hunk;
-        let within = |line: u64, start: u64, count: u64| count > 0 && line >= start && line < start + count;
-        let removed_line = |line: u64| within(line, numbers.old_start, numbers.old_lines);
-        let gone = base.iter().filter(|(name, line, mark)| {
-            (removed_line(*line) || removed_line(*mark))
-                && head_names.get(name).copied().unwrap_or(0) < base_names[name]
-        });
-        let mut come: Vec<&String> = head
-            .iter()
-            .filter(|(name, line, _)| {
-                within(*line, numbers.new_start, numbers.new_lines)
-                    && base_names.get(name).copied().unwrap_or(0) < head_names[name]
-            })
-            .map(|(name, ..)| name)
-            .collect();
-        seen.facts.extend(come.iter().map(|name| fact(ADDED, (*name).clone(), None)));
-        let removed: Vec<Line<'_>> = hunk.removed().collect();
-        for (name, line, mark) in gone {
-            let number = if removed_line(*line) { line } else { mark };
-            if let Some(nearest) = (0..come.len()).max_by_key(|&other| alike(name, come[other])) {
-                come.remove(nearest);
-                continue;
-            }
-            let Some(line) = removed.iter().find(|line| line.number == *number) else { continue };
-            seen.facts.push(fact(REMOVED, name.clone(), Some(removed_test(packet, line, name))));
-        }
-    }
-}
-
-fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
-    let text = line.text;
-    let span = text.len() - text.trim_start().len()..text.trim_end().len();
-    Draft::on_base_line(TEST_REMOVED, packet, line, span, "a test is removed and not moved elsewhere")
-        .with("test", name)
-}
-
-/// How many characters two names share at both ends.
-fn alike(left: &str, right: &str) -> usize {
-    let same = |(left, right): &(char, char)| left == right;
-    left.chars().zip(right.chars()).take_while(same).count()
-        + left.chars().rev().zip(right.chars().rev()).take_while(same).count()
-}
-
-fn deleted(packet: &Packet<'_>, seen: &mut Inspection) {
-    let language = packet.file.language.as_deref();
-    let lines: Vec<Line<'_>> = packet.removed().collect();
-    let tests = names::tests(language, true, lines.iter().map(|line| line.text));
-    let (Some(first), false) = (lines.first(), tests.is_empty()) else { return };
-    let path = packet.path().to_text().into_owned();
-    let span = 0..first.text.trim_end().len();
-    let draft = Draft::on_base_line(
-        TEST_DELETED,
-        packet,
-        first,
-        span,
-        "a file of tests is deleted and not moved elsewhere",
-    )
-    .with("tests", tests.len());
-    seen.facts.push(fact(DELETED, path.clone(), Some(draft)));
-    seen.facts.extend(tests.iter().map(|test| {
-        let draft = removed_test(packet, &lines[test.at], &test.name);
-        fact(IN_DELETED, format!("{path}\n{}", test.name), Some(draft))
-    }));
-}
-
-/// `test_foo.py`, `foo_test.go`, `foo.spec.ts` and `FooTest.java` are about `foo`.
-fn stem(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let stem = name.split('.').next().unwrap_or("");
-    let stem = stem.strip_prefix("test_").unwrap_or(stem);
-    let ends = ["_tests", "_test", "_spec", "-test", "-spec", "tests", "test", "spec"];
-    ends.iter().find_map(|end| stem.strip_suffix(end)).unwrap_or(stem).to_owned()
-}
-
-/// Tests that come back elsewhere in the change are moved; tests of a source file that goes too have nothing to test.
-pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
-    let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-    let mut added: BTreeMap<&str, usize> = BTreeMap::new();
-    for fact in of(ADDED) {
-        *added.entry(fact.name.as_str()).or_insert(0) += 1;
-    }
-    let mut is_moved =
-        |name: &str| added.get_mut(name).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
-    let gone_sources: BTreeSet<&str> = of(DELETED_SOURCE).map(|fact| fact.name.as_str()).collect();
-    let mut drafts: Vec<Draft> =
-        of(REMOVED).filter(|fact| !is_moved(&fact.name)).filter_map(|fact| fact.draft.clone()).collect();
-    for file in of(DELETED) {
-        let own: Vec<&Fact> = of(IN_DELETED)
-            .filter(|test| test.name.split_once('\n').is_some_and(|(path, _)| path == file.name))
-            .collect();
-        let missing: Vec<&Fact> = own
-            .iter()
-            .copied()
-            .filter(|test| !test.name.split_once('\n').is_some_and(|(_, name)| is_moved(name)))
-            .collect();
-        if missing.is_empty() || gone_sources.contains(stem(&file.name).as_str()) {
-            continue;
-        }
-        if missing.len() * 2 >= own.len() {
-            drafts.extend(file.draft.clone());
-        } else {
-            drafts.extend(missing.iter().filter_map(|test| test.draft.clone()));
-        }
-    }
-    drafts
-}
-
-/// Skips that come without another going from the same hunk.
-fn skipped(packet: &Packet<'_>, is_test: bool) -> Vec<Draft> {
+/// Skips that come without another going from the same hunk. A test that is new as a whole never ran, so its skip
+/// takes nothing away; it replaces no other test either.
+fn skipped(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> {
     let language = packet.file.language.as_deref();
     let mut drafts = Vec::new();
     for hunk in packet.hunks() {
-        if !SKIPS.may_match(language, &packet.text.text[hunk.added_span()])
-            || !is_test && language != Some("rust")
-        {
+        if !SKIPS.may_match(language, &packet.text.text[hunk.added_span()]) {
             continue;
         }
         let old = scan::removed(language, hunk)
@@ -328,15 +173,19 @@ fn skipped(packet: &Packet<'_>, is_test: bool) -> Vec<Draft> {
             .count();
         let mut previous = hunk.before().last().map_or("", |line| line.text);
         let mut found = Vec::new();
-        for (line, parts) in scan::added(language, hunk) {
-            if let Some(span) = SKIPS.find(language, line.text, &parts)
+        let added: Vec<_> = scan::added(language, hunk).collect();
+        for (at, (line, parts)) in added.iter().enumerate() {
+            let next = added.get(at + 1).map_or("", |(next, _)| next.text);
+            if let Some(span) = SKIPS.find(language, line.text, parts)
                 && !CONDITION.is_match(previous)
                 && !CONDITION.is_match(&line.text[..span.start])
                 && !(language == Some("ruby") && TRAILING.is_match(&line.text[span.end..]))
+                && !(language == Some("python") && is_for_a_platform(&line.text[span.end..], next))
                 && !(line.text.contains("todo") && hunk.hunk.old_lines == 0)
+                && !tests_by_hunk::is_of_new_test(base, head, line)
             {
                 let summary = "a test is switched off";
-                found.push(Draft::on_line(TEST_SKIPPED, packet, &line, span, summary));
+                found.push(Draft::on_line(TEST_SKIPPED, packet, line, span, summary));
             }
             if !line.text.trim().is_empty() {
                 previous = line.text;
@@ -345,6 +194,21 @@ fn skipped(packet: &Packet<'_>, is_test: bool) -> Vec<Draft> {
         drafts.extend(found.into_iter().skip(old));
     }
     drafts
+}
+
+/// Whether a mark holds on some platforms or versions only; its condition may stand on the line below.
+fn is_for_a_platform(rest: &str, next: &str) -> bool {
+    let condition = if rest.trim().is_empty() { next } else { rest };
+    PLATFORM.is_match(condition) && !condition.split("reason").next().unwrap_or("").contains("True")
+}
+
+/// Whether a test is switched off by one of its own lines.
+pub(super) fn is_skipped(language: Option<&str>, lines: &[&str]) -> bool {
+    let skips = |line: &str| SKIPS.find(language, line, &scan::Parts::default()).is_some();
+    (0..lines.len()).any(|at| {
+        let conditional = at.checked_sub(1).is_some_and(|above| CONDITION.is_match(lines[above]));
+        !conditional && !CONDITION.is_match(lines[at]) && skips(lines[at])
+    })
 }
 
 /// Tests that both versions have and whose assertions are gone or never reached.
@@ -389,7 +253,12 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
     drafts
 }
 
-fn is_assertion(line: &str) -> bool {
+/// Whether a line asserts what holds whatever the code does.
+pub(super) fn is_trivial(line: &str) -> bool {
+    TRIVIAL.is_match(line)
+}
+
+pub(super) fn is_assertion(line: &str) -> bool {
     let code = line.trim_start();
     let comment = code.starts_with("//") || code.starts_with('#') || code.starts_with('*');
     !comment && ASSERTION.is_match(line) && !TRIVIAL.is_match(line)
@@ -408,6 +277,22 @@ fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn only_a_platform_makes_a_mark_conditional() {
+        let cases: &[(&str, &str, bool)] = &[
+            ("platform.python_implementation() == \"PyPy\", reason=\"x\")", "", true),
+            ("", "    sys.version_info < (3, 9),", true),
+            ("IS_WINDOWS)", "", true),
+            ("reason=\"x\")", "", false),
+            ("1 == 1, reason=\"sys.platform\")", "", false),
+            ("os.name or True)", "", false),
+            ("raises=KeyError)", "", false),
+        ];
+        for (rest, next, expected) in cases {
+            assert_eq!(super::is_for_a_platform(rest, next), *expected, "{rest}{next}");
+        }
+    }
+
     #[test]
     fn every_pattern_compiles() {
         super::SKIPS.check();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, whole};
+use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, jobs, recipes, tools, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::ChangeKind;
 use crate::core::packet::{HunkView, Line, Packet};
@@ -16,6 +16,9 @@ const WORKFLOW_DELETED: &str = "workflow deleted";
 const COMMAND_REMOVED: &str = "command removed";
 const COMMAND_ADDED: &str = "command added";
 const COMMAND_OF_DELETED: &str = "command of deleted workflow";
+/// A check that no step of a job that stood before runs any more, and a job that is gone.
+const CHECK_LEFT: &str = "check left";
+const SOFT_IN_NEW_JOB: &str = "softened in a new job";
 const HOOK_DELETED: &str = "hook deleted";
 const HOOK_ADDED: &str = "hook added";
 
@@ -135,7 +138,7 @@ pub(super) fn is_hook(path: &str) -> bool {
 /// Whether the whole text of a file is needed.
 pub(super) fn needs_whole_file(path: &RepoPath) -> bool {
     let path = path.to_text();
-    is_workflow(&path) || is_hook(&path)
+    is_workflow(&path) || is_hook(&path) || recipes::is_list(&path)
 }
 
 /// Looks at one file.
@@ -143,15 +146,40 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let path = packet.path().to_text().into_owned();
     let mut seen = Inspection::default();
     if is_workflow(&path) || is_script(&path) || is_hook(&path) {
-        seen.drafts.extend(softened(packet, &path));
+        soften(packet, &path, &mut seen);
     }
     if is_workflow(&path) {
         workflow(packet, &mut seen);
+    } else if recipes::is_list(&path) {
+        recipes::inspect(packet, &path, &mut seen);
     }
     if is_hook(&path) {
         hook(packet, &mut seen);
     }
     seen
+}
+
+/// The added lines of jobs that are new as a whole, in a workflow that stays.
+fn lines_of_new_jobs(packet: &Packet<'_>) -> BTreeSet<u64> {
+    let head = packet.text.full_head.as_deref().unwrap_or("");
+    let base = packet.text.full_base.as_deref().unwrap_or("");
+    jobs::new_lines(base, head, &packet.added().map(|line| line.number).collect())
+}
+
+/// What softens a job that is new takes nothing away, unless the job takes the place of another: that is seen in the
+/// end.
+fn soften(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
+    let drafts = softened(packet, path);
+    let new =
+        if is_workflow(path) && !drafts.is_empty() { lines_of_new_jobs(packet) } else { BTreeSet::new() };
+    for draft in drafts {
+        if new.contains(&draft.start_line) {
+            let name = draft.quote.clone();
+            seen.facts.push(Fact { kind: SOFT_IN_NEW_JOB.into(), name, draft: Some(draft) });
+        } else {
+            seen.drafts.push(draft);
+        }
+    }
 }
 
 fn softened(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
@@ -230,17 +258,36 @@ fn checks(line: &str, command: &str) -> BTreeSet<String> {
     CHECK.captures_all(command).iter().map(|word| word[0].trim_matches('_').to_lowercase()).collect()
 }
 
+/// Whether a workflow runs for changes: for pull requests, or for pushes that are not of tags alone. One that does not
+/// name its events in the usual way is taken to.
+fn judges_changes<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
+    let lines: Vec<&str> = lines.map(|line| line.split(" #").next().unwrap_or("")).collect();
+    let is_top = |line: &str| !line.is_empty() && !line.starts_with([' ', '#']);
+    let events = lines.iter().position(|line| line.starts_with("on:") || line.starts_with("\"on\":"));
+    let block = events.map_or(&lines[..], |start| {
+        let rest = &lines[start + 1..];
+        let end = rest.iter().position(|line| is_top(line)).unwrap_or(rest.len());
+        &lines[start..=start + end]
+    });
+    let says = |word: &str| block.iter().any(|line| line.contains(word));
+    block.iter().any(|line| TRIGGER.is_match(line))
+        || says("pull_request")
+        || says("push") && (!says("tags:") || says("branches"))
+}
+
 fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
     let fact = |kind: &'static str, name: String, draft| Fact { kind: kind.into(), name, draft };
     for line in packet.added() {
         if let Some(command) = command(line.text) {
+            recipes::call(&command, true, seen);
             seen.facts.push(fact(COMMAND_ADDED, command, None));
         }
     }
     let base = packet.text.full_base.as_deref();
     if packet.file.kind == ChangeKind::Deleted {
+        seen.facts.push(fact(CHECK_LEFT, String::new(), None));
         let lines: Vec<Line<'_>> = packet.removed().collect();
-        let triggered = lines.iter().any(|line| TRIGGER.is_match(line.text) || line.text.contains("push"));
+        let triggered = judges_changes(lines.iter().map(|line| line.text));
         let runs = |line: &Line<'_>| {
             line.text.contains("run:")
                 || command(line.text).is_some_and(|command| !checks(line.text, &command).is_empty())
@@ -261,18 +308,31 @@ fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
         }
         return;
     }
-    let (Some(_), Some(head)) = (base, packet.text.full_head.as_deref()) else { return };
+    let (Some(base), Some(head)) = (base, packet.text.full_head.as_deref()) else { return };
     let staying: BTreeSet<String> = head.lines().filter_map(command).collect();
-    let new_words: BTreeSet<String> = packet
-        .added()
-        .filter_map(|line| command(line.text).map(|command| checks(line.text, &command)))
-        .flatten()
-        .collect();
+    staying.iter().for_each(|command| recipes::call(command, false, seen));
+    let in_new_jobs = lines_of_new_jobs(packet);
+    let words_of_added = |wanted: &dyn Fn(&Line<'_>) -> bool| -> BTreeSet<String> {
+        let added = packet.added().filter(|line| wanted(line));
+        added
+            .filter_map(|line| command(line.text).map(|command| checks(line.text, &command)))
+            .flatten()
+            .collect()
+    };
+    let new_words = words_of_added(&|_| true);
+    let old_jobs_words = words_of_added(&|line| !in_new_jobs.contains(&line.number));
+    if jobs::any_gone(base, head) {
+        seen.facts.push(fact(CHECK_LEFT, String::new(), None));
+    }
     let mut reported = BTreeSet::new();
     for line in packet.removed() {
         let Some(command) = command(line.text) else { continue };
         let words = checks(line.text, &command);
-        let replaced = staying.contains(&command) || words.iter().any(|word| new_words.contains(word));
+        let stays = staying.contains(&command);
+        if !stays && !words.is_subset(&old_jobs_words) {
+            seen.facts.push(fact(CHECK_LEFT, command.clone(), None));
+        }
+        let replaced = stays || words.iter().any(|word| tools::cover(&new_words, word));
         if words.is_empty() || replaced || !reported.insert(command.clone()) {
             continue;
         }
@@ -348,15 +408,24 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
     }
     let key = |line: &str| {
         let text = line.trim().trim_start_matches("- ");
-        ["repo:", "id:", "run:"].iter().find(|key| text.starts_with(**key)).map(|_| text.to_owned())
+        let (key, value) = text.split_once(':')?;
+        matches!(key, "id" | "run").then(|| value.split(" #").next().unwrap_or("").trim().to_owned())
     };
     let staying: BTreeSet<String> = head.lines().filter_map(key).collect();
     let before: BTreeSet<String> =
         packet.text.full_base.as_deref().unwrap_or("").lines().filter_map(key).collect();
     let is_new = |line: &Line<'_>| key(line.text).is_some_and(|entry| !before.contains(&entry));
     let is_gone = |line: &Line<'_>| key(line.text).is_some_and(|entry| !staying.contains(&entry));
-    let come = packet.added().filter(is_new).count();
+    let come: BTreeSet<String> = packet.added().filter(is_new).filter_map(|line| key(line.text)).collect();
+    let is_covered = |line: &Line<'_>| key(line.text).is_some_and(|entry| tools::cover(&come, &entry));
     let gone: Vec<Line<'_>> = packet.removed().filter(is_gone).collect();
+    // Each hook that comes takes the place of those whose work it does, or else of one.
+    let used = come
+        .iter()
+        .filter(|new| gone.iter().filter_map(|line| key(line.text)).any(|old| tools::covers(new, &old)))
+        .count();
+    let (gone, come): (Vec<Line<'_>>, usize) =
+        (gone.into_iter().filter(|line| !is_covered(line)).collect(), come.len() - used);
     if let Some(line) = gone.first().filter(|_| gone.len() > come) {
         let summary = "a commit hook is removed";
         let draft = Draft::on_base_line(HOOK_DISABLED, packet, line, whole(line.text), summary);
@@ -369,9 +438,13 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
     let added: BTreeSet<&str> = of(COMMAND_ADDED).map(|fact| fact.name.as_str()).collect();
     // Another CI system writes the same check in other words.
-    let new_words: BTreeSet<String> = added.iter().flat_map(|command| checks("run:", command)).collect();
+    let gained = recipes::gained(facts);
+    let new_words: BTreeSet<String> =
+        added.iter().chain(&gained).flat_map(|command| checks("run:", command)).collect();
     let is_moved = |command: &str| {
-        added.contains(command) || checks("run:", command).iter().any(|word| new_words.contains(word))
+        added.contains(command)
+            || gained.iter().any(|gained| gained.contains(command))
+            || checks("run:", command).iter().any(|word| tools::cover(&new_words, word))
     };
     let mut drafts: Vec<Draft> = of(COMMAND_REMOVED)
         .filter(|fact| !is_moved(&fact.name))
@@ -387,6 +460,9 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
         if own.is_empty() || moved * 2 < own.len() {
             drafts.extend(workflow.draft.clone());
         }
+    }
+    if of(CHECK_LEFT).next().is_some() {
+        drafts.extend(of(SOFT_IN_NEW_JOB).filter_map(|fact| fact.draft.clone()));
     }
     if of(HOOK_ADDED).next().is_none() {
         drafts.extend(of(HOOK_DELETED).filter_map(|fact| fact.draft.clone()));

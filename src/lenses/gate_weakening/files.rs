@@ -10,7 +10,7 @@ use crate::lenses::contract::{Draft, Fact, Inspection};
 
 const LOCK_GONE: &str = "lock file deleted";
 const LOCK_NEW: &str = "lock file added";
-const MANIFEST_GONE: &str = "manifest deleted";
+pub(super) const MANIFEST_GONE: &str = "manifest deleted";
 
 /// Whether a path is a file of owners that a platform reads.
 pub(super) fn is_codeowners(path: &str) -> bool {

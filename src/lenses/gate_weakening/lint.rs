@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::files::MANIFEST_GONE;
 use super::suppressions::{self, NEVER_RUN};
-use super::{COVERAGE, LINT, THRESHOLD, thresholds, whole};
+use super::{COVERAGE, LINT, THRESHOLD, thresholds, tools, whole};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangeKind, Scope};
 use crate::core::packet::{HunkView, Line, Packet};
@@ -211,7 +212,8 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
         if let Some(line) = packet.removed().next().filter(|_| lint) {
             let summary = "the configuration of a linter is deleted";
             let draft = Draft::on_base_line(LINT, packet, &line, whole(line.text), summary);
-            seen.facts.push(fact(CONFIG_GONE, Some(draft)));
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_lowercase();
+            seen.facts.push(Fact { kind: CONFIG_GONE.into(), name: folder, draft: Some(draft) });
         }
         return;
     }
@@ -233,6 +235,9 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
             .filter_map(|line| {
                 let (rule, span) =
                     loosens(path, &head, &line).or_else(|| downgraded(path, &head, &line, &hunk))?;
+                if rule == LINT && is_of_new_tool(&base, section(&head, line.number as usize - 1)) {
+                    return None;
+                }
                 let same = loose_before.iter().position(|before| key(before.text) == key(line.text));
                 if let Some(before) = same.map(|position| loose_before.remove(position))
                     && (key(line.text).is_none() || words(line.text).is_subset(&words(before.text)))
@@ -273,6 +278,19 @@ impl<'a> std::ops::Deref for Lines<'a> {
     fn deref(&self) -> &[&'a str] {
         &self.all
     }
+}
+
+/// Whether a section configures a tool of which the old version knew nothing: what it leaves out was never looked at.
+/// Sections outside of `tool` may win over a tool's own file, and so loosen what stands there.
+fn is_of_new_tool(base: &[&str], section: &str) -> bool {
+    let tool = |section: &str| -> Option<String> {
+        let name = section.trim().strip_prefix('[')?.trim_start_matches('[').split(']').next()?;
+        let mut parts = name.trim_start_matches("tool.").split(['.', '-', ':']);
+        parts.next().map(str::to_owned)
+    };
+    section.starts_with("[tool.")
+        && tool(section)
+            .is_some_and(|own| !base.iter().any(|line| tool(line).as_deref() == Some(own.as_str())))
 }
 
 /// What a line of configuration sets; an entry of a list sets nothing by itself.
@@ -446,7 +464,8 @@ fn tightenings_gone(
             .captures(text)
             .or_else(|| NAMED_RULE.captures(text).filter(|_| come == 0))
             .filter(|_| lint)
-            .map(|found| found[1].to_owned());
+            .map(|found| found[1].to_owned())
+            .filter(|rule| !is_under_another_name(rule, packet));
         let entry = text.trim_start_matches("- ").trim_end_matches(',').trim_matches(['"', '\'']);
         let in_list = lint
             && come == 0
@@ -454,6 +473,14 @@ fn tightenings_gone(
             && text.starts_with(['-', '"', '\''])
             && !text.contains(": ")
             && list_key(base, at).is_some_and(|key| LOOKED_FOR.contains(&key.as_str()));
+        let contained = |setting: &String| {
+            let own = section(base, at);
+            let is_above =
+                |(at, line): (usize, &&str)| tools::is_umbrella(line, setting) && section(head, at) == own;
+            head.iter().enumerate().any(is_above)
+        };
+        let strict = strict.filter(|setting| !contained(setting));
+        let in_list = in_list && !is_succeeded(entry, base, head);
         let word = strict.or(denied).or_else(|| in_list.then(|| entry.to_owned()));
         if let Some(word) = word.filter(|word| gone(word)) {
             let rule = if word.contains("under") || word.contains("max-warn") || word.contains("Threshold") {
@@ -468,12 +495,53 @@ fn tightenings_gone(
     drafts
 }
 
-/// A configuration that goes while another comes belongs to another tool.
+/// Whether a rule comes as an error in the same file under the name of another plug-in.
+fn is_under_another_name(rule: &str, packet: &Packet<'_>) -> bool {
+    let own = rule.rsplit('/').next().unwrap_or(rule);
+    let added: Vec<Line<'_>> = packet.added().collect();
+    own.contains('-')
+        && added.iter().enumerate().any(|(at, line)| {
+            let is_other = key(line.text)
+                .is_some_and(|key| key != rule && key.rsplit('/').next() == Some(own) && key.contains('/'));
+            // The level may stand on the line below an opening bracket.
+            let next = added
+                .get(at + 1)
+                .filter(|_| line.text.trim_end().ends_with('['))
+                .map_or("", |next| next.text);
+            is_other && (DENY.is_match(line.text) || next.contains("error"))
+        })
+}
+
+/// Whether a linter taken off a list no longer did anything, or another that is named from now on does its work. One
+/// that was named before does it only when the configuration is written for another version of the runner.
+fn is_succeeded(entry: &str, base: &[&str], head: &[&str]) -> bool {
+    let named = |lines: &[&str]| -> BTreeSet<String> {
+        let items = lines.iter().map(|line| line.trim()).filter(|line| line.starts_with(['-', '"', '\'']));
+        items
+            .map(|line| line.trim_start_matches("- ").split(" #").next().unwrap_or("").trim_end_matches(','))
+            .map(|item| item.trim().trim_matches(['"', '\'']).to_owned())
+            .collect()
+    };
+    let version =
+        |lines: &[&str]| lines.iter().find(|line| line.starts_with("version")).map(|line| line.to_string());
+    let (before, mut after) = (named(base), named(head));
+    if version(base) == version(head) {
+        after.retain(|entry| !before.contains(entry));
+    }
+    tools::is_without_effect(entry) || tools::cover(&after, entry)
+}
+
+/// A configuration that goes while another comes belongs to another tool; one that goes with its package had nothing
+/// else to look at.
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     if facts.iter().any(|fact| fact.kind == CONFIG_NEW) {
         return Vec::new();
     }
-    facts.iter().filter(|fact| fact.kind == CONFIG_GONE).filter_map(|fact| fact.draft.clone()).collect()
+    let packages_gone: BTreeSet<&str> =
+        facts.iter().filter(|fact| fact.kind == MANIFEST_GONE).map(|fact| fact.name.as_str()).collect();
+    let stands_alone = |fact: &&Fact| fact.name.is_empty() || !packages_gone.contains(fact.name.as_str());
+    let gone = facts.iter().filter(|fact| fact.kind == CONFIG_GONE).filter(stands_alone);
+    gone.filter_map(|fact| fact.draft.clone()).collect()
 }
 
 #[cfg(test)]

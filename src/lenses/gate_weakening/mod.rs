@@ -3,11 +3,17 @@
 mod checks;
 mod ci;
 mod files;
+mod gone_tests;
+mod jobs;
 mod lint;
 mod names;
 mod policy;
+mod recipes;
 mod suppressions;
+mod symbols;
+mod tests_by_hunk;
 mod thresholds;
+mod tools;
 
 use std::collections::BTreeMap;
 
@@ -35,6 +41,7 @@ const SUPPRESSION: &str = "gate-weakening/suppression-added";
 const TEST_DELETED: &str = "gate-weakening/test-deleted";
 const TEST_EMPTIED: &str = "gate-weakening/test-emptied";
 const TEST_REMOVED: &str = "gate-weakening/test-removed";
+const TEST_RETIRED: &str = "gate-weakening/test-retired";
 const TEST_SKIPPED: &str = "gate-weakening/test-skipped";
 const THRESHOLD: &str = "gate-weakening/threshold-lowered";
 const WAIVER_ADDED: &str = "gate-weakening/waiver-added";
@@ -69,7 +76,7 @@ const fn moving(rule: RuleSpec) -> RuleSpec {
 
 static SPEC: LensSpec = LensSpec {
     id: "gate-weakening",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Changes that make tests, CI, lint or the gate itself weaker",
     required_by_default: true,
@@ -196,6 +203,13 @@ static SPEC: LensSpec = LensSpec {
             GUARDED_CODE,
             "Keep the test, or replace it in the same change.",
         ),
+        rule(
+            TEST_RETIRED,
+            "A test is removed together with what it tests",
+            Severity::Low,
+            NOTICE,
+            "Make sure that nothing else was tested by it.",
+        ),
         moving(rule(
             TEST_SKIPPED,
             "A test is switched off",
@@ -260,9 +274,11 @@ impl Lens for GateWeakening {
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
         let parts =
-            [checks::conclude(facts), ci::conclude(facts), files::conclude(facts), lint::conclude(facts)];
+            [gone_tests::conclude(facts), ci::conclude(facts), files::conclude(facts), lint::conclude(facts)];
         let mut drafts = parts.into_iter().flatten().collect();
-        fold(&mut drafts, TEST_REMOVED);
+        for rule in [TEST_REMOVED, TEST_RETIRED] {
+            fold(&mut drafts, rule);
+        }
         drafts
     }
 

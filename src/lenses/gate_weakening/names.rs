@@ -1,5 +1,6 @@
 //! How the tests of a file are named in each language, and where each begins.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::lenses::idioms::{Idiom, Place, Table};
@@ -29,6 +30,8 @@ static NAMED: &[Idiom] = &[
         "(",
         r#"^\s*(?:await\s+)?[xf]?(?:it|test|specify|Deno\.test)(?:\.\w+)*(?:\([^"'`]*\))?\s*\(\s*["'`]([^"'`]+)"#,
     ),
+    // The end of a table and the name behind it.
+    named(&["javascript", "typescript"], "(", r#"^\s*(?:\]\s*\)|`)\s*\(\s*["'`]([^"'`]+)"#),
     named(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\("),
     named(&["java", "scala", "kotlin"], "void test", r"^\s*public\s+void\s+(test\w*)\s*\("),
     named(&["ruby"], "it ", r#"^\s*[xf]?(?:it|specify|scenario)\s+["']([^"']+)"#),
@@ -47,7 +50,7 @@ static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
 /// What stands above a test whose own line does not tell, with a text that is in every such line, and how the line of
 /// the name gives it.
-static MARKED: [(&[&str], &str, Pattern, Pattern); 5] = [
+static MARKED: [(&[&str], &str, Pattern, Pattern); 6] = [
     (
         &["rust"],
         "#[",
@@ -72,6 +75,15 @@ static MARKED: [(&[&str], &str, Pattern, Pattern); 5] = [
         "est",
         Pattern::new(r"(?:#\[Test\]|^\s*\*\s*@test\b)"),
         Pattern::new(r"\bfunction\s+(\w+)\s*\("),
+    ),
+    // A call that is broken before the name.
+    (
+        &["javascript", "typescript"],
+        "(",
+        Pattern::new(
+            r#"^\s*(?:await\s+)?[xf]?(?:it|test|specify|Deno\.test)(?:\.\w+)*(?:\([^"'`]*\))?\s*\(\s*$"#,
+        ),
+        Pattern::new(r#"^\s*["'`]([^"'`]+)"#),
     ),
 ];
 
@@ -144,9 +156,55 @@ pub(super) fn tests<'a>(
     found
 }
 
+/// The words of a name, without those that are in any test's name.
+pub(super) fn parts(name: &str) -> BTreeSet<String> {
+    const FILLERS: &[&str] = &[
+        "test", "tests", "testing", "it", "should", "when", "with", "without", "and", "or", "the", "an",
+        "of", "for", "in", "to", "is", "are", "not", "does", "do", "can", "that", "if", "on", "as", "be",
+        "by",
+    ];
+    let mut words = BTreeSet::new();
+    let mut word = String::new();
+    let mut was_lower = false;
+    for character in name.chars().chain([' ']) {
+        let begins = character.is_uppercase() && was_lower;
+        if begins || !character.is_alphanumeric() {
+            let whole = std::mem::take(&mut word);
+            if whole.len() > 1 && !FILLERS.contains(&whole.as_str()) {
+                words.insert(whole);
+            }
+        }
+        if character.is_alphanumeric() {
+            word.extend(character.to_lowercase());
+        }
+        was_lower = character.is_lowercase() || character.is_numeric();
+    }
+    words
+}
+
+/// How many characters two names share at both ends.
+pub(super) fn alike(left: &str, right: &str) -> usize {
+    let same = |(left, right): &(char, char)| left == right;
+    left.chars().zip(right.chars()).take_while(same).count()
+        + left.chars().rev().zip(right.chars().rev()).take_while(same).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_split_into_what_it_says() {
+        let cases: &[(&str, &[&str])] = &[
+            ("test_loads_the_file", &["file", "loads"]),
+            ("TestCommandPrintsUTF8", &["command", "prints", "utf8"]),
+            ("testDateSerialization", &["date", "serialization"]),
+            ("should parse `a.b` twice", &["parse", "twice"]),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(parts(name).iter().map(String::as_str).collect::<Vec<_>>(), *expected, "{name}");
+        }
+    }
 
     #[test]
     fn tests_are_found_by_name_in_each_language() {
@@ -165,6 +223,11 @@ mod tests {
                 "typescript",
                 "it('does a', () => {\ntest.each([1])(\"b\", f)\nmodel.test('c')",
                 &["does a", "b"],
+            ),
+            (
+                "typescript",
+                "test.runIf(\n  !a,\n)(\ntest.runIf(!a)(\n  'does c',\n  f)\ntest.each([\n  1,\n])('d', f)\nf(\n  'e')",
+                &["does c", "d"],
             ),
             ("go", "func TestA(t *testing.T) {\nfunc helper() {", &["TestA"]),
             (
