@@ -9,29 +9,29 @@ use crate::support::server::{Response, Server};
 use crate::support::{Files, Outcome, Program, RunDir, conflict, git, qa_skill};
 
 /// A value that must turn up nowhere but in the header it was made for.
-const TOKEN: &str = "canary-api-token-4711";
+pub(crate) const TOKEN: &str = "canary-api-token-4711";
 
-fn faulty() -> Files {
+pub(crate) fn faulty() -> Files {
     Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
         .with("src/new.py", conflict())
 }
 
-fn clean() -> Files {
+pub(crate) fn clean() -> Files {
     Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
 }
 
 /// A step about to run in a checkout.
-struct Step<'a> {
-    origin: &'a Origin,
-    server: &'a Server,
-    checkout: PathBuf,
-    name: &'a str,
-    git_ref: &'a str,
-    event: Value,
+pub(crate) struct Step<'a> {
+    pub(crate) origin: &'a Origin,
+    pub(crate) server: &'a Server,
+    pub(crate) checkout: PathBuf,
+    pub(crate) name: &'a str,
+    pub(crate) git_ref: &'a str,
+    pub(crate) event: Value,
 }
 
 impl<'a> Step<'a> {
-    fn on_pull_request(origin: &'a Origin, server: &'a Server, depth: u32) -> Self {
+    pub(crate) fn on_pull_request(origin: &'a Origin, server: &'a Server, depth: u32) -> Self {
         let event = json!({"action": "synchronize", "number": 7, "pull_request": {
             "number": 7,
             "head": {"sha": origin.head.to_string(), "repo": {"id": 1}},
@@ -41,7 +41,7 @@ impl<'a> Step<'a> {
         Self { origin, server, checkout, name: "pull_request", git_ref: "refs/pull/7/merge", event }
     }
 
-    fn program(&self) -> Program {
+    pub(crate) fn program(&self) -> Program {
         let beside = |name: &str| self.origin.repo.beside(name);
         std::fs::write(beside("event.json"), self.event.to_string()).unwrap();
         std::fs::create_dir_all(beside("temp")).unwrap();
@@ -63,15 +63,15 @@ impl<'a> Step<'a> {
             .within(&self.checkout)
     }
 
-    fn run(&self) -> Outcome {
+    pub(crate) fn run(&self) -> Outcome {
         self.program().run()
     }
 
-    fn run_dir(&self) -> RunDir {
+    pub(crate) fn run_dir(&self) -> RunDir {
         RunDir::only(&self.checkout.join(".qa-skill"))
     }
 
-    fn output(&self, name: &str) -> String {
+    pub(crate) fn output(&self, name: &str) -> String {
         let text = std::fs::read_to_string(self.origin.repo.beside("output")).unwrap();
         let values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         values.last().unwrap_or_default().to_owned()
@@ -79,7 +79,7 @@ impl<'a> Step<'a> {
 }
 
 /// Names of everything below a directory.
-fn listing(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn listing(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut pending = vec![directory.to_owned()];
     while let Some(path) = pending.pop() {
@@ -141,7 +141,8 @@ fn the_runner_is_told_the_verdict_and_where_everything_is() {
         ("1".into(), "commands".into())
     );
     for name in ["report-path", "sarif-path"] {
-        assert!(Path::new(&step.output(name)).is_file(), "{name}");
+        let path = step.output(name).replace("/github/workspace", step.checkout.to_str().unwrap());
+        assert!(Path::new(&path).is_file(), "{name}");
     }
     let text = outcome.text();
     let word = text.lines().next().unwrap().strip_prefix("::stop-commands::").unwrap();

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod action;
+mod action_publish;
 mod architecture;
 mod cli;
 mod determinism;

@@ -76,7 +76,10 @@ impl Program {
     }
 
     fn finish(&self, mut command: Command) -> Command {
-        command.args(&self.before).arg(env!("CARGO_BIN_EXE_qa-skill")).args(&self.arguments);
+        // Another program in its place: the image, run as a runner would (scripts/as-runner.sh).
+        let binary = std::env::var_os("QA_SKILL_BINARY");
+        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
+        command.args(&self.before).arg(binary).args(&self.arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {

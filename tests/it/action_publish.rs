@@ -1,0 +1,250 @@
+//! Where an action's result goes, whatever the network, the token and the runner do to it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::action::{Step, TOKEN, clean, faulty, listing};
+use crate::support::fake_github::{FakeGitHub, Fault, Route};
+use crate::support::origin::{NAME, Origin};
+use crate::support::server::{Response, Server, Spoilt};
+use crate::support::{Files, Outcome, Program, conflict};
+
+/// A pull request with its origin and its GitHub.
+struct Scene {
+    origin: Origin,
+    git: Server,
+    github: FakeGitHub,
+    api: Server,
+}
+
+impl Scene {
+    fn of(topic: &Files) -> Self {
+        let origin = Origin::with_topic(topic);
+        let git = origin.serve();
+        let github = FakeGitHub::new(NAME, TOKEN);
+        github.state().pulls.insert(7, origin.head.to_string());
+        let api = github.serve();
+        Self { origin, git, github, api }
+    }
+
+    fn step(&self) -> Step<'_> {
+        std::fs::remove_dir_all(self.origin.repo.beside("checkout-2")).ok();
+        Step::on_pull_request(&self.origin, &self.git, 2)
+    }
+
+    fn program(&self, step: &Step<'_>) -> Program {
+        step.program()
+            .env("GITHUB_API_URL", self.github.api_url(&self.api))
+            .env("GITHUB_RUN_ID", "31337")
+            .env("INPUT_PUBLISH-TIMEOUT", "8")
+    }
+
+    fn run(&self, step: &Step<'_>) -> Outcome {
+        self.program(step).run()
+    }
+
+    /// Conclusion and annotated places of the only check run.
+    #[track_caller]
+    fn only_check(&self) -> (String, Vec<String>) {
+        let state = self.github.state();
+        assert_eq!(state.checks.len(), 1, "{:?}", state.checks);
+        let check = &state.checks[0];
+        let place = |note: &serde_json::Value| {
+            format!(
+                "{} {}:{}",
+                note["annotation_level"].as_str().unwrap(),
+                note["path"].as_str().unwrap(),
+                note["start_line"]
+            )
+        };
+        (check.conclusion.clone().unwrap_or_default(), check.annotations.iter().map(place).collect())
+    }
+}
+
+#[test]
+fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
+    let scene = Scene::of(&faulty());
+    let step = scene.step();
+    let outcome = scene.run(&step).expect(1);
+    assert_eq!(scene.only_check(), ("failure".into(), vec!["failure src/new.py:1".into()]));
+    let state = scene.github.state();
+    let check = &state.checks[0];
+    assert_eq!((check.name.as_str(), &check.head_sha), ("qa-skill verdict", &scene.origin.head.to_string()));
+    assert_eq!(check.external_id.as_deref(), step.run_dir().json("trace.json")["executionKey"].as_str());
+    assert!(check.details_url.as_ref().unwrap().ends_with("/acme/widget/actions/runs/31337"));
+    assert_eq!((step.output("published-to"), step.output("verdict")), ("check-run".into(), "fail".into()));
+    assert!(!outcome.text().contains("::error"), "annotations stand once: {}", outcome.text());
+    drop(state);
+
+    let scene = Scene::of(&clean());
+    let step = scene.step();
+    scene.run(&step).expect(0);
+    assert_eq!(scene.only_check(), ("success".into(), vec![]));
+}
+
+#[test]
+fn a_fork_is_judged_in_full_and_its_result_goes_to_annotations() {
+    let scene = Scene::of(&faulty());
+    scene.github.read_only();
+    let mut step = scene.step();
+    step.event["pull_request"]["head"]["repo"] = json!(null);
+    let outcome = scene.run(&step).expect(1);
+    assert_eq!(step.output("published-to"), "commands");
+    assert!(outcome.text().contains("::error file=src/new.py,line=1"), "{}", outcome.text());
+    assert!(outcome.text().contains("::notice title=PUBLISH_FORBIDDEN::"), "{}", outcome.text());
+    assert!(scene.github.state().checks.is_empty());
+}
+
+#[test]
+fn a_process_killed_after_any_call_leaves_what_the_next_one_completes() {
+    let many = (0..60).fold(faulty(), |files, number| files.with(format!("src/{number:02}.py"), conflict()));
+    let reference = Scene::of(&many);
+    let program = |scene: &Scene, step: &Step<'_>| scene.program(step).env("INPUT_COMMENT", "true");
+    program(&reference, &reference.step()).run().expect(1);
+    let expected = reference.only_check();
+    assert_eq!(expected.1.len(), 61);
+    let calls = reference.github.state().calls.len();
+    assert!(calls >= 6, "{calls}");
+    for call in 1..=calls {
+        for acts in [true, false] {
+            let scene = Scene::of(&many);
+            let step = scene.step();
+            let reached = scene.github.hold(call, acts);
+            let mut child =
+                program(&scene, &step).bare_command().stdout(std::process::Stdio::null()).spawn().unwrap();
+            let route = reached.recv_timeout(Duration::from_secs(60)).unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            scene.github.release();
+            program(&scene, &step).run().expect(1);
+            assert_eq!(scene.only_check(), expected, "killed at {route:?}, call {call}, acted {acts}");
+            assert_eq!(
+                scene.github.state().comments.len(),
+                1,
+                "killed at {route:?}, call {call}, acted {acts}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_fault_of_the_network_makes_a_wrong_conclusion_or_takes_a_token_elsewhere() {
+    let elsewhere = Server::start(|_| Response::new(200, "{}"));
+    let limited = |headers: Vec<(&'static str, String)>| Fault::Limit { status: 403, headers };
+    let faults: Vec<(&str, Fault)> = vec![
+        ("502", Fault::Refuse(502)),
+        ("503 after acting", Fault::ActThenAnswer(503)),
+        ("limit with a short wait", limited(vec![("retry-after", "1".to_owned())])),
+        ("limit with a long wait", limited(vec![("retry-after", "3600".to_owned())])),
+        ("limit without a wait", limited(vec![])),
+        ("429", Fault::Limit { status: 429, headers: vec![] }),
+        ("reset", Fault::Drop),
+        ("reset after acting", Fault::ActThenSpoil(Spoilt::Reset)),
+        ("truncated", Fault::ActThenSpoil(Spoilt::Truncated)),
+        ("slow", Fault::ActThenSpoil(Spoilt::Slow(Duration::from_secs(30)))),
+        ("elsewhere", Fault::Redirect { status: 307, location: format!("{}/steal", elsewhere.url()) }),
+        ("flood", Fault::ActThenFlood(40 << 20)),
+        ("page of a proxy", Fault::Answer(Response::new(200, "<html>sign in</html>"))),
+    ];
+    for (name, fault) in faults {
+        for route in [Route::ListChecks, Route::CreateCheck, Route::ListAnnotations, Route::UpdateCheck] {
+            let scene = Scene::of(&faulty());
+            scene.github.fault(route, 1, fault.clone());
+            let step = scene.step();
+            let outcome = scene.run(&step).expect(1);
+            let state = scene.github.state();
+            assert!(state.checks.len() <= 1, "{name} at {route:?}");
+            let conclusions: Vec<_> =
+                state.checks.iter().filter_map(|check| check.conclusion.clone()).collect();
+            assert!(
+                conclusions.iter().all(|conclusion| conclusion == "failure"),
+                "{name} at {route:?}: {conclusions:?}"
+            );
+            let published = step.output("published-to");
+            let told = outcome.text().contains("::error file=src/new.py");
+            assert!(
+                published == "check-run" && !conclusions.is_empty() || published == "commands" && told,
+                "{name} at {route:?}"
+            );
+            assert!(
+                !outcome.text().contains(TOKEN) && !outcome.stderr.contains(TOKEN),
+                "{name} at {route:?}"
+            );
+        }
+    }
+    assert_eq!(elsewhere.requests(), vec![], "nothing follows a redirect");
+}
+
+#[test]
+fn an_interrupted_run_says_so_at_once_and_leaves_no_half_run() {
+    for (call, signal) in [(2, "INT"), (4, "TERM")] {
+        let scene = Scene::of(&faulty());
+        let step = scene.step();
+        let reached = scene.github.hold(call, true);
+        let mut child =
+            scene.program(&step).bare_command().stdout(std::process::Stdio::null()).spawn().unwrap();
+        reached.recv_timeout(Duration::from_secs(60)).unwrap();
+        let since = Instant::now();
+        let pid = child.id().to_string();
+        std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+        let status = child.wait().unwrap();
+        assert!(since.elapsed() < Duration::from_secs(60), "it does not wait for the server that hangs");
+        scene.github.release();
+        assert_eq!(status.code(), Some(3), "{signal}");
+        assert_eq!(step.output("verdict"), "could-not-complete");
+        let conclusions: Vec<_> =
+            scene.github.state().checks.iter().filter_map(|check| check.conclusion.clone()).collect();
+        assert!(conclusions.iter().all(|conclusion| conclusion == "cancelled"), "{conclusions:?}");
+        assert!(call == 2 || conclusions.len() == 1, "a check run that was begun ends");
+        let runs = step.checkout.join(".qa-skill/runs");
+        let half = |path: &std::path::PathBuf| path.to_string_lossy().contains(".tmp-");
+        assert!(!runs.exists() || !listing(&runs).iter().any(half), "{signal}");
+    }
+}
+
+#[test]
+fn a_check_run_of_a_head_that_moved_is_cancelled() {
+    let scene = Scene::of(&faulty());
+    let step = scene.step();
+    scene.origin.repo.reference("refs/pull/7/head", scene.origin.base);
+    scene.run(&step).expect_code(3, "HEAD_SUPERSEDED");
+    assert_eq!(scene.only_check(), ("cancelled".into(), vec![]));
+}
+
+#[test]
+fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
+    let scene = Scene::of(&faulty());
+    let marker = "<!-- qa-skill: qa-skill verdict -->";
+    let foreign = crate::support::fake_github::Comment {
+        id: 900,
+        number: 7,
+        author: "mallory".into(),
+        body: format!("{marker}\nall is well"),
+    };
+    scene.github.state().comments.push(foreign.clone());
+    for _ in 0..2 {
+        let step = scene.step();
+        scene.program(&step).env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true").run().expect(1);
+    }
+    let state = scene.github.state();
+    assert_eq!(state.comments.len(), 2);
+    assert_eq!(state.comments[0], foreign);
+    assert!(state.comments[1].body.starts_with(marker) && state.comments[1].body.contains("src/new.py"));
+    assert_eq!(state.sarifs[0].git_ref, "refs/pull/7/merge");
+    assert_eq!(state.sarifs[0].commit_sha, scene.origin.merge.to_string());
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_no_success_anywhere() {
+    let scene = Scene::of(&faulty());
+    let tree = scene.origin.repo.tree(&clean().with(".qa-skill/policy.toml", "preset = \"strict\"\n"));
+    let base = scene.origin.repo.commit_at(tree, &[scene.origin.base], 1_714_100_000);
+    let mut step = scene.step();
+    step.name = "merge_group";
+    step.event = json!({"action": "checks_requested",
+        "merge_group": {"head_sha": scene.origin.head.to_string(), "base_sha": base.to_string()}});
+    let outcome = scene.run(&step).expect_code(2, "POLICY_INVALID");
+    assert!(outcome.text().contains("::error title=POLICY_INVALID::"), "{}", outcome.text());
+    assert!(scene.github.state().checks.iter().all(|check| check.conclusion.as_deref() != Some("success")));
+}
