@@ -18,7 +18,7 @@ pub(crate) fn write_part(root: &Path, part: &ShardPart) -> Result<PathBuf, Store
     let path = directory.join(&name);
     let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&directory);
     let mut staged = staged.map_err(|error| StoreError::write(&path, error))?;
-    let written = staged.write_all(&entry.bytes).and_then(|()| staged.as_file().sync_all());
+    let written = staged.write_all(&entry.bytes()).and_then(|()| staged.as_file().sync_all());
     written.map_err(|error| StoreError::write(&path, error))?;
     staged.persist(&path).map_err(|error| StoreError::write(&path, error.error))?;
     Ok(path)

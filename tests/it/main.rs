@@ -7,6 +7,7 @@ mod action;
 mod architecture;
 mod cli;
 mod determinism;
+mod drift;
 mod fake_github;
 mod faults;
 mod git;
