@@ -6,7 +6,7 @@
 
 mod artifact_client;
 #[path = "../it/support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "each test binary uses its own part of it")]
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "each test binary uses its own part of it")]
 mod support;
 
 use std::path::{Path, PathBuf};

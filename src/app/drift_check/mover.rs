@@ -106,8 +106,6 @@ mod tests {
 
     #[test]
     fn the_cause_that_explains_the_others_is_named() {
-        let other = || Sha256Hex::parse(&"f".repeat(64)).unwrap();
-        let _used = other;
         let cases: &[(Change, Mover, &str)] = &[
             (|_, config| config.engine_version = "0.9.0".to_owned(), Mover::Engine, "0.9.0 → 1.0.0"),
             (

@@ -111,7 +111,8 @@ pub(super) mod scripted {
     use super::*;
     use crate::run::http::HttpRequest;
 
-    type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
+    /// Status, headers and body, or none of them.
+    pub(crate) type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
 
     /// Answers by a function and keeps what it was asked and how long it was waited for.
     pub(crate) struct Scripted<F> {
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_lost_answer_and_a_broken_one_leave_a_doubt_and_a_full_queue_does_not() {
-        type Odd = fn() -> Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
+        type Odd = fn() -> super::scripted::Answer;
         let cases: [(Odd, bool); 4] = [
             (|| lost(), true),
             (|| json(502, serde_json::json!({})), true),

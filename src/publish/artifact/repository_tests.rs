@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::super::exchange::scripted::{Scripted, json as answer, lost};
+use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost};
 use super::*;
 use crate::core::canonical::sha256;
 
@@ -42,7 +42,7 @@ fn fetched(http: &dyn Http, artifact: &Listed, cap: u64) -> Result<(Sha256Hex, V
     Ok((sha256, bytes))
 }
 
-fn redirect(to: &str) -> Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError> {
+fn redirect(to: &str) -> Answer {
     Ok((302, vec![("location", to.to_owned())], b"moved".to_vec()))
 }
 

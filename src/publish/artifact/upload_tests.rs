@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::super::exchange::scripted::{Scripted, json as answer, lost};
+use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost};
 use super::super::service::tests::token;
 use super::*;
 use crate::core::canonical::sha256;
 use crate::run::http::HttpError;
-
-type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
 
 const SIGNED: &str = "https://store.example/c/b.zip?sv=1&sig=aB%2Bc%3D&se=2";
 

@@ -47,7 +47,7 @@ fn take(bytes: &[u8]) -> Tried {
 #[track_caller]
 fn refuses(bytes: &[u8], reason: &str) {
     let tried = take(bytes);
-    let error = tried.result.err().expect("the archive was taken").to_string();
+    let error = tried.result.expect_err("the archive was taken").to_string();
     assert!(error.contains(reason), "{error}");
     let left: Vec<PathBuf> =
         fs::read_dir(tried.home.path().join("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect();
