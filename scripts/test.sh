@@ -9,6 +9,7 @@ flags=(${CARGO_FLAGS:-} --locked)
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
 scripts/install-tools.sh git strace
+step scripts/foreign.sh --install-only
 if "$cargo" nextest --version > /dev/null 2>&1; then
     step "$cargo" nextest run "${flags[@]}"
 else

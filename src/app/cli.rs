@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
 use super::exit::{Exit, Failure};
 use super::face::{self, Color, Output};
 use super::inputs::{Request, open};
@@ -49,6 +50,11 @@ enum Command {
     Aggregate(AggregateArgs),
     /// Derive a stored run once more and name the first difference
     Verify(VerifyArgs),
+    /// Derive many stored runs once more, from directories, archives or artifacts, and say what moved
+    DriftCheck(DriftCheckArgs),
+    /// Store run directories as an artifact of the running workflow; the action does it by itself
+    #[command(hide = true)]
+    Upload(UploadArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
     /// Check the policy in force and show where each value comes from
@@ -264,7 +270,7 @@ fn conclude(command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
     }
 }
 
-fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure> {
+fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run(arguments, None, cancellation),
         Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
@@ -281,6 +287,8 @@ fn answer(command: Command, cancellation: &Cancellation) -> Result<Exit, Failure
             face::write_stdout(&document?).map(|()| Exit::Pass)
         }
         Command::Verify(arguments) => verify_run(&arguments, cancellation),
+        Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
+        Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
         Command::Explain(arguments) => {
             face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }

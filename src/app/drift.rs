@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::exit::Failure;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::strict_json;
+use crate::contracts::v1::FileHash;
 use crate::core::escape::visible_cut;
 use crate::store::{Entry, RunDirectory};
 
@@ -50,12 +51,28 @@ pub(crate) fn compare(
     recorded: &RunDirectory,
     derived: &RunDirectory,
 ) -> Result<Option<Difference>, Failure> {
+    compare_by(recorded, derived, |file| &file.deterministic)
+}
+
+/// The first difference between two run directories, volatile members included.
+pub(crate) fn compare_whole(
+    recorded: &RunDirectory,
+    derived: &RunDirectory,
+) -> Result<Option<Difference>, Failure> {
+    compare_by(recorded, derived, |file| &file.full)
+}
+
+fn compare_by(
+    recorded: &RunDirectory,
+    derived: &RunDirectory,
+    digest: fn(&FileHash) -> &Sha256Hex,
+) -> Result<Option<Difference>, Failure> {
     let mut files: BTreeMap<(usize, String), (Option<Sha256Hex>, Option<Sha256Hex>)> = BTreeMap::new();
     for file in &recorded.hashes.files {
-        files.entry(rank(&file.path)).or_default().0 = Some(file.deterministic.clone());
+        files.entry(rank(&file.path)).or_default().0 = Some(digest(file).clone());
     }
     for file in &derived.hashes.files {
-        files.entry(rank(&file.path)).or_default().1 = Some(file.deterministic.clone());
+        files.entry(rank(&file.path)).or_default().1 = Some(digest(file).clone());
     }
     for ((_, path), (left, right)) in files {
         if left == right {

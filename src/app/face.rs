@@ -1,7 +1,7 @@
 //! Where results go: formats to files and standard output, everything said to people to standard error.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::check::Finished;
 use super::exit::{Exit, Failure};
@@ -102,12 +102,16 @@ pub(crate) fn print(
     for output in outputs {
         let bytes = output.format.render(&report);
         match &output.path {
-            Some(path) => std::fs::write(path, bytes)
-                .map_err(|error| write_failure(&path.display().to_string(), &error))?,
+            Some(path) => write_document(path, &bytes)?,
             None => write_stdout(&bytes)?,
         }
     }
     Ok(Exit::from(report.result.final_verdict.conclusion))
+}
+
+/// Writes a document to a file.
+pub(crate) fn write_document(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|error| write_failure(&path.display().to_string(), &error))
 }
 
 /// Writes a document to standard output. A reader that went away has seen what it wanted.

@@ -1,10 +1,12 @@
 //! The composition root: commands, the wiring of ports, and what the process says and returns.
 
 mod action;
+mod artifact_commands;
 mod check;
 mod cli;
 mod derive;
 mod drift;
+mod drift_check;
 mod evidence;
 mod exit;
 mod explain;
@@ -19,6 +21,7 @@ mod progress;
 mod schema_command;
 mod shard;
 mod store_run;
+mod upload;
 mod verify;
 
 pub use cli::main_with;

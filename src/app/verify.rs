@@ -12,8 +12,8 @@ use super::inputs::{InForce, Opened, in_force};
 use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
-    ChangeSensitivity, ChangeSet, ChangedFile, FileText, Metrics, RecordedInputs, Recording, Registry,
-    SkillInput, Trace,
+    ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
+    Metrics, RecordedInputs, Recording, Registry, SkillInput, Trace,
 };
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
@@ -49,6 +49,24 @@ impl Texts for RecordedTexts {
     }
 }
 
+/// Where a replay reads the change.
+pub(crate) enum Source {
+    /// The run directory's own recording.
+    Recording,
+    /// A repository that holds the commits.
+    Repository(OpenRepository),
+}
+
+/// What a replay gave.
+pub(crate) struct Replayed {
+    pub(crate) difference: Option<Difference>,
+    pub(crate) key_preimage: ExecutionKeyPreimage,
+    pub(crate) config_preimage: ConfigPreimage,
+    pub(crate) conclusion: Conclusion,
+    input: SkillInput,
+    masked: usize,
+}
+
 /// Verifies a run directory, offline or against a repository.
 pub(crate) fn verify(
     directory: &Path,
@@ -57,10 +75,25 @@ pub(crate) fn verify(
     progress: &dyn Progress,
 ) -> Result<Verified, Failure> {
     let run = RunDirectory::open(directory)?;
+    let source = match repository {
+        None => Source::Recording,
+        Some(path) => Source::Repository(OpenRepository::discover(path)?),
+    };
+    let Replayed { difference, input, masked, .. } = replay(&run, source, cancellation, progress)?;
+    Ok(Verified { from_repository: repository.is_some(), masked, input, difference, run })
+}
+
+/// Derives an opened run once more and compares.
+pub(crate) fn replay(
+    run: &RunDirectory,
+    source: Source,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Replayed, Failure> {
     let input: SkillInput = run.artifact()?;
     let change_set: ChangeSet = run.artifact()?;
     let recorded: RecordedInputs = run.artifact()?;
-    let texts = read_texts(&run, &change_set)?;
+    let texts = read_texts(run, &change_set)?;
     let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let registry = lenses::registry();
     let overrides = Overrides {
@@ -71,12 +104,30 @@ pub(crate) fn verify(
     };
     let in_force = in_force(recorded.clone(), &overrides, &registry)?;
     let replay =
-        Replay { run: &run, input: &input, registry: &registry, in_force, overrides, cancellation, progress };
-    let difference = match repository {
-        None => replay.offline(&change_set, &texts, &recorded)?,
-        Some(path) => replay.live(path, &change_set)?,
+        Replay { run, input: &input, registry: &registry, in_force, overrides, cancellation, progress };
+    let (difference, derived) = match source {
+        Source::Recording => replay.offline(&change_set, &texts, &recorded)?,
+        Source::Repository(repository) => replay.live(repository, &change_set)?,
     };
-    Ok(Verified { from_repository: repository.is_some(), masked, input, difference, run })
+    let Facts { key_preimage, config_preimage, conclusion } = derived;
+    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input, masked })
+}
+
+/// What a derivation says of itself, kept when the rest of it has become files.
+struct Facts {
+    key_preimage: ExecutionKeyPreimage,
+    config_preimage: ConfigPreimage,
+    conclusion: Conclusion,
+}
+
+impl Facts {
+    fn of(derived: &Derived) -> Self {
+        Self {
+            key_preimage: derived.key_preimage.clone(),
+            config_preimage: derived.config_preimage.clone(),
+            conclusion: derived.verdict.conclusion,
+        }
+    }
 }
 
 struct Replay<'a> {
@@ -95,7 +146,7 @@ impl Replay<'_> {
         change_set: &ChangeSet,
         texts: &RecordedTexts,
         recorded: &RecordedInputs,
-    ) -> Result<Option<Difference>, Failure> {
+    ) -> Result<(Option<Difference>, Facts), Failure> {
         let scores = change_set
             .files
             .iter()
@@ -107,12 +158,16 @@ impl Replay<'_> {
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
         let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
+        let facts = Facts::of(&derived);
         let entries = self.entries(change_set, &sensitivity, derived)?;
-        drift::compare_entries(self.run, &entries, &self.run.recordings())
+        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
     }
 
-    fn live(&self, repository: &Path, recorded: &ChangeSet) -> Result<Option<Difference>, Failure> {
-        let repository = OpenRepository::discover(repository)?;
+    fn live(
+        &self,
+        repository: OpenRepository,
+        recorded: &ChangeSet,
+    ) -> Result<(Option<Difference>, Facts), Failure> {
         let objects = GitObjects::new(&repository)?;
         let resolved = Resolved {
             base: recorded.base_sha.clone(),
@@ -137,6 +192,7 @@ impl Replay<'_> {
         let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
         let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines)?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
+        let facts = Facts::of(&derived);
         let mut entries = self.entries(&change_set, &sensitivity, derived)?;
         entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
         entries.push(Entry::artifact(&recorded_inputs)?);
@@ -144,7 +200,7 @@ impl Replay<'_> {
             entries.push(entry);
             Ok(())
         })?;
-        drift::compare_entries(self.run, &entries, &[])
+        Ok((drift::compare_entries(self.run, &entries, &[])?, facts))
     }
 
     fn derive(

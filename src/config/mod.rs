@@ -1,10 +1,12 @@
 //! Reads the environment, once, into typed settings; the one owner of envy.
 
 mod action;
+mod artifacts;
 
 use serde::Deserialize;
 
 pub(crate) use action::{ActionEnvironment, Asked, SettingsError, Surfaces, in_actions};
+pub(crate) use artifacts::{ArtifactEnvironment, now};
 
 /// What the environment says about the terminal.
 #[derive(Debug, Clone, Default, Deserialize)]

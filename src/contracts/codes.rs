@@ -84,7 +84,14 @@ codes! {
         DeterminismDriftDetected = "DETERMINISM_DRIFT_DETECTED", Terminal, "the same inputs gave another result than recorded; the first difference is named";
     }
     extension {
+        ArtifactArchiveRefused = "ARTIFACT_ARCHIVE_REFUSED", Terminal, "the archive has an entry that no run directory has, or is over a limit; nothing of it was used";
+        ArtifactForeign = "ARTIFACT_FOREIGN", Notice, "the artifact was made by a run of another repository, such as a fork, and is not taken as evidence";
+        ArtifactNameTaken = "ARTIFACT_NAME_TAKEN", UserRecoverable, "another job or step of this workflow run uploaded an artifact of this name, and artifacts are never overwritten; give each its own name";
         ArtifactRootUnsafe = "ARTIFACT_ROOT_UNSAFE", UserRecoverable, "the artifact root is a link or is tracked in the change; pass --out with a directory outside the checkout";
+        ArtifactSecretFound = "ARTIFACT_SECRET_FOUND", Terminal, "a secret of the environment stands in the run directory, so nothing was uploaded; find out which step printed or committed it, and revoke it";
+        ArtifactUnavailable = "ARTIFACT_UNAVAILABLE", Transient, "artifacts could not be listed or downloaded; check that the token has `actions: read` and that they have not expired";
+        ArtifactUploadFailed = "ARTIFACT_UPLOAD_FAILED", Transient, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`, or run again";
+        ArtifactUploadUnsupported = "ARTIFACT_UPLOAD_UNSUPPORTED", UserRecoverable, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`";
         ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
         BinaryContent = "BINARY_CONTENT", Notice, "a file's content is not text; only its path, mode and kind of change were looked at";
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
@@ -92,6 +99,7 @@ codes! {
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
         CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";
         CrossCheckUnavailable = "CROSS_CHECK_UNAVAILABLE", Terminal, "the independent check could not run, so PASS is withheld";
+        EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version of the engine or of a lens, so another key is expected; replay it with the version that is named, or judge the change again";
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule or workflow_dispatch; the README's workflow shows how";
         EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";
         HeadSuperseded = "HEAD_SUPERSEDED", Transient, "a newer commit was pushed meanwhile and is judged by a run of its own; nothing was published for this one";

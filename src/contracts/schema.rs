@@ -73,6 +73,7 @@ schemas! {
     ChangeSetSchema = "change-set.v1", "schemas/v1/change-set.v1.schema.json";
     CoverageSchema = "coverage.v1", "schemas/v1/coverage.v1.schema.json";
     CrossCheckSchema = "cross-check.v1", "schemas/v1/cross-check.v1.schema.json";
+    DriftReportSchema = "drift-report.v1", "schemas/v1/drift-report.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "schemas/v1/execution-audit.v1.schema.json";
     FinalVerdictSchema = "final-verdict.v1", "schemas/v1/final-verdict.v1.schema.json";
     HashesSchema = "hashes.v1", "schemas/v1/hashes.v1.schema.json";
@@ -116,6 +117,7 @@ mod tests {
             "change-set.v1" => ChangeSet,
             "coverage.v1" => Coverage,
             "cross-check.v1" => CrossCheck,
+            "drift-report.v1" => DriftReport,
             "execution-audit.v1" => ExecutionAudit,
             "final-verdict.v1" => FinalVerdict,
             "hashes.v1" => Hashes,

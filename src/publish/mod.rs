@@ -1,9 +1,10 @@
-//! Everything that talks to GitHub's REST API; the one owner of octocrab.
+//! Everything that talks to GitHub's REST API and to the artifact service of a run; the one owner of octocrab.
 //!
 //! Octocrab is used without its models for answers, which are stricter than servers are, and without retries, which
 //! know nothing of what is safe to repeat. Each operation here begins by looking at what is there, so a process that
 //! ends between any two requests leaves something that the next one completes.
 
+pub(crate) mod artifact;
 mod checks;
 mod client;
 mod code_scanning;

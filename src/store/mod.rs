@@ -1,12 +1,14 @@
 //! The artifact root: run directories that are whole or absent, written once and read with suspicion.
 
+mod archive;
 mod part;
 mod read;
 mod root;
 mod write;
 
+pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
 pub(crate) use part::{read_part, write_part};
-pub(crate) use read::RunDirectory;
+pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, RunWriter};
 
@@ -22,6 +24,8 @@ pub(crate) enum StoreError {
     Write { path: String, source: std::io::Error },
     #[error("read {path}: {source}")]
     Read { path: String, source: std::io::Error },
+    #[error("read {path}: the manifest names it and it is not there")]
+    Missing { path: String },
     #[error("accept {path}: {reason}")]
     Invalid { path: String, pointer: String, reason: String },
 }
@@ -32,7 +36,8 @@ impl StoreError {
         match self {
             Self::UnsafeRoot { .. } => Code::ArtifactRootUnsafe,
             Self::Write { .. } => Code::ArtifactWriteFailed,
-            Self::Read { .. } | Self::Invalid { .. } => Code::ArtifactSchemaInvalid,
+            Self::Missing { path } if path.starts_with("recordings/") => Code::RecordingMissing,
+            Self::Missing { .. } | Self::Read { .. } | Self::Invalid { .. } => Code::ArtifactSchemaInvalid,
         }
     }
 

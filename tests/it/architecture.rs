@@ -33,7 +33,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("imara_diff", &["core/diff/"]),
     ("jsonschema", &["contracts/schema.rs"]),
     ("maud", &["formats/html"]),
-    ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs"]),
+    ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/"]),
     ("quick_xml", &["formats/junit.rs"]),

@@ -8,6 +8,7 @@ mod action_publish;
 mod architecture;
 mod cli;
 mod determinism;
+mod drift;
 mod fake_github;
 mod faults;
 mod git;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::support::{
+    Outcome, Random, Repo, RunDir, change, conflict, qa_skill, repair, runs_in, tamper, temp, token,
+};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
-
-use crate::support::{Outcome, Random, Repo, RunDir, change, conflict, qa_skill, runs_in, temp, token};
 
 /// A change that fails, with a recording that has text and a masked secret in it.
 fn judged() -> Repo {
@@ -18,76 +18,6 @@ fn judged() -> Repo {
     );
     repo.judge().run().expect(1);
     repo
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn canonical(value: &Value) -> Vec<u8> {
-    serde_json_canonicalizer::to_vec(value).unwrap()
-}
-
-/// The members that may differ between two runs of one key.
-fn volatile(file: &str) -> &'static [&'static str] {
-    match file {
-        "input.normalized.json" => {
-            &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"]
-        }
-        "metrics.json" => &["machine"],
-        "trace.json" => &["baseRule", "baseCodes", "machine"],
-        _ => &[],
-    }
-}
-
-fn deterministic(name: &str, bytes: &[u8]) -> String {
-    if !name.ends_with(".json") {
-        return sha256(bytes);
-    }
-    let mut value: Value = serde_json::from_slice(bytes).unwrap();
-    volatile(name).iter().for_each(|member| {
-        value.as_object_mut().unwrap().remove(*member);
-    });
-    sha256(&canonical(&value))
-}
-
-/// Makes the manifest fit the files again, as a careful forger would.
-fn repair(run: &RunDir, keep_deterministic: bool) {
-    let mut hashes = run.json("hashes.json");
-    let before = run.digests();
-    let files: Vec<Value> = run
-        .files()
-        .into_iter()
-        .filter(|name| name != "hashes.json")
-        .map(|name| {
-            let bytes = run.bytes(&name);
-            let kept = before.get(&name).filter(|_| keep_deterministic).cloned();
-            let deterministic = kept.unwrap_or_else(|| deterministic(&name, &bytes));
-            serde_json::json!({
-                "path": name, "bytes": bytes.len(), "full": sha256(&bytes), "deterministic": deterministic
-            })
-        })
-        .collect();
-    let list: Vec<Value> =
-        files.iter().map(|file| serde_json::json!([file["path"], file["deterministic"]])).collect();
-    hashes["runDigest"] = sha256(&canonical(&list.into())).into();
-    hashes["files"] = files.into();
-    write_json(run, "hashes.json", &hashes);
-}
-
-fn write_json(run: &RunDir, name: &str, value: &Value) {
-    let mut bytes = canonical(value);
-    bytes.push(b'\n');
-    std::fs::write(run.path(name), bytes).unwrap();
-}
-
-/// Changes one member of one artifact and writes it back in canonical form.
-fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
-    let mut value = run.json(name);
-    let member = value.pointer_mut(pointer).unwrap_or_else(|| panic!("{name} has no {pointer}"));
-    assert_ne!(*member, to, "{name}#{pointer} says so already");
-    *member = to;
-    write_json(run, name, &value);
 }
 
 fn refused(outcome: &Outcome, what: &str) {
@@ -313,7 +243,7 @@ fn a_missing_recording_is_named() {
     let repo = judged();
     let run = repo.run_dir();
     std::fs::remove_file(run.path("recordings/00000.json")).unwrap();
-    run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    run.verify().run().expect_code(3, "RECORDING_MISSING");
     repair(&run, false);
     let outcome = run.verify().run().expect_code(3, "RECORDING_MISSING");
     assert!(outcome.stderr.contains("a.py"), "{}", outcome.stderr);

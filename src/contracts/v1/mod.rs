@@ -3,6 +3,7 @@
 mod change_set;
 mod coverage;
 mod cross_check;
+mod drift;
 mod execution;
 mod hashes;
 mod input;
@@ -21,6 +22,7 @@ mod vocabulary;
 pub use change_set::*;
 pub use coverage::*;
 pub use cross_check::*;
+pub use drift::*;
 pub use execution::*;
 pub use hashes::*;
 pub use input::*;

@@ -54,6 +54,45 @@ words! {
         /// Exit 3: the run could not be completed; this says nothing about the code.
         CouldNotComplete = "could_not_complete",
     }
+    /// What replaying a stored run came to, from the best to the worst.
+    DriftStatus {
+        /// The run follows from its inputs, byte for byte where it counts.
+        Same = "same",
+        /// It could not be replayed: something is damaged, missing or out of reach.
+        CouldNotReplay = "could_not_replay",
+        /// It was made by another version of the engine or of a lens, so a different key is expected.
+        EngineChanged = "engine_changed",
+        /// It does not follow from its inputs.
+        Drift = "drift",
+    }
+    /// What most likely moved between a run and its replay.
+    Mover {
+        /// The engine: its version, its schemas, its rules or its diff.
+        Engine = "engine",
+        /// The version of a lens.
+        LensVersion = "lens_version",
+        /// The policy or the waivers of the base.
+        Policy = "policy",
+        /// A rubric.
+        Rubric = "rubric",
+        /// The commits, the options or the texts that were judged.
+        Input = "input",
+        /// The machine: only what may differ does.
+        Environment = "environment",
+        /// The stored files: damaged, incomplete or changed after the run.
+        Recording = "recording",
+        /// Nothing that the key covers: a result was edited, or the engine is not deterministic.
+        Unexplained = "unexplained",
+    }
+    /// What a stored run was held against.
+    DriftSource {
+        /// A replay of its own recording.
+        Recording = "recording",
+        /// A replay from the repository's objects.
+        Repository = "repository",
+        /// Another run directory.
+        Run = "run",
+    }
     /// The family of a lens, in queue priority order (S003-50, C-23).
     LensClass {
         /// Conventions the repository keeps.

@@ -1,6 +1,7 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
 pub(crate) mod fake_github;
+mod forge;
 pub(crate) mod github_shapes;
 pub(crate) mod origin;
 mod program;
@@ -8,9 +9,11 @@ mod repo;
 mod run_dir;
 pub(crate) mod server;
 
+pub(crate) use forge::{canonical, repair, sha256, tamper, write_json};
 pub(crate) use program::{Outcome, Program, qa_skill};
 pub(crate) use repo::{Files, Repo, change, git};
 pub(crate) use run_dir::{RunDir, copy_tree, runs_in};
+pub(crate) use server::{Request, Response, Server};
 
 /// A fresh directory that goes away with the test.
 pub(crate) fn temp() -> tempfile::TempDir {

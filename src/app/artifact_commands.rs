@@ -1,0 +1,247 @@
+//! The commands about stored runs as artifacts: `drift-check`, and `upload`, which the action does by itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::drift_check::{
+    Against, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, runs_below, text,
+};
+use super::exit::{Exit, Failure};
+use super::face;
+use super::progress::TerminalProgress;
+use super::upload::{Storing, store_artifact};
+use crate::config::{ArtifactEnvironment, now};
+use crate::contracts::codes::Code;
+use crate::contracts::schema;
+use crate::contracts::v1::DriftReport;
+use crate::core::canonical;
+use crate::git::Remote;
+use crate::net::NetClient;
+use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Repository, RunService};
+use crate::run::http::HttpError;
+use crate::run::ports::Cancellation;
+
+/// All requests of a command together; jobs have hours, and nobody waits for them at night.
+const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
+const UPLOAD_BUDGET: Duration = Duration::from_secs(900);
+
+/// Makes the document of a format.
+type Render = fn(&DriftReport) -> Result<Vec<u8>, Failure>;
+
+const FORMATS: &[(&str, Render)] = &[
+    ("text", |report| Ok(text(report).into_bytes())),
+    ("json", json),
+    ("markdown", |report| Ok(markdown(report).into_bytes())),
+];
+
+#[derive(Args)]
+pub(crate) struct DriftCheckArgs {
+    /// Run directories, artifact roots, or zip archives of them; without any, the repository's recent artifacts. Two
+    /// run directories and no --repo are compared with each other
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Replay from this repository's objects instead of the recordings
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// How far back artifacts are looked for
+    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400))]
+    since_days: u64,
+    /// How many artifacts are replayed at most, the newest first
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    limit: u64,
+    /// The artifacts' name
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
+    name: String,
+    /// Runs made by another version of the engine or of a lens are reported and do not fail
+    #[arg(long)]
+    allow_engine_change: bool,
+    /// text, json or markdown, optionally with a path; repeatable
+    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = parse_output)]
+    formats: Vec<DriftOutput>,
+}
+
+#[derive(Args)]
+pub(crate) struct UploadArgs {
+    /// Run directories, or an artifact root
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// The artifact's name
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
+    name: String,
+    /// Which shard of how many the runs are, as `1/4`
+    #[arg(long, value_name = "K/N", value_parser = parse_shard)]
+    shard: Option<(u64, u64)>,
+    /// For how many days it is kept
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=400))]
+    retention_days: Option<u64>,
+}
+
+/// A format and where it goes; without a path to standard output.
+#[derive(Clone)]
+struct DriftOutput {
+    render: Render,
+    path: Option<PathBuf>,
+}
+
+fn parse_output(text: &str) -> Result<DriftOutput, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("the path after `=` is empty".to_owned()),
+        Some((name, path)) => (name, Some(PathBuf::from(path))),
+        None => (text, None),
+    };
+    let found = FORMATS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, render)| DriftOutput { render: *render, path }).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+        format!("there is no format `{name}`; known formats: {}", known.join(", "))
+    })
+}
+
+fn parse_shard(text: &str) -> Result<(u64, u64), String> {
+    let parsed = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
+    parsed
+        .filter(|(shard, of)| (1..=*of).contains(shard))
+        .ok_or_else(|| "expected K/N with K from 1 to N".to_owned())
+}
+
+fn json(report: &DriftReport) -> Result<Vec<u8>, Failure> {
+    let value = serde_json::to_value(report).expect("contract types are JSON");
+    let schema = schema::find("drift-report.v1").expect("every schema is embedded");
+    if let Some(fault) = schema.faults(&value).into_iter().next() {
+        let message = format!("failed to make a valid report: {} at {}", fault.message, fault.pointer);
+        return Err(Failure::with_code(Code::InternalError, message));
+    }
+    let mut bytes = canonical::to_vec(&value).expect("a report has a canonical form");
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// `qa-skill drift-check`.
+pub(crate) fn drift_check(
+    arguments: &DriftCheckArgs,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    if arguments.formats.iter().filter(|output| output.path.is_none()).count() > 1 {
+        return Err(Failure::usage(
+            "more than one format goes to standard output",
+            "give all but one a path: --format markdown=drift.md",
+        ));
+    }
+    let environment = ArtifactEnvironment::read();
+    let progress = TerminalProgress::new(false);
+    let report = if arguments.paths.is_empty() {
+        check_remote(arguments, &environment, cancellation, &progress)
+    } else {
+        let repository = arguments.repo.as_deref();
+        check_paths(&arguments.paths, repository, &environment.scratch(), cancellation, &progress)
+    };
+    progress.clear();
+    let report = report?;
+    let fallback = [parse_output("text").map_err(|message| Failure::usage(message, ""))?];
+    let outputs = if arguments.formats.is_empty() { &fallback } else { &arguments.formats[..] };
+    for output in outputs {
+        let bytes = (output.render)(&report)?;
+        match &output.path {
+            Some(path) => face::write_document(path, &bytes)?,
+            None => face::write_stdout(&bytes)?,
+        }
+    }
+    match failure(&report, arguments.allow_engine_change) {
+        Some(failure) => Err(failure),
+        None => Ok(Exit::Pass),
+    }
+}
+
+fn check_remote(
+    arguments: &DriftCheckArgs,
+    environment: &ArtifactEnvironment,
+    cancellation: &Arc<Cancellation>,
+    progress: &TerminalProgress,
+) -> Result<DriftReport, Failure> {
+    let (Some(api), Some(repository)) = (environment.api(), environment.repository()) else {
+        return Err(Failure::usage(
+            "there is nothing to check",
+            "name run directories or archives; or, in GitHub Actions, GITHUB_API_URL and GITHUB_REPOSITORY say where to look for artifacts",
+        ));
+    };
+    let http = client(DRIFT_BUDGET, cancellation)?;
+    let scratch = environment.scratch();
+    let remote = Remote {
+        http: &http,
+        url: format!("{}/{repository}", environment.server()),
+        token: environment.token(),
+    };
+    let checkout = arguments.repo.clone().unwrap_or_else(|| PathBuf::from("."));
+    let replayer = Replayer {
+        against: Against::Completed { checkout: &checkout, remote: &remote, scratch: &scratch },
+        cancellation,
+        progress,
+    };
+    let wanted = RemoteRuns {
+        repository: Repository {
+            http: &http,
+            api: api.to_owned(),
+            name: repository.to_owned(),
+            token: environment.token(),
+        },
+        name: ArtifactName::new(&arguments.name)?,
+        since_days: arguments.since_days,
+        limit: usize::try_from(arguments.limit).unwrap_or(usize::MAX),
+        now: now(),
+        scratch: &scratch,
+    };
+    check_artifacts(&wanted, &replayer)
+}
+
+/// `qa-skill upload`.
+pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    let environment = ArtifactEnvironment::read();
+    let name = ArtifactName::new(&arguments.name)?;
+    let name = arguments.shard.map_or_else(|| name.clone(), |(shard, of)| name.of_shard(shard, of));
+    let directories: Vec<PathBuf> = arguments.paths.iter().flat_map(|path| runs_below(path)).collect();
+    if directories.is_empty() {
+        return Err(Failure::usage("there is no run to upload", "name a run directory or the artifact root"));
+    }
+    let service = RunService::new(
+        environment.server(),
+        environment.results_url(),
+        environment.runtime_token().as_ref(),
+        environment.run_attempt(),
+    )?;
+    let http = client(UPLOAD_BUDGET, cancellation)?;
+    let stored = store_artifact(
+        &http,
+        &service,
+        &Storing {
+            directories: &directories,
+            name: &name,
+            retention_days: arguments.retention_days,
+            most_retention_days: environment.retention_days(),
+            secrets: &environment.secrets(),
+            now: now(),
+            seed: environment.seed(),
+            scratch: &environment.scratch(),
+        },
+    )?;
+    let what = if stored.already_there { "already there" } else { "uploaded" };
+    let mut line = format!(
+        "{what}: artifact {} ({}), {} bytes, sha256 {}",
+        stored.id,
+        crate::core::escape::visible(name.text()),
+        stored.packed.bytes,
+        stored.packed.sha256
+    );
+    if let (Some(days), Some(asked)) = (stored.days, arguments.retention_days) {
+        let clamped = if days < asked { ", the most that the repository allows" } else { "" };
+        line.push_str(&format!(", kept for {days} days{clamped}"));
+    }
+    face::write_stdout(format!("{line}\n").as_bytes()).map(|()| Exit::Pass)
+}
+
+fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, Failure> {
+    NetClient::new(budget, Arc::clone(cancellation)).map_err(|error: HttpError| {
+        Failure::with_code(error.code(), format!("failed to prepare requests: {error}"))
+    })
+}

@@ -1,0 +1,142 @@
+//! `qa-skill drift-check`: derives stored runs once more, wherever they are, and says what moved.
+
+mod local;
+mod mover;
+mod remote;
+mod replay;
+mod report;
+
+pub(crate) use local::{check_paths, runs_below};
+pub(crate) use remote::{RemoteRuns, check_artifacts};
+pub(crate) use replay::{Against, Replayer};
+pub(crate) use report::{markdown, text};
+
+use super::exit::{Exit, Failure};
+use super::keys::ENGINE_VERSION;
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{DriftListing, DriftReport, DriftRun, DriftStatus};
+
+fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
+    DriftReport {
+        schema_version: Default::default(),
+        engine_version: ENGINE_VERSION.to_owned(),
+        status: runs.iter().map(|run| run.status).max().unwrap_or(DriftStatus::Same),
+        listing,
+        runs,
+    }
+}
+
+/// What a report means for whoever called: nothing, or the worst run's failure. A replay that could not happen is worse
+/// than one that agrees and better than one that differs. When artifacts were there and none was replayed, nothing was
+/// checked, and that must not look like a night without drift; when there were none, there was nothing to check.
+pub(crate) fn failure(report: &DriftReport, allow_engine_change: bool) -> Option<Failure> {
+    let counts = |run: &&DriftRun| match run.status {
+        DriftStatus::Same => false,
+        DriftStatus::EngineChanged => !allow_engine_change,
+        DriftStatus::CouldNotReplay | DriftStatus::Drift => true,
+    };
+    // The first of the worst: `max_by_key` would give the last.
+    let worst = report.runs.iter().filter(counts).rev().max_by_key(|run| run.status);
+    let Some(worst) = worst else {
+        let listing = report.listing.as_ref().filter(|_| report.runs.is_empty())?;
+        if listing.found == 0 && listing.complete {
+            return None;
+        }
+        let message = format!(
+            "none of {} artifacts could be replayed: {} expired, {} foreign",
+            listing.found, listing.expired, listing.foreign
+        );
+        return Some(Failure::with_code(Code::ArtifactUnavailable, message));
+    };
+    let same_kind = report.runs.iter().filter(|run| run.status == worst.status).count();
+    let more = if same_kind > 1 { format!(" (and {} more)", same_kind - 1) } else { String::new() };
+    let code = worst.code.unwrap_or(Code::DeterminismDriftDetected);
+    let exit = match worst.status {
+        DriftStatus::Drift | DriftStatus::EngineChanged => Exit::Drift,
+        DriftStatus::CouldNotReplay | DriftStatus::Same => Exit::CouldNotComplete,
+    };
+    let message = format!("{}: {}{more}", worst.place, worst.detail);
+    Some(Failure { exit, ..Failure::with_code(code, message) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::DriftSource;
+
+    fn run(status: DriftStatus, code: Option<Code>) -> DriftRun {
+        DriftRun {
+            place: "place".to_owned(),
+            artifact_id: None,
+            workflow_run_id: None,
+            execution_key: None,
+            head_sha: None,
+            made_by: None,
+            source: DriftSource::Recording,
+            status,
+            code,
+            mover: None,
+            detail: "detail".to_owned(),
+            difference: None,
+            recorded_conclusion: None,
+            derived_conclusion: None,
+        }
+    }
+
+    fn exit_of(statuses: &[DriftStatus], allow: bool) -> (Exit, Option<Code>) {
+        let code = |status| match status {
+            DriftStatus::Same => None,
+            DriftStatus::CouldNotReplay => Some(Code::RecordingMissing),
+            DriftStatus::EngineChanged => Some(Code::EngineChanged),
+            DriftStatus::Drift => Some(Code::DeterminismDriftDetected),
+        };
+        let runs = statuses.iter().map(|status| run(*status, code(*status))).collect();
+        failure(&report(runs, None), allow).map_or((Exit::Pass, None), |failure| (failure.exit, failure.code))
+    }
+
+    #[test]
+    fn the_worst_run_decides_and_drift_is_worse_than_trouble() {
+        use DriftStatus::{CouldNotReplay, Drift, EngineChanged, Same};
+        let drift = (Exit::Drift, Some(Code::DeterminismDriftDetected));
+        let trouble = (Exit::CouldNotComplete, Some(Code::RecordingMissing));
+        let changed = (Exit::Drift, Some(Code::EngineChanged));
+        let fine = (Exit::Pass, None);
+        for (statuses, strict, allowed) in [
+            (&[Same, Same][..], fine, fine),
+            (&[Same, CouldNotReplay], trouble, trouble),
+            (&[CouldNotReplay, Drift, Same], drift, drift),
+            (&[EngineChanged], changed, fine),
+            (&[EngineChanged, CouldNotReplay], changed, trouble),
+            (&[Drift, EngineChanged], drift, drift),
+        ] {
+            assert_eq!(
+                (exit_of(statuses, false), exit_of(statuses, true)),
+                (strict, allowed),
+                "{statuses:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_artifacts_are_fine_and_artifacts_nobody_could_look_at_are_not() {
+        let listing = |found, foreign, complete| DriftListing {
+            repository: "o/r".to_owned(),
+            artifact_name: "qa-skill-run".to_owned(),
+            since_days: 7,
+            found,
+            expired: found - foreign,
+            foreign,
+            beyond_limit: 0,
+            complete,
+        };
+        assert!(failure(&report(Vec::new(), Some(listing(0, 0, true))), false).is_none());
+        for (found, foreign, complete) in [(3, 1, true), (3, 3, true), (0, 0, false)] {
+            let failure =
+                failure(&report(Vec::new(), Some(listing(found, foreign, complete))), false).unwrap();
+            assert_eq!(
+                (failure.exit, failure.code),
+                (Exit::CouldNotComplete, Some(Code::ArtifactUnavailable))
+            );
+        }
+    }
+}

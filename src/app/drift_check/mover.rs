@@ -1,0 +1,156 @@
+//! Says what most likely moved, from the preimages of two keys: what explains the rest is asked first.
+
+use crate::contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
+
+/// Both preimages of a key.
+#[derive(Clone, Copy)]
+pub(super) struct Preimages<'a> {
+    pub(super) key: &'a ExecutionKeyPreimage,
+    pub(super) config: &'a ConfigPreimage,
+}
+
+/// What differs between two preimages, and how to say it; nothing when the keys are the same.
+pub(super) fn moved(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<(Mover, String)> {
+    let (was, is) = (recorded.config, derived.config);
+    if was.engine_version != is.engine_version {
+        let versions = format!("{} → {}", was.engine_version, is.engine_version);
+        return Some((Mover::Engine, format!("made by another engine version: {versions}")));
+    }
+    if let Some(versions) =
+        lens_versions(&recorded.key.selected_lens_versions, &derived.key.selected_lens_versions)
+    {
+        return Some((Mover::LensVersion, format!("made by another lens version: {versions}")));
+    }
+    let built_alike = was.registry_hash == is.registry_hash
+        && was.schema_set_hash == is.schema_set_hash
+        && was.diff_algorithm == is.diff_algorithm
+        && recorded.key.provider_adapter_versions == derived.key.provider_adapter_versions;
+    if !built_alike {
+        let version = &is.engine_version;
+        let detail = format!(
+            "made by another engine build of version {version}: its rules, schemas, adapters or diff differ"
+        );
+        return Some((Mover::Engine, detail));
+    }
+    if was.policy_hash != is.policy_hash {
+        return Some((Mover::Policy, "the policy is not the one the key was made from".to_owned()));
+    }
+    if was.waivers_hash != is.waivers_hash {
+        return Some((Mover::Policy, "the waivers are not the ones the key was made from".to_owned()));
+    }
+    let same = was == is && recorded.key == derived.key;
+    (!same)
+        .then(|| (Mover::Input, "the commits or options are not the ones the key was made from".to_owned()))
+}
+
+/// The lenses of both lists whose versions differ. A lens that is in one list alone was switched by policy or option,
+/// or is new with another engine, and each of these shows elsewhere.
+fn lens_versions(was: &[SelectedLens], is: &[SelectedLens]) -> Option<String> {
+    let changed: Vec<String> = was
+        .iter()
+        .filter_map(|lens| {
+            let now = is.iter().find(|other| other.lens_id == lens.lens_id)?;
+            let (id, from, to) = (&lens.lens_id, &lens.lens_version, &now.lens_version);
+            (from != to).then(|| format!("{id} {from} → {to}"))
+        })
+        .collect();
+    (!changed.is_empty()).then(|| changed.join(", "))
+}
+
+/// What the file of the first difference points at when the keys agree.
+pub(super) fn mover_of_file(file: &str, pointer: &str) -> Mover {
+    if file == "recordings/inputs.json"
+        && (pointer.starts_with("/basePolicy") || pointer.starts_with("/baseWaivers"))
+    {
+        return Mover::Policy;
+    }
+    if file.starts_with("recordings/") || file == "change-set.json" {
+        return Mover::Input;
+    }
+    Mover::Unexplained
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::ids::{CommitId, Sha256Hex};
+    use crate::contracts::v1::RunMode;
+
+    fn preimages() -> (ExecutionKeyPreimage, ConfigPreimage) {
+        let sha = |digit: &str| Sha256Hex::parse(&digit.repeat(64)).unwrap();
+        let commit = CommitId::parse(&"1".repeat(40)).unwrap();
+        let lens = |id: &str| SelectedLens { lens_id: id.to_owned(), lens_version: "1".to_owned() };
+        let key = ExecutionKeyPreimage {
+            repo_id: "o/r".to_owned(),
+            base_sha: commit.clone(),
+            head_sha: commit.clone(),
+            selected_lens_versions: vec![lens("a"), lens("b")],
+            provider_adapter_versions: Vec::new(),
+            run_mode: RunMode::Strict,
+            config_hash: sha("0"),
+        };
+        let config = ConfigPreimage {
+            engine_version: "1.0.0".to_owned(),
+            merge_base_sha: commit,
+            policy_hash: sha("1"),
+            waivers_hash: sha("2"),
+            registry_hash: sha("3"),
+            schema_set_hash: sha("4"),
+            diff_algorithm: "myers".to_owned(),
+            requested_lens_ids: None,
+        };
+        (key, config)
+    }
+
+    type Change = fn(&mut ExecutionKeyPreimage, &mut ConfigPreimage);
+
+    #[test]
+    fn the_cause_that_explains_the_others_is_named() {
+        let cases: &[(Change, Mover, &str)] = &[
+            (|_, config| config.engine_version = "0.9.0".to_owned(), Mover::Engine, "0.9.0 → 1.0.0"),
+            (
+                |key, _| key.selected_lens_versions[1].lens_version = "0".to_owned(),
+                Mover::LensVersion,
+                "b 0 → 1",
+            ),
+            (
+                |_, config| config.registry_hash = config.policy_hash.clone(),
+                Mover::Engine,
+                "another engine build",
+            ),
+            (|_, config| config.diff_algorithm = "other".to_owned(), Mover::Engine, "another engine build"),
+            (|_, config| config.policy_hash = config.registry_hash.clone(), Mover::Policy, "the policy"),
+            (|_, config| config.waivers_hash = config.registry_hash.clone(), Mover::Policy, "the waivers"),
+            (|key, _| key.repo_id = "other".to_owned(), Mover::Input, "the commits or options"),
+            (
+                |_, config| config.requested_lens_ids = Some(Vec::new()),
+                Mover::Input,
+                "the commits or options",
+            ),
+        ];
+        let (key, config) = preimages();
+        let is = Preimages { key: &key, config: &config };
+        assert_eq!(moved(is, is), None);
+        // Whatever an earlier case changed, a later one does not hide.
+        let (mut was_key, mut was_config) = (key.clone(), config.clone());
+        for (change, mover, said) in cases.iter().rev() {
+            for stacked in [false, true] {
+                let (mut key, mut config) = (key.clone(), config.clone());
+                let (key, config) =
+                    if stacked { (&mut was_key, &mut was_config) } else { (&mut key, &mut config) };
+                change(key, config);
+                let (found, detail) = moved(Preimages { key, config }, is).unwrap();
+                assert!(found == *mover && detail.contains(said), "{found} {detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_one_key_the_file_says_what_moved() {
+        assert_eq!(mover_of_file("recordings/inputs.json", "/basePolicy"), Mover::Policy);
+        assert_eq!(mover_of_file("recordings/inputs.json", "/headPolicy"), Mover::Input);
+        assert_eq!(mover_of_file("recordings/00000.json", "/files/0/text"), Mover::Input);
+        assert_eq!(mover_of_file("change-set.json", "/files/0/oldId"), Mover::Input);
+        assert_eq!(mover_of_file("final-verdict.json", "/status"), Mover::Unexplained);
+    }
+}

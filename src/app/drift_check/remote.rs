@@ -1,0 +1,88 @@
+//! Runs that a repository keeps as artifacts: the recent ones of a name are fetched one by one and replayed.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::super::exit::Failure;
+use super::local::{refused, replay_archive};
+use super::replay::{Replayer, entry};
+use crate::contracts::v1::{DriftListing, DriftReport, DriftRun};
+use crate::publish::artifact::{ArtifactError, ArtifactName, Listed, Repository, moment};
+use crate::store::Caps;
+
+/// Which artifacts.
+pub(crate) struct RemoteRuns<'a> {
+    pub(crate) repository: Repository<'a>,
+    pub(crate) name: ArtifactName,
+    pub(crate) since_days: u64,
+    pub(crate) limit: usize,
+    pub(crate) now: SystemTime,
+    /// Where downloads are put while they are looked at.
+    pub(crate) scratch: &'a Path,
+}
+
+impl From<ArtifactError> for Failure {
+    fn from(error: ArtifactError) -> Self {
+        Self { hint: error.hint().to_owned(), ..Self::with_code(error.code(), format!("failed to {error}")) }
+    }
+}
+
+/// Replays the recent runs of a repository. That they could not be listed is a failure; that one of them could not be
+/// fetched is an entry.
+pub(crate) fn check_artifacts(
+    wanted: &RemoteRuns<'_>,
+    replayer: &Replayer<'_>,
+) -> Result<DriftReport, Failure> {
+    let listed = wanted.repository.list(&wanted.name)?;
+    let age = Duration::from_secs(wanted.since_days.saturating_mul(86_400));
+    let oldest = wanted.now.checked_sub(age).and_then(moment).unwrap_or_default();
+    // An artifact without a date cannot be said to be old.
+    let is_recent = |artifact: &&Listed| artifact.created_at.as_ref().is_none_or(|date| *date >= oldest);
+    let recent: Vec<&Listed> = listed.artifacts.iter().filter(is_recent).collect();
+    let usable: Vec<&Listed> =
+        recent.iter().copied().filter(|artifact| !artifact.expired && !artifact.is_foreign()).collect();
+    let expired = recent.iter().filter(|artifact| artifact.expired).count();
+    let listing = DriftListing {
+        repository: wanted.repository.name.clone(),
+        artifact_name: wanted.name.text().to_owned(),
+        since_days: wanted.since_days,
+        found: recent.len() as u64,
+        expired: expired as u64,
+        foreign: (recent.len() - expired - usable.len()) as u64,
+        beyond_limit: usable.len().saturating_sub(wanted.limit) as u64,
+        complete: listed.complete || listed.artifacts.len() > recent.len(),
+    };
+    let mut runs = Vec::new();
+    for artifact in usable.into_iter().take(wanted.limit) {
+        replayer.cancellation.check()?;
+        runs.extend(replay_artifact(wanted, replayer, artifact)?);
+    }
+    Ok(super::report(runs, Some(listing)))
+}
+
+fn replay_artifact(
+    wanted: &RemoteRuns<'_>,
+    replayer: &Replayer<'_>,
+    artifact: &Listed,
+) -> Result<Vec<DriftRun>, Failure> {
+    let entry = DriftRun {
+        artifact_id: Some(artifact.id),
+        workflow_run_id: artifact.workflow_run.as_ref().and_then(|run| run.id),
+        ..entry(&format!("artifact {}", artifact.id))
+    };
+    let failed = |error: std::io::Error| {
+        Failure::with_code(
+            crate::contracts::codes::Code::ArtifactWriteFailed,
+            format!("failed to make room for downloads: {error}"),
+        )
+    };
+    let mut file =
+        tempfile::Builder::new().prefix("qa-skill-").tempfile_in(wanted.scratch).map_err(failed)?;
+    match wanted.repository.download(artifact, Caps::DEFAULT.archive_bytes, file.as_file_mut()) {
+        Ok(_) => replay_archive(replayer, file.path(), entry, wanted.scratch),
+        Err(error) => {
+            replayer.cancellation.check()?;
+            Ok(vec![refused(entry, error.code(), format!("failed to {error}"))])
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A drift report for people: plain text for a terminal, Markdown for a job summary or an issue.
+
+use std::fmt::Write;
+
+use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus};
+use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
+
+/// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
+const MOST_LISTED: usize = 100;
+
+fn word(status: DriftStatus) -> &'static str {
+    match status {
+        DriftStatus::Same => "same",
+        DriftStatus::CouldNotReplay => "not replayed",
+        DriftStatus::EngineChanged => "engine changed",
+        DriftStatus::Drift => "drift",
+    }
+}
+
+/// `3 runs: 1 drift, 2 same`, the worst first.
+fn counted(report: &DriftReport) -> String {
+    let mut parts = Vec::new();
+    for status in DriftStatus::ALL.iter().rev() {
+        let count = report.runs.iter().filter(|run| run.status == *status).count();
+        if count > 0 {
+            parts.push(format!("{count} {}", word(*status)));
+        }
+    }
+    let runs = report.runs.len();
+    match runs {
+        0 => "no runs".to_owned(),
+        1 => format!("1 run: {}", parts.join(", ")),
+        _ => format!("{runs} runs: {}", parts.join(", ")),
+    }
+}
+
+/// What was looked for, and what was left out.
+fn looked_for(report: &DriftReport) -> Option<String> {
+    let listing = report.listing.as_ref()?;
+    let mut line = format!(
+        "{} artifacts named {} in {} from the last {} days",
+        listing.found, listing.artifact_name, listing.repository, listing.since_days
+    );
+    for (count, what) in [
+        (listing.expired, "expired"),
+        (listing.foreign, "of other repositories, not taken as evidence"),
+        (listing.beyond_limit, "beyond the limit"),
+    ] {
+        if count > 0 {
+            line.push_str(&format!(", {count} {what}"));
+        }
+    }
+    if !listing.complete {
+        line.push_str("; there are more than were listed");
+    }
+    Some(line)
+}
+
+/// The worst first, otherwise in the order of the report.
+fn ordered(report: &DriftReport) -> Vec<&DriftRun> {
+    let mut runs: Vec<&DriftRun> = report.runs.iter().collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.status));
+    runs
+}
+
+fn key(run: &DriftRun) -> &str {
+    run.execution_key.as_ref().map_or("unknown", |key| key.short())
+}
+
+/// For a terminal.
+pub(crate) fn text(report: &DriftReport) -> String {
+    let mut out = String::new();
+    for run in ordered(report) {
+        let code = run.code.map_or(String::new(), |code| format!(" [{code}]"));
+        let mover = run.mover.map_or(String::new(), |mover| format!(" ({mover})"));
+        let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", word(run.status), key(run), run.place);
+        let _infallible = writeln!(out, "  {}", run.detail);
+    }
+    if let Some(line) = looked_for(report) {
+        let _infallible = writeln!(out, "{line}");
+    }
+    let _infallible = writeln!(out, "{}, replayed by qa-skill {}", counted(report), report.engine_version);
+    out
+}
+
+/// For a job summary or an issue.
+pub(crate) fn markdown(report: &DriftReport) -> String {
+    let mut out = format!("## Drift check: {}\n\n", counted(report));
+    if let Some(line) = looked_for(report) {
+        let _infallible = writeln!(out, "{}.\n", escaped(&line));
+    }
+    let (shown, runs) = (ordered(report), report.runs.len());
+    if runs > 0 {
+        out.push_str("| Result | Key | Made by | What moved | Where |\n|---|---|---|---|---|\n");
+    }
+    for run in shown.iter().take(MOST_LISTED) {
+        let code = run.code.map_or(String::new(), |code| format!(" {}", markdown_code(code.text())));
+        let made_by = run.made_by.as_deref().map_or_else(|| "unknown".to_owned(), markdown_cell_code);
+        let _infallible = writeln!(
+            out,
+            "| {}{code} | {} | {made_by} | {} | {} |",
+            word(run.status),
+            markdown_cell_code(key(run)),
+            run.mover.map_or("nothing", |mover| mover.text()),
+            markdown_cell_code(&run.place)
+        );
+    }
+    for run in shown.iter().take(MOST_LISTED).filter(|run| run.status != DriftStatus::Same) {
+        let _infallible = writeln!(out, "\n### {} of {}\n", word(run.status), markdown_code(key(run)));
+        let _infallible = writeln!(out, "{}.", escaped(&run.detail));
+        if let Some(difference) = &run.difference {
+            let place = format!("{}#{}", difference.file, difference.pointer);
+            let _infallible = writeln!(
+                out,
+                "\n- at {}\n- recorded {}\n- derived {}",
+                markdown_code(&place),
+                markdown_code(&difference.recorded),
+                markdown_code(&difference.derived)
+            );
+        }
+        if let Some(code) = run.code {
+            let _infallible = writeln!(out, "- {}", escaped(code.hint()));
+        }
+    }
+    if runs > MOST_LISTED {
+        let _infallible = writeln!(out, "\n{} more runs are not listed.", runs - MOST_LISTED);
+    }
+    let _infallible = writeln!(out, "\nReplayed by qa-skill {}.", escaped(&report.engine_version));
+    out
+}

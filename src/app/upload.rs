@@ -1,0 +1,77 @@
+//! Stores run directories as one artifact of the running workflow.
+
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::exit::Failure;
+use crate::contracts::codes::Code;
+use crate::contracts::secret::Secret;
+use crate::publish::artifact::{ArtifactName, RunService, Upload, expiry, upload};
+use crate::run::http::Http;
+use crate::store::{ArchiveError, Packed, RunDirectory, pack};
+
+/// What is stored, and how long.
+pub(crate) struct Storing<'a> {
+    /// Run directories.
+    pub(crate) directories: &'a [PathBuf],
+    pub(crate) name: &'a ArtifactName,
+    /// For so many days; the service's own setting holds without a number.
+    pub(crate) retention_days: Option<u64>,
+    /// What the repository allows.
+    pub(crate) most_retention_days: Option<u64>,
+    /// What must not be in it.
+    pub(crate) secrets: &'a [Secret],
+    pub(crate) now: SystemTime,
+    /// Makes the waits of this run its own.
+    pub(crate) seed: &'a str,
+    pub(crate) scratch: &'a Path,
+}
+
+/// A stored artifact.
+pub(crate) struct StoredArtifact {
+    pub(crate) id: u64,
+    pub(crate) packed: Packed,
+    /// The same bytes were there already.
+    pub(crate) already_there: bool,
+    /// After how many days it ends, where that was asked for.
+    pub(crate) days: Option<u64>,
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        Self::with_code(error.code(), format!("failed to {error}"))
+    }
+}
+
+/// Packs and uploads whole run directories.
+pub(crate) fn store_artifact(
+    http: &dyn Http,
+    service: &RunService,
+    storing: &Storing<'_>,
+) -> Result<StoredArtifact, Failure> {
+    for directory in storing.directories {
+        RunDirectory::open(directory)?;
+    }
+    let failed = |error: std::io::Error| {
+        Failure::with_code(Code::ArtifactWriteFailed, format!("failed to pack the run: {error}"))
+    };
+    let mut file = tempfile::tempfile_in(storing.scratch).map_err(failed)?;
+    let directories: Vec<&Path> = storing.directories.iter().map(PathBuf::as_path).collect();
+    let packed = pack(&directories, storing.secrets, &mut file)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let (expires_at, days) = expiry(storing.now, storing.retention_days, storing.most_retention_days).unzip();
+    let uploaded = upload(
+        http,
+        service,
+        &mut Upload {
+            name: storing.name,
+            archive: &mut file,
+            bytes: packed.bytes,
+            sha256: &packed.sha256,
+            expires_at,
+            seed: storing.seed,
+        },
+    )?;
+    Ok(StoredArtifact { id: uploaded.id, packed, already_there: uploaded.already_there, days })
+}

@@ -1,0 +1,139 @@
+//! What the environment says about artifacts: the running workflow's service, the repository, the tokens, the clock.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde::Deserialize;
+
+use crate::contracts::secret::Secret;
+
+/// The part of an action's environment that artifacts need. What is set and empty counts as not set.
+#[derive(Clone, Default, Deserialize)]
+pub(crate) struct ArtifactEnvironment {
+    github_server_url: Option<String>,
+    github_api_url: Option<String>,
+    github_repository: Option<String>,
+    github_retention_days: Option<String>,
+    github_run_attempt: Option<String>,
+    github_run_id: Option<String>,
+    actions_results_url: Option<String>,
+    actions_runtime_token: Option<String>,
+    actions_id_token_request_token: Option<String>,
+    runner_temp: Option<String>,
+    github_token: Option<String>,
+    input_token: Option<String>,
+}
+
+impl ArtifactEnvironment {
+    /// Reads the process environment. A variable that is not Unicode counts as absent.
+    pub(crate) fn read() -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        envy::from_iter(variables).unwrap_or_default()
+    }
+
+    /// Where the repository is, github.com unless something else is said.
+    pub(crate) fn server(&self) -> &str {
+        stated(&self.github_server_url).unwrap_or("https://github.com").trim_end_matches('/')
+    }
+
+    /// The REST interface.
+    pub(crate) fn api(&self) -> Option<&str> {
+        stated(&self.github_api_url).map(|url| url.trim_end_matches('/'))
+    }
+
+    /// Owner and name.
+    pub(crate) fn repository(&self) -> Option<&str> {
+        stated(&self.github_repository)
+    }
+
+    /// How long the repository keeps artifacts at most.
+    pub(crate) fn retention_days(&self) -> Option<u64> {
+        stated(&self.github_retention_days)?.parse().ok()
+    }
+
+    pub(crate) fn run_attempt(&self) -> u64 {
+        stated(&self.github_run_attempt).and_then(|text| text.parse().ok()).unwrap_or(1)
+    }
+
+    /// What makes this run's waits its own.
+    pub(crate) fn seed(&self) -> &str {
+        stated(&self.github_run_id).unwrap_or("local")
+    }
+
+    pub(crate) fn results_url(&self) -> Option<&str> {
+        stated(&self.actions_results_url)
+    }
+
+    /// The token of the running workflow's own services.
+    pub(crate) fn runtime_token(&self) -> Option<Secret> {
+        Secret::new(stated(&self.actions_runtime_token)?)
+    }
+
+    /// The token for the REST interface and for git.
+    pub(crate) fn token(&self) -> Option<Secret> {
+        let tokens = [&self.input_token, &self.github_token];
+        tokens.into_iter().find_map(|token| Secret::new(stated(token)?))
+    }
+
+    /// Everything that must not be in an artifact.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let all = [
+            &self.actions_runtime_token,
+            &self.actions_id_token_request_token,
+            &self.input_token,
+            &self.github_token,
+        ];
+        let mut secrets: Vec<Secret> = Vec::new();
+        for secret in all.into_iter().filter_map(|value| Secret::new(stated(value)?)) {
+            if !secrets.contains(&secret) {
+                secrets.push(secret);
+            }
+        }
+        secrets
+    }
+
+    /// Where temporary files go: the runner cleans its own directory.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        stated(&self.runner_temp).map_or_else(std::env::temp_dir, PathBuf::from)
+    }
+}
+
+fn stated(value: &Option<String>) -> Option<&str> {
+    value.as_deref().map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// The time of day. It decides how long an artifact is kept and how far back is looked for some; no verdict sees it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "ages of artifacts are measured against the present; nothing is judged by it"
+)]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> ArtifactEnvironment {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        envy::from_iter(owned).unwrap()
+    }
+
+    #[test]
+    fn an_empty_variable_is_not_set_and_an_input_wins() {
+        let empty = of(&[("GITHUB_API_URL", ""), ("INPUT_TOKEN", " "), ("GITHUB_RUN_ATTEMPT", "")]);
+        assert_eq!((empty.api(), empty.token(), empty.run_attempt()), (None, None, 1));
+        assert_eq!(empty.server(), "https://github.com");
+        let full = of(&[
+            ("INPUT_TOKEN", "one"),
+            ("GITHUB_TOKEN", "two"),
+            ("ACTIONS_RUNTIME_TOKEN", "one"),
+            ("GITHUB_API_URL", "https://api.github.com/"),
+        ]);
+        assert_eq!(full.token(), Secret::new("one"));
+        assert_eq!(full.secrets(), [Secret::new("one").unwrap(), Secret::new("two").unwrap()]);
+        assert_eq!(full.api(), Some("https://api.github.com"));
+    }
+}

@@ -1,0 +1,233 @@
+//! Asks again as long as another try could end otherwise, and remembers whether the server may have acted unseen.
+
+use std::time::Duration;
+
+use crate::contracts::secret::Secret;
+use crate::core::escape::visible_cut;
+use crate::run::http::{Http, HttpError, HttpReply};
+use crate::run::retry;
+
+/// The longest wait that a server may ask for; nobody waits longer for an artifact.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What a request came to.
+pub(super) struct Asked {
+    pub(super) reply: HttpReply,
+    pub(super) body: Vec<u8>,
+    /// Whether an earlier try had no answer, so that the server may have acted on it.
+    pub(super) uncertain: bool,
+}
+
+/// One exchange, tried up to six times. `once` is called for each try. An answer is final unless its status says that
+/// another try could help, or `usable` finds that it is not what it should be.
+pub(super) fn ask(
+    http: &dyn Http,
+    seed: &str,
+    operation: &str,
+    usable: &dyn Fn(&[u8]) -> bool,
+    mut once: impl FnMut() -> Result<(HttpReply, Vec<u8>), HttpError>,
+) -> Result<Asked, HttpError> {
+    let mut uncertain = false;
+    for attempt in 0.. {
+        let wait = retry::wait(seed, operation, attempt);
+        let pause = match once() {
+            Ok((reply, body)) => {
+                let hint = retry::server_hint(|name| reply.header(name).map(str::to_owned));
+                let again =
+                    is_transient(reply.status, hint.is_some()) || reply.is_success() && !usable(&body);
+                let pause = wait.map(|wait| hint.unwrap_or(wait)).filter(|wait| *wait <= LONGEST_WAIT);
+                let (true, Some(pause)) = (again, pause) else {
+                    return Ok(Asked { reply, body, uncertain });
+                };
+                // A refusal for want of room was not acted on; anything else may have been.
+                uncertain |= ![403, 429].contains(&reply.status);
+                pause
+            }
+            Err(error) => {
+                let (true, Some(pause)) = (error.is_transient(), wait) else { return Err(error) };
+                uncertain = true;
+                pause
+            }
+        };
+        http.pause(pause)?;
+    }
+    unreachable!("the waits come to an end")
+}
+
+/// A 403 is final unless the server says how long to wait, as it does for its rate limits.
+fn is_transient(status: u16, hinted: bool) -> bool {
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || status == 403 && hinted
+}
+
+/// What a server said, for a message: no secret, no signature of a signed address, no control character, not long.
+pub(super) fn said(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4096)]);
+    let message = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|value| {
+        let told = value.get("msg").or_else(|| value.get("message"))?;
+        Some(told.as_str()?.to_owned())
+    });
+    let text = message.unwrap_or_else(|| text.into_owned());
+    let text = secrets.iter().fold(text, |text, secret| secret.masked_in(&text));
+    let text = visible_cut(without_signatures(&text).trim(), 300);
+    if text.is_empty() {
+        format!("the server answered {status}")
+    } else {
+        format!("the server answered {status}: {text}")
+    }
+}
+
+/// A text with the value of every `sig` parameter masked: it is what lets its owner write to the store.
+pub(super) fn without_signatures(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.to_ascii_lowercase().find("sig=") {
+        let (before, after) = rest.split_at(at + 4);
+        let value = |character: char| character.is_ascii_alphanumeric() || "%+/=_-.~".contains(character);
+        out.push_str(before);
+        out.push_str("***");
+        rest = after.trim_start_matches(value);
+    }
+    out + rest
+}
+
+/// Text as a value in a query.
+pub(super) fn in_query(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+pub(super) mod scripted {
+    //! A server in memory.
+
+    use std::io::Write;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::run::http::HttpRequest;
+
+    /// Status, headers and body, or none of them.
+    pub(crate) type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
+
+    /// Answers by a function and keeps what it was asked and how long it was waited for.
+    pub(crate) struct Scripted<F> {
+        answer: Mutex<F>,
+        pub(crate) requests: Mutex<Vec<HttpRequest>>,
+        pub(crate) waited: Mutex<Vec<Duration>>,
+    }
+
+    impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Scripted<F> {
+        pub(crate) fn new(answer: F) -> Self {
+            Self { answer: Mutex::new(answer), requests: Mutex::default(), waited: Mutex::default() }
+        }
+
+        pub(crate) fn targets(&self) -> Vec<String> {
+            let requests = self.requests.lock().unwrap();
+            requests.iter().map(|request| format!("{} {}", request.method.text(), request.url)).collect()
+        }
+    }
+
+    impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Http for Scripted<F> {
+        fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
+            let number = self.requests.lock().unwrap().len();
+            let answer = (self.answer.lock().unwrap())(number, &request);
+            let limit = request.max_response_bytes;
+            self.requests.lock().unwrap().push(request);
+            let (status, headers, body) = answer?;
+            if body.len() as u64 > limit {
+                return Err(HttpError::TooLarge { host: "scripted".to_owned(), limit });
+            }
+            sink.write_all(&body).unwrap();
+            let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            Ok(HttpReply { status, headers })
+        }
+
+        fn pause(&self, time: Duration) -> Result<(), HttpError> {
+            self.waited.lock().unwrap().push(time);
+            Ok(())
+        }
+    }
+
+    pub(crate) fn lost() -> Answer {
+        Err(HttpError::Unreachable { host: "scripted".to_owned(), reason: "reset".to_owned() })
+    }
+
+    pub(crate) fn json(status: u16, value: serde_json::Value) -> Answer {
+        Ok((status, Vec::new(), value.to_string().into_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scripted::{Scripted, json, lost};
+    use super::*;
+    use crate::run::http::{HttpRequest, Method};
+
+    fn asked(http: &dyn Http) -> Result<Asked, HttpError> {
+        ask(http, "seed", "op", &|body| body.starts_with(b"{"), || {
+            http.fetch(HttpRequest::new(Method::Get, "http://a/"))
+        })
+    }
+
+    #[test]
+    fn what_may_pass_is_asked_again_six_times_and_what_may_not_once() {
+        for (status, tries) in
+            [(500, 6), (503, 6), (429, 6), (408, 6), (400, 1), (401, 1), (403, 1), (404, 1), (409, 1)]
+        {
+            let http = Scripted::new(move |_, _| json(status, serde_json::json!({})));
+            assert_eq!(asked(&http).unwrap().reply.status, status);
+            assert_eq!(http.requests.lock().unwrap().len(), tries, "{status}");
+        }
+        let http = Scripted::new(|_, _| lost());
+        assert!(asked(&http).is_err());
+        assert_eq!((http.requests.lock().unwrap().len(), http.waited.lock().unwrap().len()), (6, 5));
+    }
+
+    #[test]
+    fn a_lost_answer_and_a_broken_one_leave_a_doubt_and_a_full_queue_does_not() {
+        type Odd = fn() -> super::scripted::Answer;
+        let cases: [(Odd, bool); 4] = [
+            (|| lost(), true),
+            (|| json(502, serde_json::json!({})), true),
+            (|| Ok((200, Vec::new(), b"<html>".to_vec())), true),
+            (|| Ok((429, vec![("retry-after", "2".to_owned())], Vec::new())), false),
+        ];
+        for (odd, uncertain) in cases {
+            let http = Scripted::new(
+                move |number, _| if number == 0 { odd() } else { json(200, serde_json::json!({})) },
+            );
+            assert_eq!(asked(&http).unwrap().uncertain, uncertain);
+        }
+    }
+
+    #[test]
+    fn a_server_is_waited_for_as_long_as_it_asks_but_not_for_an_hour() {
+        for (seconds, tries) in [("7", 2), ("3600", 1)] {
+            let http = Scripted::new(move |number, _| {
+                let status = if number == 0 { 403 } else { 204 };
+                Ok((status, vec![("retry-after", seconds.to_owned())], b"{".to_vec()))
+            });
+            assert_eq!(asked(&http).unwrap().reply.status == 204, tries == 2);
+            assert_eq!(http.requests.lock().unwrap().len(), tries);
+            assert!(http.waited.lock().unwrap().iter().all(|wait| *wait == Duration::from_secs(7)));
+        }
+    }
+
+    #[test]
+    fn a_message_shows_neither_token_nor_signature() {
+        let token = Secret::new("tok-123").unwrap();
+        let body =
+            br#"{"code":"x","msg":"bad tok-123 for https://h/c/b?sv=1&sig=aB%2Bc%3D&se=2 and SIG=q/w= end"}"#;
+        assert_eq!(
+            said(&[&token], 400, body),
+            "the server answered 400: bad *** for https://h/c/b?sv=1&sig=***&se=2 and SIG=*** end"
+        );
+        assert_eq!(said(&[], 502, b""), "the server answered 502");
+        assert_eq!(said(&[], 502, b"a\x1b[1m"), "the server answered 502: a\\u{1b}[1m");
+    }
+}

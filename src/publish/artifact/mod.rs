@@ -1,0 +1,139 @@
+//! Artifacts of workflow runs: uploaded to the run's own service, found and downloaded again through the REST interface.
+
+mod exchange;
+mod repository;
+mod service;
+mod upload;
+
+pub(crate) use repository::{Listed, Repository};
+pub(crate) use service::{RunService, expiry, moment};
+pub(crate) use upload::{Upload, upload};
+
+use crate::contracts::codes::Code;
+use crate::run::http::HttpError;
+
+/// What a run's artifact is called unless a workflow says otherwise. Constant, because the nightly replay can only ask
+/// for exact names; the execution key is inside.
+pub(crate) const DEFAULT_NAME: &str = "qa-skill-run";
+/// What no artifact's name may hold, as some file system somewhere does not allow it.
+const FORBIDDEN: &[char] = &['"', ':', '<', '>', '|', '*', '?', '\r', '\n', '\\', '/'];
+
+/// The name of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ArtifactName(String);
+
+impl ArtifactName {
+    pub(crate) fn new(name: &str) -> Result<Self, ArtifactError> {
+        let refused =
+            |reason| Err(ArtifactError::Name { name: crate::core::escape::visible_cut(name, 80), reason });
+        match name {
+            "" => refused("it is empty".to_owned()),
+            _ if name.len() > 200 => refused("it is longer than 200 bytes".to_owned()),
+            _ if name.trim() != name => refused("white space stands at its beginning or end".to_owned()),
+            _ => match name.chars().find(|character| FORBIDDEN.contains(character) || character.is_control())
+            {
+                Some(character) => refused(format!("it contains {character:?}")),
+                None => Ok(Self(name.to_owned())),
+            },
+        }
+    }
+
+    /// The name for one shard of several.
+    pub(crate) fn of_shard(&self, shard: u64, of: u64) -> Self {
+        Self(format!("{}-{shard}of{of}", self.0))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why an artifact was not uploaded, found or fetched. Completes "failed to …"; texts of servers are masked and cut.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ArtifactError {
+    #[error("name an artifact `{name}`: {reason}")]
+    Name { name: String, reason: String },
+    /// Nothing was sent.
+    #[error("upload an artifact: artifacts of this kind are not supported on {host}")]
+    UnsupportedHost { host: String },
+    /// Nothing was sent.
+    #[error("upload an artifact: {0}")]
+    Environment(String),
+    #[error("upload the artifact {name}: {reason}")]
+    NameTaken { name: String, reason: String },
+    #[error("{what}: {reason}")]
+    Upload { what: &'static str, reason: String },
+    #[error("{what}: {reason}")]
+    Unavailable { what: String, reason: String },
+    #[error("{what}: the run was cancelled")]
+    Cancelled { what: String },
+}
+
+impl ArtifactError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::UnsupportedHost { .. } => Code::ArtifactUploadUnsupported,
+            Self::NameTaken { .. } => Code::ArtifactNameTaken,
+            Self::Name { .. } | Self::Environment(_) | Self::Upload { .. } => Code::ArtifactUploadFailed,
+            Self::Unavailable { .. } => Code::ArtifactUnavailable,
+            Self::Cancelled { .. } => Code::Cancelled,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Name { .. } => "choose a name without \" : < > | * ? \\ / and line ends",
+            Self::UnsupportedHost { .. }
+            | Self::Environment(_)
+            | Self::NameTaken { .. }
+            | Self::Upload { .. }
+            | Self::Unavailable { .. }
+            | Self::Cancelled { .. } => self.code().hint(),
+        }
+    }
+
+    fn upload(what: &'static str, error: HttpError) -> Self {
+        match error {
+            HttpError::Cancelled => Self::Cancelled { what: what.to_owned() },
+            HttpError::Unreachable { .. }
+            | HttpError::Timeout { .. }
+            | HttpError::TooLarge { .. }
+            | HttpError::Url(_)
+            | HttpError::Sink { .. } => Self::Upload { what, reason: error.to_string() },
+        }
+    }
+
+    fn unavailable(what: &str, error: HttpError) -> Self {
+        match error {
+            HttpError::Cancelled => Self::Cancelled { what: what.to_owned() },
+            HttpError::Unreachable { .. }
+            | HttpError::Timeout { .. }
+            | HttpError::TooLarge { .. }
+            | HttpError::Url(_)
+            | HttpError::Sink { .. } => {
+                Self::Unavailable { what: what.to_owned(), reason: error.to_string() }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_that_every_file_system_takes() {
+        for name in ["qa-skill-run", "a b", "ü.1"] {
+            assert_eq!(ArtifactName::new(name).unwrap().text(), name);
+        }
+        for name in
+            ["", " a", "a/b", "a\\b", "a:b", "a\nb", "a\"", "<", ">", "|", "*", "?", "\0", &"a".repeat(201)]
+        {
+            let error = ArtifactName::new(name).unwrap_err();
+            assert_eq!(error.code(), Code::ArtifactUploadFailed, "{error}");
+        }
+        assert_eq!(ArtifactName::new(DEFAULT_NAME).unwrap().of_shard(1, 4).text(), "qa-skill-run-1of4");
+    }
+}

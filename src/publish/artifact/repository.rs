@@ -1,0 +1,247 @@
+//! Artifacts of a repository's past runs: listed by exact name, distrusted, and downloaded without the token.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::exchange::{Asked, ask, in_query, said, without_signatures};
+use super::{ArtifactError, ArtifactName};
+use crate::contracts::ids::Sha256Hex;
+use crate::contracts::secret::Secret;
+use crate::core::canonical::Hasher;
+use crate::core::escape::visible_cut;
+use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
+
+const PER_PAGE: usize = 100;
+/// The newest thousand. The token's budget of a thousand requests an hour is everybody's.
+const MOST_PAGES: usize = 10;
+const API_VERSION: &str = "2022-11-28";
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// A repository behind the REST interface.
+pub(crate) struct Repository<'a> {
+    pub(crate) http: &'a dyn Http,
+    /// The interface's address, without a slash at its end.
+    pub(crate) api: String,
+    /// Owner and name.
+    pub(crate) name: String,
+    pub(crate) token: Option<Secret>,
+}
+
+/// An artifact as the interface lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) size_in_bytes: u64,
+    #[serde(default)]
+    pub(crate) expired: bool,
+    /// RFC 3339 in UTC, so that times compare as texts.
+    #[serde(default)]
+    pub(crate) created_at: Option<String>,
+    /// `sha256:` and the digest of the archive.
+    #[serde(default)]
+    pub(crate) digest: Option<String>,
+    #[serde(default)]
+    pub(crate) workflow_run: Option<ListedRun>,
+}
+
+/// The run that made an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct ListedRun {
+    #[serde(default)]
+    pub(crate) id: Option<u64>,
+    #[serde(default)]
+    pub(crate) repository_id: Option<u64>,
+    #[serde(default)]
+    pub(crate) head_repository_id: Option<u64>,
+}
+
+impl Listed {
+    /// Whether another repository's code may have written it; also when nobody says whose it was.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let run = self.workflow_run.as_ref();
+        let ids = run.and_then(|run| Some((run.repository_id?, run.head_repository_id?)));
+        ids.is_none_or(|(repository, head)| repository != head)
+    }
+}
+
+/// What a listing gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// Newest first.
+    pub(crate) artifacts: Vec<Listed>,
+    /// Whether there were not more than are looked at.
+    pub(crate) complete: bool,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    artifacts: Vec<Listed>,
+}
+
+impl Repository<'_> {
+    /// Every artifact of a name, expired and foreign ones included.
+    pub(crate) fn list(&self, name: &ArtifactName) -> Result<Listing, ArtifactError> {
+        const WHAT: &str = "list the artifacts";
+        self.check_name()?;
+        let mut artifacts: Vec<Listed> = Vec::new();
+        let mut complete = false;
+        for page in 1..=MOST_PAGES {
+            let url = format!(
+                "{}/repos/{}/actions/artifacts?name={}&per_page={PER_PAGE}&page={page}",
+                self.api,
+                self.name,
+                in_query(name.text())
+            );
+            let parsed = |body: &[u8]| serde_json::from_slice::<Page>(body).ok();
+            let asked = ask(self.http, &self.name, WHAT, &|body| parsed(body).is_some(), || {
+                self.http.fetch(self.authorized(&url))
+            });
+            let asked = asked.map_err(|error| ArtifactError::unavailable(WHAT, error))?;
+            let found = if asked.reply.is_success() { parsed(&asked.body) } else { None };
+            let found = found.ok_or_else(|| self.refused(WHAT, &asked))?.artifacts;
+            complete = found.len() < PER_PAGE;
+            artifacts.extend(found);
+            if complete {
+                break;
+            }
+        }
+        artifacts.retain(|artifact| artifact.name == name.text());
+        artifacts.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        // While pages are read new artifacts push old ones to the next page.
+        artifacts.dedup_by_key(|artifact| artifact.id);
+        Ok(Listing { artifacts, complete })
+    }
+
+    /// Downloads an artifact of at most `cap` bytes to an empty file; its digest is the listed one where one is listed.
+    pub(crate) fn download(
+        &self,
+        artifact: &Listed,
+        cap: u64,
+        to: &mut File,
+    ) -> Result<Sha256Hex, ArtifactError> {
+        let what = format!("download the artifact {}", artifact.id);
+        let wrong = |reason: String| ArtifactError::Unavailable { what: what.clone(), reason };
+        self.check_name()?;
+        if artifact.size_in_bytes > cap {
+            return Err(wrong(format!("it is larger than {cap} bytes")));
+        }
+        let url = format!("{}/repos/{}/actions/artifacts/{}/zip", self.api, self.name, artifact.id);
+        let mut sink = Hashing { file: to, hasher: Hasher::default() };
+        // The address is valid for a minute, so every try asks for a new one.
+        let asked = ask(self.http, &url, "download", &|_| true, || {
+            let (reply, body) = self.http.fetch(self.authorized(&url))?;
+            if ![301, 302, 303, 307, 308].contains(&reply.status) {
+                return Ok((
+                    HttpReply { status: if reply.is_success() { 421 } else { reply.status }, ..reply },
+                    body,
+                ));
+            }
+            let Some(place) = reply.header("location").filter(|place| may_be_followed(place)) else {
+                return Ok((HttpReply { status: 421, headers: Vec::new() }, Vec::new()));
+            };
+            sink.restart()?;
+            let mut request = HttpRequest::new(Method::Get, place);
+            request.max_response_bytes = cap;
+            request.timeout = DOWNLOAD_TIMEOUT;
+            let mut reply = self.http.send(request, &mut sink)?;
+            reply.headers.retain(|(name, _)| name != "location");
+            Ok((reply, Vec::new()))
+        });
+        let asked = asked.map_err(|error| ArtifactError::unavailable(&what, error))?;
+        match asked.reply.status {
+            200 => {}
+            410 => return Err(wrong("it has expired".to_owned())),
+            421 => return Err(wrong("the answer names no address to download it from".to_owned())),
+            _ => return Err(self.refused(&what, &asked)),
+        }
+        let sha256 = sink.hasher.finish();
+        match &artifact.digest {
+            Some(digest) if *digest != format!("sha256:{sha256}") => Err(wrong(format!(
+                "its digest is sha256:{sha256} and not the listed {}",
+                visible_cut(digest, 100)
+            ))),
+            _ => Ok(sha256),
+        }
+    }
+
+    fn authorized(&self, url: &str) -> HttpRequest {
+        let bearer = self.token.as_ref().and_then(|token| Secret::new(&format!("Bearer {}", token.expose())));
+        HttpRequest::new(Method::Get, url)
+            .header("accept", "application/vnd.github+json")
+            .header("x-github-api-version", API_VERSION)
+            .authorization(bearer)
+    }
+
+    /// The name becomes part of addresses that the token is sent to.
+    fn check_name(&self) -> Result<(), ArtifactError> {
+        let word = |word: &str| {
+            let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+            !word.is_empty() && word != "." && word != ".." && word.bytes().all(fit)
+        };
+        let parts: Vec<&str> = self.name.split('/').collect();
+        if parts.len() == 2 && parts.into_iter().all(word) {
+            return Ok(());
+        }
+        let reason = format!("`{}` is not the name of a repository", visible_cut(&self.name, 100));
+        Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
+    }
+
+    fn refused(&self, what: &str, asked: &Asked) -> ArtifactError {
+        let secrets: Vec<&Secret> = self.token.iter().collect();
+        let mut reason = said(&secrets, asked.reply.status, &asked.body);
+        if [401, 403, 404].contains(&asked.reply.status) {
+            reason.push_str(" (the token needs `actions: read`)");
+        }
+        ArtifactError::Unavailable { what: what.to_owned(), reason: without_signatures(&reason) }
+    }
+}
+
+/// Encrypted, or not leaving the machine.
+fn may_be_followed(place: &str) -> bool {
+    let Ok(uri) = place.parse::<http::Uri>() else { return false };
+    match (uri.scheme_str(), uri.host()) {
+        (Some("https"), Some(_)) => true,
+        (Some("http"), Some(host)) => is_local(host),
+        _ => false,
+    }
+}
+
+/// Whether a host is this machine, by the names that can mean nothing else.
+pub(super) fn is_local(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || host == "127.0.0.1"
+}
+
+/// Writes a download and digests it.
+struct Hashing<'a> {
+    file: &'a mut File,
+    hasher: Hasher,
+}
+
+impl Hashing<'_> {
+    fn restart(&mut self) -> Result<(), HttpError> {
+        self.hasher = Hasher::default();
+        self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0))).map(|_| ()).map_err(|error| {
+            HttpError::Sink { host: "the artifact's host".to_owned(), reason: error.to_string() }
+        })
+    }
+}
+
+impl Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+#[path = "repository_tests.rs"]
+mod tests;

@@ -1,0 +1,37 @@
+//! Run directories as zip archives: always the same bytes going out, nothing unexpected coming in.
+
+mod pack;
+mod unpack;
+
+pub(crate) use pack::{Packed, pack};
+pub(crate) use unpack::{Caps, unpack};
+
+use crate::contracts::codes::Code;
+
+/// Why an archive was not made or not taken. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArchiveError {
+    /// Nothing of the archive is kept.
+    #[error("accept the archive: {entry}{reason}")]
+    Refused { entry: String, reason: String },
+    #[error("archive {path}: {reason}")]
+    Unfit { path: String, reason: &'static str },
+    #[error("archive {path}: a secret of the environment stands in it")]
+    Secret { path: String },
+    #[error("read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
+}
+
+impl ArchiveError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Refused { .. } => Code::ArtifactArchiveRefused,
+            Self::Secret { .. } => Code::ArtifactSecretFound,
+            Self::Unfit { .. } | Self::Read { .. } => Code::ArtifactSchemaInvalid,
+            Self::Write { .. } => Code::ArtifactWriteFailed,
+        }
+    }
+}

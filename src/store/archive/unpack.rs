@@ -1,0 +1,215 @@
+//! Takes an archive apart with suspicion: into a fresh directory, within limits, all of it or nothing.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use tempfile::TempDir;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::ArchiveError;
+use crate::contracts::limits::MAX_JSON_BYTES;
+use crate::core::escape::visible_cut;
+use crate::store::shown;
+
+/// What an archive may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caps {
+    pub(crate) archive_bytes: u64,
+    pub(crate) entries: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) total_bytes: u64,
+    /// How many times the archive's size its contents may be, once they are more than `free_bytes`: a run over a file of
+    /// one repeated line is small, legitimate and compresses without end.
+    pub(crate) ratio: u64,
+    pub(crate) free_bytes: u64,
+}
+
+impl Caps {
+    /// More than the largest run directories that the program writes, and less than harm.
+    pub(crate) const DEFAULT: Self = Self {
+        archive_bytes: 512 << 20,
+        entries: 20_000,
+        file_bytes: MAX_JSON_BYTES as u64,
+        total_bytes: 2 << 30,
+        ratio: 200,
+        free_bytes: 64 << 20,
+    };
+}
+
+/// The end of the central directory: signature, disks, counts, size, offset, length of the comment.
+const END_BYTES: u64 = 22;
+const DEEPEST: usize = 8;
+const LONGEST_NAME: usize = 300;
+/// A central record is this long at least and, with the names that are allowed and what other writers add, rarely longer
+/// than four times that; the directory is in memory as a whole.
+const RECORD_BYTES: u64 = 46 + 4 * LONGEST_NAME as u64;
+const BLOCK_BYTES: usize = 256 << 10;
+
+fn refused(entry: &str, reason: impl Into<String>) -> ArchiveError {
+    let entry = if entry.is_empty() { String::new() } else { format!("{}: ", visible_cut(entry, 120)) };
+    ArchiveError::Refused { entry, reason: reason.into() }
+}
+
+/// Whether a word can be a part of a path everywhere, and means only itself.
+pub(super) fn is_plain(word: &str) -> bool {
+    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=@,".contains(&byte);
+    !word.is_empty() && word != "." && word != ".." && word.len() <= 200 && word.bytes().all(fit)
+}
+
+/// Extracts an archive into a new directory below `scratch`. After an error nothing of it is left.
+pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempDir, ArchiveError> {
+    let failed = |error| ArchiveError::Read { path: shown(archive), source: error };
+    let metadata = fs::symlink_metadata(archive).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(refused("", "it is not a regular file"));
+    }
+    let mut file = File::open(archive).map_err(failed)?;
+    let entries = stated_entries(&mut file, metadata.len(), caps)?;
+    let mut zip = ZipArchive::new(file).map_err(broken(""))?;
+    if zip.len() as u64 != entries || zip.has_duplicate_names() {
+        return Err(refused("", "a name stands in it twice"));
+    }
+    let directory = tempfile::Builder::new().prefix("qa-skill-").tempdir_in(scratch);
+    let directory = directory.map_err(|error| ArchiveError::Write { path: shown(scratch), source: error })?;
+    let mut taking = Taking { caps, archive_bytes: metadata.len(), total: 0, names: BTreeMap::new() };
+    for index in 0..zip.len() {
+        taking.entry(&mut zip, index, directory.path())?;
+    }
+    Ok(directory)
+}
+
+fn broken(entry: &str) -> impl Fn(zip::result::ZipError) -> ArchiveError + '_ {
+    move |error| refused(entry, visible_cut(&error.to_string(), 200))
+}
+
+/// How many entries the archive says it has, before memory is taken for them. The end record has to be the last bytes
+/// and the directory directly before it, so that no other reader could see another archive.
+fn stated_entries(file: &mut File, length: u64, caps: Caps) -> Result<u64, ArchiveError> {
+    if length > caps.archive_bytes {
+        return Err(refused("", format!("it is larger than {} bytes", caps.archive_bytes)));
+    }
+    let Some(start) = length.checked_sub(END_BYTES) else {
+        return Err(refused("", "it is too short to be an archive"));
+    };
+    let mut end = [0; END_BYTES as usize];
+    file.seek(SeekFrom::Start(start))
+        .and_then(|_| file.read_exact(&mut end))
+        .map_err(|error| refused("", error.to_string()))?;
+    let two = |at: usize| u64::from(u16::from_le_bytes([end[at], end[at + 1]]));
+    let four = |at: usize| two(at) | two(at + 2) << 16;
+    if &end[..4] != b"PK\x05\x06" || two(20) != 0 {
+        return Err(refused(
+            "",
+            "it does not end as a plain archive does; it was cut, or something follows it",
+        ));
+    }
+    let (entries, size, offset) = (two(10), four(12), four(16));
+    if two(4) != 0 || two(6) != 0 || two(8) != entries || offset + size != start {
+        return Err(refused("", "its directory is not where it says"));
+    }
+    if entries > caps.entries || size > caps.entries.saturating_mul(RECORD_BYTES) {
+        return Err(refused("", format!("it has more than {} entries", caps.entries)));
+    }
+    Ok(entries)
+}
+
+/// What has been taken so far.
+struct Taking {
+    caps: Caps,
+    archive_bytes: u64,
+    total: u64,
+    /// Every file and directory by its name in lower case, with its true name and whether it is a directory: a file
+    /// system without cases must see no name twice either.
+    names: BTreeMap<String, (String, bool)>,
+}
+
+impl Taking {
+    fn entry(
+        &mut self,
+        zip: &mut ZipArchive<File>,
+        index: usize,
+        directory: &Path,
+    ) -> Result<(), ArchiveError> {
+        // The raw form first: it is to be had of entries that cannot be read.
+        let raw = zip.by_index_raw(index).map_err(broken(""))?;
+        let name = String::from_utf8_lossy(raw.name_raw()).into_owned();
+        let is_directory = name.ends_with('/');
+        let path = name.strip_suffix('/').unwrap_or(&name).to_owned();
+        if path.len() > LONGEST_NAME || path.split('/').count() > DEEPEST {
+            return Err(refused(&name, "the name is too long or too deep"));
+        }
+        if !path.split('/').all(is_plain) {
+            return Err(refused(&name, "no run writes such a name"));
+        }
+        if raw.encrypted() {
+            return Err(refused(&name, "it is encrypted"));
+        }
+        let allowed_kind = if is_directory { 0o040_000 } else { 0o100_000 };
+        if raw.unix_mode().is_some_and(|mode| ![0, allowed_kind].contains(&(mode & 0o170_000))) {
+            return Err(refused(&name, "it is neither a file nor a directory"));
+        }
+        if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&raw.compression()) {
+            return Err(refused(&name, "its compression method is not one in use here"));
+        }
+        let stated = raw.size();
+        drop(raw);
+        if !self.takes(&path, is_directory) {
+            return Err(refused(&name, "it collides with another name, or differs from one by case only"));
+        }
+        let target = directory.join(&path);
+        let written = |error| ArchiveError::Write { path: name.clone(), source: error };
+        if is_directory {
+            return fs::create_dir_all(&target).map_err(written);
+        }
+        self.fits(&name, stated, self.total.saturating_add(stated))?;
+        let parent = target.parent().unwrap_or(directory);
+        let made = fs::create_dir_all(parent)
+            .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&target));
+        let mut out = made.map_err(written)?;
+        let mut entry = zip.by_index(index).map_err(broken(&name))?;
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut taken = 0;
+        loop {
+            let count = entry.read(&mut block).map_err(|error| refused(&name, error.to_string()))?;
+            if count == 0 {
+                break;
+            }
+            taken += count as u64;
+            self.total += count as u64;
+            self.fits(&name, taken, self.total)?;
+            out.write_all(&block[..count]).map_err(written)?;
+        }
+        if taken == stated { Ok(()) } else { Err(refused(&name, "its size is not the stated one")) }
+    }
+
+    /// Notes a path and the directories above it; none may be known as something else.
+    fn takes(&mut self, path: &str, is_directory: bool) -> bool {
+        let above = path.match_indices('/').map(|(at, _)| (&path[..at], true));
+        above.chain([(path, is_directory)]).all(|(part, is_directory)| {
+            let known = self.names.get(&part.to_ascii_lowercase());
+            let fits = known.is_none_or(|(name, directory)| name == part && *directory && is_directory);
+            self.names.insert(part.to_ascii_lowercase(), (part.to_owned(), is_directory));
+            fits
+        })
+    }
+
+    fn fits(&self, name: &str, file: u64, total: u64) -> Result<(), ArchiveError> {
+        let caps = self.caps;
+        if file > caps.file_bytes {
+            return Err(refused(name, format!("it is larger than {} bytes", caps.file_bytes)));
+        }
+        if total > caps.total_bytes {
+            return Err(refused(name, format!("the contents are more than {} bytes", caps.total_bytes)));
+        }
+        if total > caps.free_bytes && total / caps.ratio > self.archive_bytes {
+            return Err(refused(name, format!("the contents are over {} times the archive", caps.ratio)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "unpack_tests.rs"]
+mod tests;

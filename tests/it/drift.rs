@@ -1,0 +1,527 @@
+//! Stored runs are replayed wherever they are, and each way of not being the same has its own name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    Program, Repo, Request, Response, RunDir, Server, canonical, change, conflict, copy_tree, git, qa_skill,
+    repair, sha256, tamper, temp, token, write_json,
+};
+
+/// A change that fails, with a masked secret in its recording.
+fn judged() -> Repo {
+    let repo = change(
+        &[("a.py", "a = 1\nb = 2\nc = 3\n"), ("config.py", "x = 1\n")],
+        &[
+            ("a.py", &format!("a = 1\nb = 5\nc = 3\n{}", conflict())),
+            ("config.py", &format!("x = \"{}\"\n", token())),
+        ],
+    );
+    repo.judge().run().expect(1);
+    repo
+}
+
+fn drift_check(paths: &[&Path]) -> Program {
+    paths.iter().fold(qa_skill(["drift-check"]), Program::arg)
+}
+
+/// The only entry of a JSON report.
+fn only(program: &Program, exit: i32) -> Value {
+    let report = program.clone().args(["--format", "json"]).run().expect(exit).json();
+    assert_eq!(report["runs"].as_array().unwrap().len(), 1, "{report}");
+    report["runs"][0].clone()
+}
+
+fn copy(repo: &Repo, name: &str) -> RunDir {
+    let key = repo.run_dir().0.file_name().unwrap().to_owned();
+    repo.run_dir().copy_to(&repo.beside(name).join(key))
+}
+
+/// Makes the names that follow from a run's trace fit it again, as if that run had really been made so.
+fn rekey(run: &RunDir) {
+    let mut trace = run.json("trace.json");
+    trace["executionKeyPreimage"]["configHash"] = sha256(&canonical(&trace["configPreimage"])).into();
+    let key = sha256(&canonical(&trace["executionKeyPreimage"]));
+    trace["executionKey"] = key.as_str().into();
+    write_json(run, "trace.json", &trace);
+    tamper(run, "hashes.json", "/executionKey", key.into());
+    repair(run, false);
+}
+
+#[test]
+fn two_runs_of_one_key_are_compared_and_only_the_machine_may_differ() {
+    let repo = judged();
+    let elsewhere = temp();
+    qa_skill(["run", "--base", "main", "--head", "topic", "--jobs", "3", "--out"])
+        .arg(elsewhere.path().join("out"))
+        .arg("--repo")
+        .arg(repo.path())
+        .run()
+        .expect(1);
+    let (left, right) = (repo.run_dir(), RunDir::only(&elsewhere.path().join("out")));
+    let entry = only(&drift_check(&[&left.0, &right.0]), 0);
+    assert_eq!(
+        (&entry["status"], &entry["source"], &entry["mover"]),
+        (&json!("same"), &json!("run"), &json!("environment"))
+    );
+
+    tamper(&right, "final-verdict.json", "/status", "PASS".into());
+    repair(&right, false);
+    let program = drift_check(&[&left.0, &right.0]);
+    program.run().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+    let entry = only(&program, 4);
+    assert_eq!(
+        (&entry["mover"], &entry["difference"]),
+        (
+            &json!("unexplained"),
+            &json!({"file": "final-verdict.json", "pointer": "/status", "recorded": "\"FAIL\"", "derived": "\"PASS\""})
+        )
+    );
+}
+
+#[test]
+fn runs_are_found_below_a_root_and_replayed_offline_and_from_the_repository() {
+    let repo = judged();
+    qa_skill(["run", "--base", "main", "--head", "topic", "--lens", "merge-leftover", "--out"])
+        .arg(repo.beside("out"))
+        .arg("--repo")
+        .arg(repo.path())
+        .run()
+        .expect(1);
+    let program = drift_check(&[&repo.beside("out")]).args(["--format", "json"]);
+    for (program, source) in
+        [(program.clone(), "recording"), (program.arg("--repo").arg(repo.path()), "repository")]
+    {
+        let report = program.run().expect(0).json();
+        let runs = report["runs"].as_array().unwrap();
+        assert_eq!((runs.len(), &report["status"]), (2, &json!("same")), "{report}");
+        assert!(runs.iter().all(|run| run["source"] == source && run["code"].is_null()), "{report}");
+    }
+}
+
+#[test]
+fn each_way_of_not_being_the_same_has_its_own_outcome() {
+    let repo = judged();
+    let flipped = copy(&repo, "flipped");
+    let mut bytes = flipped.bytes("coverage.json");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(flipped.path("coverage.json"), bytes).unwrap();
+
+    let missing = copy(&repo, "missing");
+    std::fs::remove_file(missing.path("recordings/00000.json")).unwrap();
+    let forgotten = copy(&repo, "forgotten");
+    std::fs::remove_file(forgotten.path("recordings/00000.json")).unwrap();
+    repair(&forgotten, false);
+    let headless = copy(&repo, "headless");
+    std::fs::remove_file(headless.path("hashes.json")).unwrap();
+
+    let lens = copy(&repo, "lens");
+    tamper(&lens, "trace.json", "/executionKeyPreimage/selectedLensVersions/1/lensVersion", "0".into());
+    rekey(&lens);
+    let engine = copy(&repo, "engine");
+    tamper(&engine, "trace.json", "/configPreimage/engineVersion", "0.0.9".into());
+    rekey(&engine);
+    let build = copy(&repo, "build");
+    tamper(&build, "trace.json", "/configPreimage/schemaSetHash", "0".repeat(64).into());
+    rekey(&build);
+
+    let edited = copy(&repo, "edited");
+    tamper(&edited, "final-verdict.json", "/conclusion", "pass".into());
+    repair(&edited, false);
+    let policy = copy(&repo, "policy");
+    tamper(&policy, "recordings/inputs.json", "/basePolicy", "blocking-policy = \"mixed\"\n".into());
+    repair(&policy, false);
+
+    let cases: &[(&RunDir, i32, &str, &str, &str, &str)] = &[
+        (&flipped, 3, "ARTIFACT_SCHEMA_INVALID", "could_not_replay", "recording", "coverage.json"),
+        (&missing, 3, "RECORDING_MISSING", "could_not_replay", "recording", "recordings/00000.json"),
+        (&forgotten, 3, "RECORDING_MISSING", "could_not_replay", "recording", "a.py"),
+        (&headless, 3, "ARTIFACT_SCHEMA_INVALID", "could_not_replay", "recording", "hashes.json"),
+        (&lens, 4, "ENGINE_CHANGED", "engine_changed", "lens_version", " 0 → "),
+        (&engine, 4, "ENGINE_CHANGED", "engine_changed", "engine", "0.0.9 → "),
+        (&build, 4, "ENGINE_CHANGED", "engine_changed", "engine", "another engine build"),
+        (&edited, 4, "DETERMINISM_DRIFT_DETECTED", "drift", "unexplained", "final-verdict.json#/conclusion"),
+        (&policy, 4, "DETERMINISM_DRIFT_DETECTED", "drift", "policy", "the policy is not the one"),
+    ];
+    for (run, exit, code, status, mover, said) in cases {
+        let program = drift_check(&[&run.0]);
+        let outcome = program.run().expect_code(*exit, code);
+        assert!(outcome.stderr.contains(said) && outcome.text().contains(said), "{}", outcome.stderr);
+        let entry = only(&program, *exit);
+        assert_eq!(
+            (&entry["status"], &entry["code"], &entry["mover"]),
+            (&json!(status), &json!(code), &json!(mover))
+        );
+        let allowed = program.arg("--allow-engine-change").run();
+        assert_eq!(allowed.exit, if *code == "ENGINE_CHANGED" { 0 } else { *exit }, "{}", allowed.text());
+    }
+    let all: Vec<&Path> = cases.iter().map(|case| case.0.0.as_path()).collect();
+    drift_check(&all).run().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+    drift_check(&all[..4]).run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+}
+
+#[test]
+fn what_another_engine_wrote_in_another_form_is_not_called_damaged() {
+    let repo = judged();
+    let run = copy(&repo, "newer");
+    let mut trace = run.json("trace.json");
+    trace["configPreimage"]["engineVersion"] = "99.0.0".into();
+    trace["somethingNew"] = json!({"a": 1});
+    write_json(&run, "trace.json", &trace);
+    repair(&run, false);
+    let entry = only(&drift_check(&[&run.0]), 4);
+    assert_eq!((&entry["code"], &entry["madeBy"]), (&json!("ENGINE_CHANGED"), &json!("99.0.0")));
+    // With one byte changed it is damaged, whoever made it.
+    let mut bytes = run.bytes("trace.json");
+    bytes[20] ^= 1;
+    std::fs::write(run.path("trace.json"), bytes).unwrap();
+    assert_eq!(only(&drift_check(&[&run.0]), 3)["code"], "ARTIFACT_SCHEMA_INVALID");
+}
+
+#[test]
+fn a_report_for_people_shows_nothing_of_an_artifact_unescaped() {
+    let repo = judged();
+    let run = copy(&repo, "hostile");
+    tamper(&run, "trace.json", "/configPreimage/engineVersion", "0](x)|\u{1b}[1m<b>::error::@team".into());
+    rekey(&run);
+    let markdown = repo.beside("drift.md");
+    let outcome = drift_check(&[&run.0])
+        .arg("--format")
+        .arg(format!("markdown={}", markdown.display()))
+        .arg("--format")
+        .arg("text")
+        .run()
+        .expect(4);
+    let document = std::fs::read_to_string(markdown).unwrap();
+    assert!(document.starts_with("## Drift check: 1 run: 1 engine changed\n"), "{document}");
+    let prose = document.lines().filter(|line| !line.contains('`')).collect::<String>();
+    for text in [&document, &outcome.text(), &outcome.stderr] {
+        assert!(!text.contains('\u{1b}') && !text.contains("\n::error::"), "{text}");
+    }
+    assert!(!prose.contains("<b>") && !prose.contains("](x)"), "{document}");
+    qa_skill(["drift-check", "x", "--format", "json", "--format", "text"]).run().expect(2);
+    qa_skill(["drift-check"]).run().expect(2);
+}
+
+/// A stand-in for the artifact service, its store and the REST interface, all on one port.
+#[derive(Clone, Default)]
+struct Hub(Arc<Mutex<HubState>>);
+
+#[derive(Default)]
+struct HubState {
+    blocks: BTreeMap<String, Vec<u8>>,
+    /// The finished archive of each name.
+    blobs: BTreeMap<String, Vec<u8>>,
+    joined: Vec<u8>,
+    /// What the listing says, and the archive of each id.
+    listed: Vec<Value>,
+    archives: BTreeMap<u64, Vec<u8>>,
+    /// Where archives are redirected to.
+    store: String,
+}
+
+const CANARY: &str = "ghs-canary-of-the-api";
+
+impl Hub {
+    fn start(&self) -> Server {
+        let hub = self.clone();
+        Server::start(move |request| hub.answer(request))
+    }
+
+    fn answer(&self, request: &Request) -> Response {
+        let mut state = self.0.lock().unwrap();
+        let body = request.json();
+        let name = body["name"].as_str().unwrap_or_default().to_owned();
+        let path = request.path().to_owned();
+        match path.rsplit('/').next().unwrap() {
+            "CreateArtifact" if state.blobs.contains_key(&name) => Response::json(
+                409,
+                &json!({"code": "already_exists", "msg": "an artifact with this name already exists"}),
+            ),
+            "CreateArtifact" => {
+                let url = format!("http://{}/store?sig=signature", request.header("host").unwrap());
+                Response::json(200, &json!({"ok": true, "signed_upload_url": url}))
+            }
+            "store" => {
+                match request.query("blockid") {
+                    Some(id) => drop(state.blocks.insert(id, request.body.clone())),
+                    None => {
+                        let list = String::from_utf8(request.body.clone()).unwrap();
+                        let ids = list.split("<Latest>").skip(1).map(|part| part.split('<').next().unwrap());
+                        state.joined = ids.flat_map(|id| state.blocks[id].clone()).collect();
+                    }
+                }
+                Response::new(201, "")
+            }
+            "FinalizeArtifact" => {
+                let joined = std::mem::take(&mut state.joined);
+                assert_eq!(body["hash"], format!("sha256:{}", sha256(&joined)));
+                state.blobs.insert(name, joined);
+                Response::json(200, &json!({"ok": true, "artifact_id": "7"}))
+            }
+            "ListArtifacts" => {
+                let items: Vec<Value> = state.blobs.iter().map(|(name, blob)| {
+                    json!({"name": name, "database_id": "7", "digest": format!("sha256:{}", sha256(blob))})
+                }).collect();
+                Response::json(200, &json!({"artifacts": items}))
+            }
+            "artifacts" => {
+                let first = request.query("page").as_deref() == Some("1");
+                Response::json(
+                    200,
+                    &json!({"artifacts": if first { state.listed.clone() } else { Vec::new() }}),
+                )
+            }
+            "zip" => {
+                let id = path.rsplit('/').nth(1).unwrap();
+                Response::new(302, "").header("location", format!("{}/archive/{id}?sig=x", state.store))
+            }
+            id if path.starts_with("/archive/") => {
+                Response::new(200, state.archives[&id.parse::<u64>().unwrap()].clone())
+            }
+            _ => Response::json(404, &json!({"message": "Not Found"})),
+        }
+    }
+
+    /// Puts an archive into the listing.
+    fn list(&self, id: u64, archive: &[u8], change: impl Fn(&mut Value)) {
+        let mut item = json!({
+            "id": id, "name": "qa-skill-run", "size_in_bytes": archive.len(), "expired": false,
+            "created_at": "2999-01-01T00:00:00Z", "digest": format!("sha256:{}", sha256(archive)),
+            "workflow_run": {"id": 5, "repository_id": 9, "head_repository_id": 9}
+        });
+        change(&mut item);
+        let mut state = self.0.lock().unwrap();
+        state.listed.push(item);
+        state.archives.insert(id, archive.to_vec());
+    }
+}
+
+/// Unsigned, with the scope that names run and job.
+fn runtime_token() -> String {
+    "eyJhbGciOiJub25lIn0.eyJzY3AiOiJBY3Rpb25zLlJlc3VsdHM6cnVuOmpvYiJ9.c2lnbmF0dXJl".to_owned()
+}
+
+fn upload(server: &Server, paths: &[&Path]) -> Program {
+    paths
+        .iter()
+        .fold(qa_skill(["upload"]), Program::arg)
+        .env("GITHUB_SERVER_URL", "http://github.localhost")
+        .env("ACTIONS_RESULTS_URL", server.url())
+        .env("ACTIONS_RUNTIME_TOKEN", runtime_token())
+}
+
+fn nightly(server: &Server, checkout: &Path) -> Program {
+    qa_skill(["drift-check", "--repo"])
+        .arg(checkout)
+        .env("GITHUB_API_URL", server.url())
+        .env("GITHUB_SERVER_URL", server.url())
+        .env("GITHUB_REPOSITORY", "o/r")
+        .env("GITHUB_TOKEN", CANARY)
+}
+
+fn packed(run: &RunDir) -> Vec<u8> {
+    let hub = Hub::default();
+    let server = hub.start();
+    upload(&server, &[&run.0]).run().expect(0);
+    let mut state = hub.0.lock().unwrap();
+    state.blobs.remove("qa-skill-run").unwrap()
+}
+
+#[test]
+fn an_archive_has_the_same_bytes_whoever_makes_it_and_replays() {
+    let repo = judged();
+    let hub = Hub::default();
+    let server = hub.start();
+    let first = upload(&server, &[&repo.beside("out")]).run().expect(0);
+    assert!(first.text().starts_with("uploaded: artifact 7 (qa-skill-run)"), "{}", first.text());
+
+    let other = copy(&repo, "other place");
+    let script = "umask 077; cp -r \"$0\" \"$1\"; touch -d 2001-02-03 \"$1\"/*; shift; exec \"$@\"";
+    let third = repo.beside("third").join(other.0.file_name().unwrap());
+    std::fs::create_dir(repo.beside("third")).unwrap();
+    upload(&server, &[&third])
+        .args(["--shard", "2/3", "--retention-days", "30"])
+        .env("TZ", "Asia/Kathmandu")
+        .env("GITHUB_RETENTION_DAYS", "5")
+        .under(
+            ["sh", "-c", script]
+                .map(std::ffi::OsString::from)
+                .into_iter()
+                .chain([other.0.into(), third.clone().into()]),
+        )
+        .run()
+        .expect(0);
+    let blobs = hub.0.lock().unwrap().blobs.clone();
+    assert_eq!(blobs.keys().collect::<Vec<_>>(), ["qa-skill-run", "qa-skill-run-2of3"]);
+    assert!(blobs["qa-skill-run"] == blobs["qa-skill-run-2of3"]);
+
+    let archive = repo.beside("a.zip");
+    std::fs::write(&archive, &blobs["qa-skill-run"]).unwrap();
+    let entry = only(&drift_check(&[&archive]), 0);
+    let key = repo.run_dir().json("trace.json")["executionKey"].clone();
+    assert_eq!((&entry["status"], &entry["executionKey"]), (&json!("same"), &key));
+    // The same again is no fault, and other contents under the name are refused.
+    assert!(upload(&server, &[&repo.beside("out")]).run().expect(0).text().starts_with("already there"));
+    tamper(&repo.run_dir(), "input.normalized.json", "/maxConcurrency", 7.into());
+    repair(&repo.run_dir(), false);
+    upload(&server, &[&repo.beside("out")]).run().expect_code(3, "ARTIFACT_NAME_TAKEN");
+    for request in server.requests() {
+        assert_eq!(
+            request.header("authorization").is_some(),
+            request.path() != "/store",
+            "{}",
+            request.target
+        );
+    }
+}
+
+#[test]
+fn nothing_is_sent_when_it_should_not_be() {
+    let repo = judged();
+    let hub = Hub::default();
+    let server = hub.start();
+    let head =
+        repo.run_dir().json("trace.json")["executionKeyPreimage"]["headSha"].as_str().unwrap().to_owned();
+    let refused = |program: Program, code: &str| {
+        let outcome = program.run().expect_code(3, code);
+        assert!(
+            !outcome.stderr.contains(&head) && !outcome.stderr.contains(&runtime_token()),
+            "{}",
+            outcome.stderr
+        );
+        assert!(server.requests().is_empty());
+        outcome.stderr
+    };
+    // The head's name stands in most files; as a token it is a secret in them.
+    refused(upload(&server, &[&repo.beside("out")]).env("INPUT_TOKEN", &head), "ARTIFACT_SECRET_FOUND");
+    let stderr = refused(
+        upload(&server, &[&repo.beside("out")]).env("GITHUB_SERVER_URL", "https://ghes.example"),
+        "ARTIFACT_UPLOAD_UNSUPPORTED",
+    );
+    assert!(stderr.contains("include-hidden-files: true"), "{stderr}");
+    refused(
+        upload(&server, &[&repo.beside("out")]).env("ACTIONS_RUNTIME_TOKEN", ""),
+        "ARTIFACT_UPLOAD_FAILED",
+    );
+    refused(upload(&server, &[&repo.beside("out")]).args(["--name", "a/b"]), "ARTIFACT_UPLOAD_FAILED");
+    std::fs::write(repo.run_dir().path("junit.xml"), "").unwrap();
+    refused(upload(&server, &[&repo.beside("out")]), "ARTIFACT_SCHEMA_INVALID");
+    upload(&server, &[&repo.beside("nothing")]).run().expect(2);
+}
+
+#[test]
+fn an_archive_that_is_damaged_or_holds_no_run_is_not_replayed() {
+    let repo = judged();
+    let bytes = packed(&repo.run_dir());
+    let (archive, scratch) = (repo.beside("a.zip"), repo.beside("scratch"));
+    std::fs::create_dir(&scratch).unwrap();
+    let check = |bytes: &[u8], code: &str| {
+        std::fs::write(&archive, bytes).unwrap();
+        let entry = only(&drift_check(&[&archive]).env("RUNNER_TEMP", &scratch), 3);
+        assert_eq!((&entry["code"], &entry["mover"]), (&json!(code), &json!("recording")), "{entry}");
+    };
+    for at in [bytes.len() / 3, bytes.len() - 10, bytes.len() - 30] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        check(&damaged, "ARTIFACT_ARCHIVE_REFUSED");
+    }
+    check(&bytes[..bytes.len() / 2], "ARTIFACT_ARCHIVE_REFUSED");
+    check(b"", "ARTIFACT_ARCHIVE_REFUSED");
+    check(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "RECORDING_MISSING");
+    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
+    // One flipped byte inside a file is that file's fault, and named so.
+    let run = copy(&repo, "flipped");
+    let mut inside = run.bytes("summary.md");
+    inside[9] ^= 1;
+    std::fs::write(run.path("summary.md"), inside).unwrap();
+    let root = repo.beside("artifact/runs");
+    copy_tree(&repo.beside("flipped"), &root);
+    assert_eq!(only(&drift_check(&[&repo.beside("artifact")]), 3)["code"], "ARTIFACT_SCHEMA_INVALID");
+}
+
+#[test]
+fn the_nightly_form_fetches_what_is_recent_and_its_own_and_replays_it() {
+    let repo = judged();
+    let bytes = packed(&repo.run_dir());
+    let hub = Hub::default();
+    let server = hub.start();
+    let store = Server::start({
+        let hub = hub.clone();
+        move |request| hub.answer(request)
+    });
+    hub.0.lock().unwrap().store = store.url();
+    hub.list(1, &bytes, |_| {});
+    hub.list(2, &bytes, |item| item["workflow_run"]["head_repository_id"] = 10.into());
+    hub.list(3, &bytes, |item| item["expired"] = true.into());
+    hub.list(4, &bytes, |item| item["created_at"] = "2001-01-01T00:00:00Z".into());
+    hub.list(5, &bytes, |item| item["name"] = "other".into());
+
+    let outcome = nightly(&server, &repo.path()).args(["--format", "json"]).run().expect(0);
+    let report = outcome.json();
+    assert_eq!(
+        report["listing"],
+        json!({"repository": "o/r", "artifactName": "qa-skill-run", "sinceDays": 7, "found": 3, "expired": 1,
+               "foreign": 1, "beyondLimit": 0, "complete": true})
+    );
+    let run = &report["runs"][0];
+    assert_eq!(report["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&run["artifactId"], &run["workflowRunId"], &run["source"]),
+        (&json!(1), &json!(5), &json!("repository"))
+    );
+
+    // Without the commits, here or at the remote, the recording has to do, and the report says so.
+    let empty = repo.beside("empty");
+    std::fs::create_dir(&empty).unwrap();
+    git(&empty, &["init", "-q"]);
+    let outcome = nightly(&server, &empty).run().expect(0);
+    assert!(outcome.text().contains("from the recording alone"), "{}", outcome.text());
+    for request in store.requests() {
+        assert_eq!(request.header("authorization"), None, "{}", request.target);
+    }
+    assert!(server.requests().iter().all(|request| request.header("authorization").is_some()));
+    assert!(!outcome.text().contains(CANARY) && !outcome.stderr.contains(CANARY));
+}
+
+#[test]
+fn a_night_that_checked_nothing_is_not_a_night_without_drift() {
+    let repo = judged();
+    let bytes = packed(&repo.run_dir());
+    let hub = Hub::default();
+    let server = hub.start();
+    hub.0.lock().unwrap().store = server.url();
+    let outcome = nightly(&server, &repo.path()).run().expect(0);
+    assert!(
+        outcome.text().contains("0 artifacts named qa-skill-run in o/r")
+            && outcome.text().contains("no runs"),
+        "{}",
+        outcome.text()
+    );
+    hub.list(1, &bytes, |item| item["workflow_run"] = Value::Null);
+    nightly(&server, &repo.path()).run().expect_code(3, "ARTIFACT_UNAVAILABLE");
+    hub.list(2, &bytes, |item| item["digest"] = format!("sha256:{}", "0".repeat(64)).into());
+    let outcome = nightly(&server, &repo.path()).run().expect_code(3, "ARTIFACT_UNAVAILABLE");
+    assert!(outcome.text().contains("not the listed"), "{}", outcome.text());
+    let gone = Server::start(|_| Response::json(404, &json!({"message": "Not Found"})));
+    let outcome = nightly(&gone, &repo.path()).run().expect_code(3, "ARTIFACT_UNAVAILABLE");
+    assert!(outcome.stderr.contains("actions: read") && outcome.stdout.is_empty(), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_repository_that_says_something_else_is_drift_although_the_recording_agrees_with_itself() {
+    let repo = judged();
+    let run = copy(&repo, "forged");
+    let text = String::from_utf8(run.bytes("recordings/00000.json")).unwrap();
+    std::fs::write(run.path("recordings/00000.json"), text.replace("b = 5", "b = 6")).unwrap();
+    repair(&run, false);
+    only(&drift_check(&[&run.0]), 0);
+    let program = drift_check(&[&run.0]).arg("--repo").arg(repo.path());
+    let entry = only(&program, 4);
+    assert_eq!((&entry["mover"], &entry["code"]), (&json!("input"), &json!("DETERMINISM_DRIFT_DETECTED")));
+    assert!(entry["difference"]["pointer"].as_str().unwrap().contains("/text"), "{entry}");
+}

@@ -1,0 +1,76 @@
+//! Changes run directories as somebody would who knows how they are made.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::RunDir;
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn canonical(value: &Value) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(value).unwrap()
+}
+
+/// The members that may differ between two runs of one key.
+fn volatile(file: &str) -> &'static [&'static str] {
+    match file {
+        "input.normalized.json" => {
+            &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"]
+        }
+        "metrics.json" => &["machine"],
+        "trace.json" => &["baseRule", "baseCodes", "machine"],
+        _ => &[],
+    }
+}
+
+fn deterministic(name: &str, bytes: &[u8]) -> String {
+    if !name.ends_with(".json") {
+        return sha256(bytes);
+    }
+    let mut value: Value = serde_json::from_slice(bytes).unwrap();
+    volatile(name).iter().for_each(|member| {
+        value.as_object_mut().unwrap().remove(*member);
+    });
+    sha256(&canonical(&value))
+}
+
+/// Makes the manifest fit the files again, as a careful forger would.
+pub(crate) fn repair(run: &RunDir, keep_deterministic: bool) {
+    let mut hashes = run.json("hashes.json");
+    let before = run.digests();
+    let files: Vec<Value> = run
+        .files()
+        .into_iter()
+        .filter(|name| name != "hashes.json")
+        .map(|name| {
+            let bytes = run.bytes(&name);
+            let kept = before.get(&name).filter(|_| keep_deterministic).cloned();
+            let deterministic = kept.unwrap_or_else(|| deterministic(&name, &bytes));
+            serde_json::json!({
+                "path": name, "bytes": bytes.len(), "full": sha256(&bytes), "deterministic": deterministic
+            })
+        })
+        .collect();
+    let list: Vec<Value> =
+        files.iter().map(|file| serde_json::json!([file["path"], file["deterministic"]])).collect();
+    hashes["runDigest"] = sha256(&canonical(&list.into())).into();
+    hashes["files"] = files.into();
+    write_json(run, "hashes.json", &hashes);
+}
+
+pub(crate) fn write_json(run: &RunDir, name: &str, value: &Value) {
+    let mut bytes = canonical(value);
+    bytes.push(b'\n');
+    std::fs::write(run.path(name), bytes).unwrap();
+}
+
+/// Changes one member of one artifact and writes it back in canonical form.
+pub(crate) fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
+    let mut value = run.json(name);
+    let member = value.pointer_mut(pointer).unwrap_or_else(|| panic!("{name} has no {pointer}"));
+    assert_ne!(*member, to, "{name}#{pointer} says so already");
+    *member = to;
+    write_json(run, name, &value);
+}
