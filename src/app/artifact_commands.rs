@@ -132,7 +132,13 @@ pub(crate) fn drift_check(
     let environment = ArtifactEnvironment::read();
     let progress = TerminalProgress::new(false);
     let report = if arguments.paths.is_empty() {
-        check_remote(arguments, &environment, cancellation, &progress)
+        let request = RemoteRequest {
+            checkout: arguments.repo.clone().unwrap_or_else(|| PathBuf::from(".")),
+            name: arguments.name.clone(),
+            since_days: arguments.since_days,
+            limit: arguments.limit,
+        };
+        check_remote(&request, &environment, cancellation, &progress)
     } else {
         let repository = arguments.repo.as_deref();
         check_paths(&arguments.paths, repository, &environment.scratch(), cancellation, &progress)
@@ -154,8 +160,19 @@ pub(crate) fn drift_check(
     }
 }
 
-fn check_remote(
-    arguments: &DriftCheckArgs,
+/// Which artifacts of the repository are replayed.
+pub(crate) struct RemoteRequest {
+    /// Where commits are looked for first.
+    pub(crate) checkout: PathBuf,
+    pub(crate) name: String,
+    pub(crate) since_days: u64,
+    /// The newest so many.
+    pub(crate) limit: u64,
+}
+
+/// Replays recent artifacts of the repository that the environment names.
+pub(crate) fn check_remote(
+    arguments: &RemoteRequest,
     environment: &ArtifactEnvironment,
     cancellation: &Arc<Cancellation>,
     progress: &TerminalProgress,
@@ -173,9 +190,8 @@ fn check_remote(
         url: format!("{}/{repository}", environment.server()),
         token: environment.token(),
     };
-    let checkout = arguments.repo.clone().unwrap_or_else(|| PathBuf::from("."));
     let replayer = Replayer {
-        against: Against::Completed { checkout: &checkout, remote: &remote, scratch: &scratch },
+        against: Against::Completed { checkout: &arguments.checkout, remote: &remote, scratch: &scratch },
         cancellation,
         progress,
     };

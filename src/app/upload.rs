@@ -53,6 +53,15 @@ pub(crate) fn store_artifact(
     for directory in storing.directories {
         RunDirectory::open(directory)?;
     }
+    store_directories(http, service, storing)
+}
+
+/// As [`store_artifact`], for directories that are whole because they were just written.
+pub(crate) fn store_directories(
+    http: &dyn Http,
+    service: &RunService,
+    storing: &Storing<'_>,
+) -> Result<StoredArtifact, Failure> {
     let failed = |error: std::io::Error| {
         Failure::with_code(Code::ArtifactWriteFailed, format!("failed to pack the run: {error}"))
     };

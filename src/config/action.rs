@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::artifacts::ArtifactEnvironment;
+
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{Preset, RunMode, SettingOrigin};
 use crate::core::escape::visible_cut;
@@ -96,21 +98,11 @@ pub(crate) struct Context {
     pub(crate) retention_days: String,
 }
 
-/// The artifact service of this run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ArtifactService {
-    pub(crate) results_url: String,
-    pub(crate) token: Secret,
-}
-
 /// Everything read.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ActionEnvironment {
     pub(crate) inputs: Inputs,
     pub(crate) context: Context,
-    pub(crate) artifacts: Option<ArtifactService>,
-    /// `RUNNER_TEMP`, or the system's.
-    pub(crate) scratch: PathBuf,
+    pub(crate) artifacts: ArtifactEnvironment,
     /// Each input with its effective value and where that comes from; secrets only as set or not.
     pub(crate) settings: Vec<SettingOrigin>,
 }
@@ -132,28 +124,13 @@ impl ActionEnvironment {
     fn from_variables(variables: BTreeMap<String, String>) -> Result<Self, SettingsError> {
         let set: Vec<(String, String)> =
             variables.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-        let find = |name: &str| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.trim());
         let failed = |error: envy::Error| SettingsError::Environment(error.to_string());
         let raw: RawInputs = envy::prefixed("INPUT_").from_iter(set.iter().cloned()).map_err(failed)?;
         let context: Context = envy::prefixed("GITHUB_").from_iter(set.iter().cloned()).map_err(failed)?;
-        let artifacts =
-            find("ACTIONS_RESULTS_URL").zip(find("ACTIONS_RUNTIME_TOKEN")).and_then(|(url, token)| {
-                Some(ArtifactService { results_url: url.to_owned(), token: Secret::new(token)? })
-            });
-        let scratch = find("RUNNER_TEMP").map_or_else(std::env::temp_dir, PathBuf::from);
+        let artifacts: ArtifactEnvironment = envy::from_iter(set).map_err(failed)?;
         let mut settings = Vec::new();
         let inputs = raw.validated(&mut settings)?;
-        Ok(Self { inputs, context, artifacts, scratch, settings })
-    }
-
-    /// Every secret of the environment, for the searches that make sure none got out.
-    pub(crate) fn secrets(&self) -> Vec<Secret> {
-        self.inputs
-            .token
-            .iter()
-            .chain(self.artifacts.as_ref().map(|service| &service.token))
-            .cloned()
-            .collect()
+        Ok(Self { inputs, context, artifacts, settings })
     }
 }
 
@@ -349,12 +326,12 @@ mod tests {
         };
         assert_eq!(read.inputs, expected);
         assert_eq!(read.context.git_ref, "refs/heads/main");
-        assert_eq!(read.artifacts, None);
+        assert_eq!(read.artifacts.results_url(), None);
     }
 
     #[test]
     fn a_wrong_input_is_named_with_what_it_may_be() {
-        let fault = |name: &str, value: &str| of(&[(name, value)]).unwrap_err().to_string();
+        let fault = |name: &str, value: &str| of(&[(name, value)]).err().unwrap().to_string();
         assert_eq!(
             fault("INPUT_MODE", "strct"),
             "the input `mode`: `strct` is not one of strict, best_effort"
@@ -372,9 +349,23 @@ mod tests {
             ("ACTIONS_RESULTS_URL", "https://results.example/"),
         ])
         .unwrap();
-        assert_eq!(read.secrets().len(), 2);
-        assert!(!format!("{read:?}").contains("canary"));
+        assert_eq!(read.artifacts.secrets().len(), 2);
+        assert!(!format!("{:?} {:?}", read.inputs, read.settings).contains("canary"));
         let token = read.settings.iter().find(|setting| setting.name == "token").unwrap();
         assert_eq!((token.value.as_str(), token.origin.as_str()), ("set", "input"));
+    }
+
+    #[test]
+    fn the_inputs_that_are_read_are_those_of_the_action() {
+        let text = include_str!("../../action.yml");
+        let (_, inputs) = text.split_once("\ninputs:\n").unwrap();
+        let (inputs, _) = inputs.split_once("\noutputs:\n").unwrap();
+        let name = |line: &'static str| {
+            line.strip_prefix("  ")?.strip_suffix(':').filter(|name| !name.starts_with(' '))
+        };
+        let declared: std::collections::BTreeSet<String> =
+            inputs.lines().filter_map(name).map(str::to_owned).collect();
+        let read = of(&[]).unwrap().settings.into_iter().map(|setting| setting.name).collect();
+        assert_eq!(declared, read);
     }
 }

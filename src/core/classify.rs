@@ -49,6 +49,8 @@ const VENDORED_DIRS: &[&str] = &[
     "node_modules",
     "bower_components",
     "jspm_packages",
+    // Where Yarn keeps itself and its plug-ins.
+    ".yarn",
     "pods",
     "carthage",
 ];
@@ -389,6 +391,7 @@ mod tests {
             ("Cargo.toml", "config", "product", None),
             ("Cargo.lock", "config", "generated", None),
             ("vendor/github.com/x/y.go", "source", "vendored", Some("go")),
+            (".yarn/releases/yarn-4.1.0.cjs", "source", "vendored", Some("javascript")),
             ("api/v1/api.pb.go", "source", "generated", Some("go")),
             ("logo.png", "asset", "product", None),
             ("tests/data/logo.png", "asset", "test", None),

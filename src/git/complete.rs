@@ -14,7 +14,7 @@ use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
 use crate::contracts::ids::CommitId;
 use crate::contracts::secret::Secret;
-use crate::run::http::{Http, HttpRequest, Method};
+use crate::run::http::{Http, HttpRequest, Method, shown_url};
 
 /// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -37,7 +37,7 @@ impl Remote<'_> {
         let (reply, body) =
             self.http.fetch(request).map_err(|error| GitError::Incomplete(error.to_string()))?;
         if !reply.is_success() {
-            return Err(refused(&shown(&self.url), reply.status));
+            return Err(refused(&shown_url(&self.url), reply.status));
         }
         Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
     }
@@ -289,11 +289,6 @@ impl<'a> Session<'a> {
         indexer.commit().map_err(|error| broken(reason(&error)))?;
         Ok(shallow)
     }
-}
-
-/// A URL as messages show it: what may hold a password is left out.
-fn shown(url: &str) -> String {
-    crate::core::escape::visible_cut(url.split(['?', '#', '@']).next().unwrap_or(""), 100)
 }
 
 fn upload_pack(remote: &Remote<'_>, body: Vec<u8>) -> HttpRequest {

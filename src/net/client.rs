@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::contracts::secret::Secret;
 use crate::core::escape::visible_cut;
-use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled};
+use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
 use crate::run::ports::Cancellation;
 
 /// How many pieces of an answer may wait to be written.
@@ -213,8 +213,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 fn host(url: &str) -> Result<String, HttpError> {
     let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let host = parsed.as_ref().and_then(|url| url.host_str());
-    let shown = || visible_cut(url.split(['?', '#', '@']).next().unwrap_or(""), 100);
-    let host = host.ok_or_else(|| HttpError::Url(shown()))?;
+    let host = host.ok_or_else(|| HttpError::Url(shown_url(url)))?;
     Ok(match parsed.as_ref().and_then(reqwest::Url::port) {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),

@@ -8,7 +8,6 @@ use crate::run::http::HttpError;
 pub(crate) enum Permission {
     ChecksWrite,
     IssuesWrite,
-    PullRequestsRead,
     PullRequestsWrite,
     SecurityEventsWrite,
 }
@@ -19,7 +18,6 @@ impl Permission {
         match self {
             Self::ChecksWrite => "checks: write",
             Self::IssuesWrite => "issues: write",
-            Self::PullRequestsRead => "pull-requests: read",
             Self::PullRequestsWrite => "pull-requests: write",
             Self::SecurityEventsWrite => "security-events: write",
         }

@@ -17,20 +17,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 pub(crate) use checks::{CheckRun, WantedCheck};
 pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
-pub(crate) use conversation::{DriftIssue, Ownership, Posted, StickyComment};
-pub(crate) use error::{Permission, PublishError};
+pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
+pub(crate) use error::PublishError;
 
-use crate::contracts::ids::CommitId;
-use crate::run::http::{Http, Method};
-use client::{Client, Operation};
-use error::Trouble;
-
-const PULL_HEAD: Operation = Operation { what: "read the pull request", needs: Permission::PullRequestsRead };
+use crate::run::http::Http;
+use client::Client;
 
 /// One repository on GitHub. Its methods block, and must not be called inside an asynchronous runtime.
 pub(crate) struct GitHub {
@@ -41,24 +35,5 @@ impl GitHub {
     /// Nothing is sent yet.
     pub(crate) fn new(http: Arc<dyn Http>, target: Target<'_>) -> Result<Self, PublishError> {
         Ok(Self { client: Client::new(http, target)? })
-    }
-
-    /// The head of a pull request as it is now.
-    pub(crate) fn pull_head(&self, number: u64) -> Result<CommitId, PublishError> {
-        #[derive(Deserialize)]
-        struct Head {
-            sha: String,
-        }
-        #[derive(Deserialize)]
-        struct Pull {
-            head: Head,
-        }
-        self.client.persist(PULL_HEAD, || {
-            let pull: Pull = self.client.ask(PULL_HEAD, Method::Get, &format!("/pulls/{number}"), None)?;
-            CommitId::parse(&pull.head.sha).map_err(|error| Trouble::Again {
-                reason: format!("the head of the pull request is no commit: {error}"),
-                hint: None,
-            })
-        })
     }
 }

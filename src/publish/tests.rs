@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::conversation::Posted;
 use super::*;
+use crate::contracts::ids::CommitId;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::secret::Secret;
 use crate::formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
@@ -346,7 +348,6 @@ fn a_token_that_may_not_write_names_the_permission() {
         (github.sticky_comment(&comment("x")).unwrap_err(), "pull-requests: write"),
         (github.drift_issue(&drift("x")).unwrap_err(), "issues: write"),
         (github.upload_sarif(&sarif).unwrap_err(), "security-events: write"),
-        (github.pull_head(8).unwrap_err(), "pull-requests: read"),
     ];
     for (error, needs) in errors {
         assert!(error.is_permission() && error.hint().contains(needs), "{error}: {}", error.hint());
@@ -550,13 +551,6 @@ fn sarif_arrives_whole_and_names_the_commit_and_the_reference() {
     assert_eq!((&sarif.document, sarif.commit_sha.as_str()), (&document, head.as_str()));
     assert_eq!((sarif.git_ref.as_str(), sarif.tool_name.as_deref()), ("refs/pull/7/merge", Some("qa-skill")));
     assert_eq!(sarif.checkout_uri.as_deref(), Some("file:///github/workspace/"));
-}
-
-#[test]
-fn the_head_of_a_pull_request_is_read_as_it_is_now() {
-    let fake = fake();
-    fake.state().pulls.insert(7, head().as_str().to_owned());
-    assert_eq!(github(&fake).pull_head(7), Ok(head()));
 }
 
 #[test]

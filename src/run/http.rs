@@ -141,6 +141,17 @@ impl HttpError {
     }
 }
 
+/// A URL as messages show it: scheme, host, port and path. A password before the host and what stands in the query are
+/// left out.
+pub(crate) fn shown_url(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or("");
+    let plain = match plain.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or("")),
+        None => plain.rsplit('@').next().unwrap_or("").to_owned(),
+    };
+    crate::core::escape::visible_cut(&plain, 100)
+}
+
 /// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the
 /// limits of the request, ends early when the run is cancelled, and never follows a redirect.
 pub(crate) trait Http: Send + Sync {
@@ -159,6 +170,7 @@ pub(crate) trait Http: Send + Sync {
 }
 
 /// Waits for `time` in small steps, so that a cancelled run does not wait for it.
+#[expect(clippy::disallowed_methods, reason = "this is the clock that waits go by: the port's own")]
 pub(crate) fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation) -> Result<(), HttpError> {
     const STEP: Duration = Duration::from_millis(50);
     let mut left = time;
@@ -170,5 +182,23 @@ pub(crate) fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation
         let step = left.min(STEP);
         std::thread::sleep(step);
         left -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_url;
+
+    #[test]
+    fn a_shown_address_has_no_password_and_no_query() {
+        for (url, shown) in [
+            ("https://user:password@host:8443/a/b?token=x#y", "https://host:8443/a/b"),
+            ("https://p@ss@host/a", "https://host/a"),
+            ("user:password@host", "host"),
+            ("https://host", "https://host"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_url(url), shown);
+        }
     }
 }

@@ -77,19 +77,33 @@ fn the_commands_of_the_skill_run() {
 }
 
 #[test]
-fn the_workflow_of_the_readme_judges_what_an_event_names() {
-    let workflow = block("yaml");
+fn the_workflows_of_the_readme_use_the_action_as_it_is() {
+    let action = read("action.yml");
+    for workflow in [block("yaml"), block("yaml drift")] {
+        let uses = workflow.lines().filter(|line| line.contains("uses: OWNER/qa-skill@COMMIT")).count();
+        assert_eq!(uses, 1, "{workflow}");
+        let (_, after) = workflow.split_once("OWNER/qa-skill@COMMIT").expect("it was just found");
+        let given = after.split_once("with: {").map_or("", |(_, rest)| rest.split('}').next().unwrap_or(""));
+        for input in given.split(',').filter_map(|pair| pair.split_once(':')).map(|(name, _)| name.trim()) {
+            assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
+        }
+    }
+}
+
+#[test]
+fn the_event_of_the_readmes_workflow_is_judged_as_a_step() {
     let scratch = Scratch::new();
-    let command = workflow
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("- run: qa-skill run "))
-        .expect("a step runs the binary");
-    let script = format!("cd \"$PWD\"; qa-skill run {command}");
-    let names = format!(
-        "export BASE=$(git rev-parse origin/main) HEAD_SHA=$(git rev-parse topic) GITHUB_STEP_SUMMARY={}\n",
-        scratch.path().join("summary.md").display()
-    );
-    let output = run_bash(&scratch.checkout(), &(names + &script));
+    let script = r#"
+        cat > ../event.json <<EOF
+        {"action": "opened", "number": 1, "pull_request": {"number": 1,
+          "head": {"sha": "$(git rev-parse topic)", "repo": {"id": 1}},
+          "base": {"sha": "$(git rev-parse origin/main)", "ref": "main", "repo": {"id": 1}}}}
+EOF
+        env GITHUB_ACTIONS=true GITHUB_EVENT_NAME=pull_request GITHUB_EVENT_PATH="$PWD/../event.json" \
+            GITHUB_SHA="$(git rev-parse topic)" GITHUB_REF=refs/pull/1/merge GITHUB_WORKSPACE="$PWD" \
+            GITHUB_STEP_SUMMARY="$PWD/../summary.md" GITHUB_OUTPUT="$PWD/../output" INPUT_PUBLISH= qa-skill
+    "#;
+    let output = run_bash(&scratch.checkout(), script);
     assert!(output.status.success(), "{output:#?}");
     let summary = std::fs::read_to_string(scratch.path().join("summary.md")).expect("a summary was written");
     assert!(summary.contains("qa-skill: PASS"), "{summary}");

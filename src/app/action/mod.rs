@@ -1,6 +1,8 @@
 //! A step of GitHub Actions: the environment decides what is done, and the exit code always carries the verdict.
 
+mod artifact;
 mod commits;
+mod drift;
 mod publication;
 mod surfaces;
 
@@ -19,9 +21,11 @@ use super::inputs::{Opened, Request, open_in};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::shard::part;
+use super::upload::StoredArtifact;
 use crate::config::{ActionEnvironment, Asked, Environment};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
+use crate::contracts::v1::Conclusion;
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
@@ -51,7 +55,7 @@ fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     runner.outputs(&[("verdict", "could-not-complete".to_owned())])?;
     match task(&environment)? {
         Task::Check(change) => check_change(&environment, &runner, change, cancellation),
-        Task::Drift => Err(Failure::usage("drift-check is not here yet", "")),
+        Task::Drift => drift::drift(&environment, &runner, cancellation),
         Task::Nothing(reason) => {
             annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
             runner.outputs(&[("verdict", "none".to_owned())])?;
@@ -112,6 +116,8 @@ fn check_change(
     }
     if let Some(shard) = inputs.shard {
         let part = part(&request, &opened, shard, cancellation, &progress)?;
+        let parent = part.path.parent().expect("a part is in the directory of its key").to_owned();
+        artifact::keep(environment, &[parent], Some(shard), cancellation)?;
         let path = part.path.display().to_string();
         runner.outputs(&[("run-path", path), ("verdict", "none".to_owned())])?;
         annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
@@ -142,13 +148,37 @@ fn check_change(
     let directory = finished.stored.path.display().to_string();
     let report = face::report(&finished, &directory, &Environment::read());
     print_quoting(&face::rendered("terminal", &report))?;
+    let kept = artifact::keep(environment, std::slice::from_ref(&finished.stored.path), None, cancellation);
+    let kept = match kept {
+        Ok(kept) => kept,
+        // What blocks, blocks with its proof in the workspace alone; a pass whose proof is not kept is none.
+        Err(failure)
+            if report.result.final_verdict.conclusion == Conclusion::Fail && !is_cancelled(&failure) =>
+        {
+            let code = failure.code.map_or("qa-skill", Code::text);
+            annotate("warning", code, &format!("{}\n{}", failure.message, failure.hint));
+            None
+        }
+        Err(failure) => {
+            publication.failed(&failure);
+            return Err(failure);
+        }
+    };
     let published =
         publication.publish(&report, runner).inspect_err(|failure| publication.failed(failure))?;
-    runner.outputs(&outputs(&finished, &published))?;
+    runner.outputs(&outputs(&finished, &published, kept.as_ref()))?;
     Ok(published.exit)
 }
 
-fn outputs(finished: &Finished, published: &Published) -> Vec<(&'static str, String)> {
+fn is_cancelled(failure: &Failure) -> bool {
+    failure.code == Some(Code::Cancelled)
+}
+
+fn outputs(
+    finished: &Finished,
+    published: &Published,
+    kept: Option<&StoredArtifact>,
+) -> Vec<(&'static str, String)> {
     let findings = finished.derived.results.iter().flat_map(|result| &result.findings);
     let (blocking, other): (Vec<_>, Vec<_>) = findings.partition(|finding| finding.blocking);
     let directory = &finished.stored.path;
@@ -162,6 +192,8 @@ fn outputs(finished: &Finished, published: &Published) -> Vec<(&'static str, Str
         ("blocking-findings", blocking.len().to_string()),
         ("advisory-findings", other.len().to_string()),
         ("published-to", published.surface.to_owned()),
+        ("artifact-id", kept.map_or(String::new(), |kept| kept.id.to_string())),
+        ("artifact-digest", kept.map_or(String::new(), |kept| kept.packed.sha256.to_string())),
         ("check-run-url", published.url.clone().unwrap_or_default()),
     ]
 }
@@ -195,7 +227,8 @@ fn open_change(
     let directory =
         inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
     let repository = OpenRepository::discover(&directory)?;
-    let sources = Sources { repository: &repository, remote, scratch: &environment.scratch };
+    let scratch = environment.artifacts.scratch();
+    let sources = Sources { repository: &repository, remote, scratch: &scratch };
     let named = |name: &str, which: &str| {
         let missing = || {
             let shown = crate::core::escape::visible_cut(name, 100);
@@ -214,7 +247,7 @@ fn open_change(
         Some(name) => Base { commit: named(name, "base")?, rule: "configured" },
         None => sources.base(change)?,
     };
-    let repository = repository.completed(&base.commit, &head, remote, &environment.scratch)?;
+    let repository = repository.completed(&base.commit, &head, remote, &scratch)?;
     let request = Request {
         repository: directory,
         base: Some(base.commit.as_str().to_owned()),

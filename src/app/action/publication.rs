@@ -23,7 +23,7 @@ use crate::run::ports::Cancellation;
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
 /// Who the job's own token writes as.
-const COMMENT_AUTHOR: &str = "github-actions[bot]";
+pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 /// How long a run that was told to end may still talk: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);
 

@@ -8,32 +8,32 @@ use std::time::Duration;
 
 /// A request as it arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Request {
-    pub method: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
     /// Path and query.
-    pub target: String,
+    pub(crate) target: String,
     /// Names in lower case.
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.target.split('?').next().unwrap()
     }
 
     /// A value of the query, decoded.
-    pub fn query(&self, name: &str) -> Option<String> {
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
         let (_, query) = self.target.split_once('?')?;
         let pair = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
         Some(percent_decoded(pair))
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
     }
 }
@@ -56,16 +56,16 @@ fn percent_decoded(text: &str) -> String {
 
 /// An answer, and how it is spoilt on its way.
 #[derive(Debug, Clone)]
-pub struct Response {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
-    pub spoilt: Spoilt,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) spoilt: Spoilt,
 }
 
 /// What happens to an answer after the server acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Spoilt {
+pub(crate) enum Spoilt {
     #[default]
     Not,
     /// The connection is closed instead of answering.
@@ -77,35 +77,35 @@ pub enum Spoilt {
 }
 
 impl Response {
-    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into(), spoilt: Spoilt::Not }
     }
 
-    pub fn json(status: u16, value: &serde_json::Value) -> Self {
+    pub(crate) fn json(status: u16, value: &serde_json::Value) -> Self {
         Self::new(status, value.to_string()).header("content-type", "application/json; charset=utf-8")
     }
 
-    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    pub fn spoilt(mut self, spoilt: Spoilt) -> Self {
+    pub(crate) fn spoilt(mut self, spoilt: Spoilt) -> Self {
         self.spoilt = spoilt;
         self
     }
 }
 
 /// Answers requests until it is dropped.
-pub struct Server {
-    pub port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     requests: Arc<Mutex<Vec<Request>>>,
     ended: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Starts on a free port; `answer` is called for each request, from several threads.
-    pub fn start(answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -125,12 +125,12 @@ impl Server {
         Self { port, requests, ended }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 }

@@ -1,0 +1,58 @@
+//! Keeps what a step made as an artifact of its workflow run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::surfaces::annotate;
+use crate::app::exit::Failure;
+use crate::app::upload::{StoredArtifact, Storing, store_directories};
+use crate::config::{ActionEnvironment, now};
+use crate::contracts::codes::Code;
+use crate::core::shard::Shard;
+use crate::net::NetClient;
+use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, RunService};
+use crate::run::ports::Cancellation;
+
+/// How long an upload may take; a run directory has a few megabytes.
+const BUDGET: Duration = Duration::from_secs(300);
+
+/// Uploads directories as one artifact. None where it is not wanted, or where there is no such service: then what was
+/// made stays in the workspace and a notice says so.
+pub(crate) fn keep(
+    environment: &ActionEnvironment,
+    directories: &[PathBuf],
+    shard: Option<Shard>,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Option<StoredArtifact>, Failure> {
+    let (inputs, variables) = (&environment.inputs, &environment.artifacts);
+    if !inputs.upload_artifact {
+        return Ok(None);
+    }
+    let token = variables.runtime_token();
+    let service =
+        RunService::new(variables.server(), variables.results_url(), token.as_ref(), variables.run_attempt());
+    let service = match service.map_err(Failure::from) {
+        Ok(service) => service,
+        Err(failure) if failure.code == Some(Code::ArtifactUploadUnsupported) => {
+            let text = format!("{}\n{}", failure.message, failure.hint);
+            annotate("notice", Code::ArtifactUploadUnsupported.text(), &text);
+            return Ok(None);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
+    let name = shard.map_or_else(|| name.clone(), |shard| name.of_shard(shard.number, shard.of));
+    let http = NetClient::new(BUDGET, Arc::clone(cancellation))?;
+    let storing = Storing {
+        directories,
+        name: &name,
+        retention_days: inputs.retention_days,
+        most_retention_days: variables.retention_days(),
+        secrets: &variables.secrets(),
+        now: now(),
+        seed: variables.seed(),
+        scratch: &variables.scratch(),
+    };
+    store_directories(&http, &service, &storing).map(Some)
+}

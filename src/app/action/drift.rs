@@ -1,0 +1,90 @@
+//! The nightly step: replays recent run artifacts, says what moved, and keeps one issue about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::surfaces::{Runner, annotate, print_quoting};
+use crate::app::artifact_commands::{RemoteRequest, check_remote};
+use crate::app::drift_check::{failure, markdown, text};
+use crate::app::exit::{Exit, Failure};
+use crate::app::progress::TerminalProgress;
+use crate::config::ActionEnvironment;
+use crate::contracts::v1::DriftStatus;
+use crate::net::NetClient;
+use crate::publish::artifact::DEFAULT_NAME;
+use crate::publish::{DriftIssue, GitHub, Ownership, PublishError, Target};
+use crate::run::ports::Cancellation;
+
+/// How old a run may be, in days, unless an input says otherwise.
+const SINCE_DAYS: u64 = 7;
+/// How many artifacts are replayed in a night.
+const LIMIT: u64 = 50;
+const MARKER: &str = "<!-- qa-skill: drift -->";
+const TITLE: &str = "qa-skill: stored verdicts do not replay";
+/// The label that the issue is found by.
+const LABEL: &str = "qa-skill-drift";
+
+/// Replays and reports.
+pub(crate) fn drift(
+    environment: &ActionEnvironment,
+    runner: &Runner,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    let inputs = &environment.inputs;
+    let workspace = std::path::Path::new(&environment.context.workspace);
+    let request = RemoteRequest {
+        checkout: inputs
+            .working_directory
+            .as_ref()
+            .map_or(workspace.to_owned(), |inside| workspace.join(inside)),
+        name: inputs.artifact_name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+        since_days: inputs.since_days.unwrap_or(SINCE_DAYS),
+        limit: LIMIT,
+    };
+    let report = check_remote(&request, &environment.artifacts, cancellation, &TerminalProgress::new(true))?;
+    print_quoting(text(&report).as_bytes())?;
+    let page = markdown(&report);
+    runner.summary(page.as_bytes())?;
+    let moved = matches!(report.status, DriftStatus::Drift | DriftStatus::EngineChanged);
+    if moved && inputs.open_issue {
+        match issue(environment, &page, cancellation) {
+            Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
+            Err(error) => {
+                annotate("warning", error.code().text(), &format!("failed to {error}\n{}", error.hint()));
+            }
+            Ok(()) => {}
+        }
+    }
+    match failure(&report, false) {
+        Some(failure) => Err(failure),
+        None => {
+            runner.outputs(&[("verdict", "pass".to_owned())])?;
+            Ok(Exit::Pass)
+        }
+    }
+}
+
+/// Opens or updates the one issue.
+fn issue(
+    environment: &ActionEnvironment,
+    body: &str,
+    cancellation: &Arc<Cancellation>,
+) -> Result<(), PublishError> {
+    let (inputs, variables) = (&environment.inputs, &environment.artifacts);
+    let settings = |text: &str| PublishError::Settings(text.to_owned());
+    let token = inputs.token.clone().ok_or_else(|| settings("there is no token"))?;
+    let api_url = variables.api().ok_or_else(|| settings("GITHUB_API_URL is not set"))?;
+    let repository = variables.repository().ok_or_else(|| settings("GITHUB_REPOSITORY is not set"))?;
+    let budget = Duration::from_secs(inputs.publish_timeout);
+    let http =
+        NetClient::new(budget, Arc::clone(cancellation)).map_err(|error| settings(&error.to_string()))?;
+    let target = Target { api_url, repository, token, seed: variables.seed() };
+    let author_login = inputs.comment_author.as_deref().unwrap_or(super::publication::COMMENT_AUTHOR);
+    let issue = DriftIssue {
+        ownership: Ownership { marker: MARKER, author_login },
+        title: TITLE,
+        body,
+        labels: &[LABEL],
+    };
+    GitHub::new(Arc::new(http), target)?.drift_issue(&issue).map(|_| ())
+}
