@@ -88,7 +88,7 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
             match find_lens(&entry.lens_id) {
                 Some(lens) => Box::new(move |position, file| match lens.need(file) {
                     Need::WholeFile if !texts.has_whole_file(position) => Need::Hunks,
-                    need => need,
+                    need @ (Need::Nothing | Need::Hunks | Need::WholeFile) => need,
                 }),
                 None => Box::new(|_, _| Need::Nothing),
             }

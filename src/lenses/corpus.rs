@@ -193,7 +193,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
         let mut text = text.clone();
         let need = match lens.need(file) {
             Need::WholeFile if !lens.wants_whole_file(file, &text) => Need::Hunks,
-            need => need,
+            need @ (Need::Nothing | Need::Hunks | Need::WholeFile) => need,
         };
         if need != Need::WholeFile {
             (text.full_base, text.full_head) = (None, None);
