@@ -16,7 +16,7 @@ BENCH ?= --fixtures target/bench --only S-10 S-100
 
 export CARGO CARGO_FLAGS QA_SKILL
 
-.PHONY: help demo check test bench quality registry
+.PHONY: help demo check test bench quality registry image container
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ check: ## Formatting, lints, the pure half alone, licences and advisories
 
 test: check ## All of check, all tests and the skill's validation; installs what they need
 	scripts/test.sh
+
+image: ## Build the image of the action; STAND_IN=1 does without a registry
+	scripts/image.sh
+
+container: ## Build the image and run the tests of the action in it, as root
+	scripts/container.sh
 
 bench: ## Time the optimised binary against git diff on synthetic changes; scripts/bench.py says what else it can
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill

@@ -209,19 +209,19 @@ fn a_report_for_people_shows_nothing_of_an_artifact_unescaped() {
 
 /// A stand-in for the artifact service, its store and the REST interface, all on one port.
 #[derive(Clone, Default)]
-struct Hub(Arc<Mutex<HubState>>);
+pub(crate) struct Hub(pub(crate) Arc<Mutex<HubState>>);
 
 #[derive(Default)]
-struct HubState {
+pub(crate) struct HubState {
     blocks: BTreeMap<String, Vec<u8>>,
     /// The finished archive of each name.
-    blobs: BTreeMap<String, Vec<u8>>,
+    pub(crate) blobs: BTreeMap<String, Vec<u8>>,
     joined: Vec<u8>,
     /// What the listing says, and the archive of each id.
     listed: Vec<Value>,
     archives: BTreeMap<u64, Vec<u8>>,
     /// Where archives are redirected to.
-    store: String,
+    pub(crate) store: String,
 }
 
 const CANARY: &str = "ghs-canary-of-the-api";
@@ -232,7 +232,7 @@ impl Hub {
         Server::start(move |request| hub.answer(request))
     }
 
-    fn answer(&self, request: &Request) -> Response {
+    pub(crate) fn answer(&self, request: &Request) -> Response {
         let mut state = self.0.lock().unwrap();
         let body = request.json();
         let name = body["name"].as_str().unwrap_or_default().to_owned();
@@ -288,7 +288,7 @@ impl Hub {
     }
 
     /// Puts an archive into the listing.
-    fn list(&self, id: u64, archive: &[u8], change: impl Fn(&mut Value)) {
+    pub(crate) fn list(&self, id: u64, archive: &[u8], change: impl Fn(&mut Value)) {
         let mut item = json!({
             "id": id, "name": "qa-skill-run", "size_in_bytes": archive.len(), "expired": false,
             "created_at": "2999-01-01T00:00:00Z", "digest": format!("sha256:{}", sha256(archive)),
@@ -302,7 +302,7 @@ impl Hub {
 }
 
 /// Unsigned, with the scope that names run and job.
-fn runtime_token() -> String {
+pub(crate) fn runtime_token() -> String {
     "eyJhbGciOiJub25lIn0.eyJzY3AiOiJBY3Rpb25zLlJlc3VsdHM6cnVuOmpvYiJ9.c2lnbmF0dXJl".to_owned()
 }
 

@@ -13,6 +13,7 @@ mod fake_github;
 mod faults;
 mod git;
 mod hostile;
+mod rehearsal;
 mod replay;
 mod shards;
 mod support;

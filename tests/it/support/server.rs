@@ -196,6 +196,14 @@ fn read_request(reader: &mut BufReader<&TcpStream>, mut stream: &TcpStream) -> O
     Some(request)
 }
 
+/// A proxy is sent whole addresses.
+fn origin_form(target: &str) -> String {
+    match target.strip_prefix("http://") {
+        Some(rest) => rest.find('/').map_or("/", |slash| &rest[slash..]).to_owned(),
+        None => target.to_owned(),
+    }
+}
+
 fn write_response(mut stream: &TcpStream, response: &Response) -> std::io::Result<()> {
     match response.spoilt {
         Spoilt::Reset => return Ok(()),
