@@ -45,7 +45,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_json_canonicalizer", &["core/canonical_tests.rs"]),
     ("sha2", &["core/canonical.rs", "core/canonical_tests.rs"]),
     ("strsim", &["app/explain.rs", "core/policy_text.rs"]),
-    ("tempfile", &["app/", "git/", "store/"]),
+    ("tempfile", &["app/", "git/", "publish/artifact/", "store/"]),
     ("tokio", &["main.rs", "net/", "publish/"]),
     ("toml", &["core/policy_text.rs"]),
     ("tower_service", &["publish/"]),

@@ -7,22 +7,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Program, Repo, Request, Response, RunDir, Server, canonical, change, conflict, copy_tree, git, qa_skill,
-    repair, sha256, tamper, temp, token, write_json,
+    Program, Repo, Request, Response, RunDir, Server, canonical, copy_tree, git, judged, qa_skill, repair,
+    sha256, tamper, temp, write_json,
 };
-
-/// A change that fails, with a masked secret in its recording.
-fn judged() -> Repo {
-    let repo = change(
-        &[("a.py", "a = 1\nb = 2\nc = 3\n"), ("config.py", "x = 1\n")],
-        &[
-            ("a.py", &format!("a = 1\nb = 5\nc = 3\n{}", conflict())),
-            ("config.py", &format!("x = \"{}\"\n", token())),
-        ],
-    );
-    repo.judge().run().expect(1);
-    repo
-}
 
 fn drift_check(paths: &[&Path]) -> Program {
     paths.iter().fold(qa_skill(["drift-check"]), Program::arg)

@@ -2,23 +2,11 @@
 
 use std::path::Path;
 
-use crate::support::{
-    Outcome, Random, Repo, RunDir, change, conflict, qa_skill, repair, runs_in, tamper, temp, token,
-};
 use serde_json::Value;
 
-/// A change that fails, with a recording that has text and a masked secret in it.
-fn judged() -> Repo {
-    let repo = change(
-        &[("a.py", "a = 1\nb = 2\nc = 3\n"), ("config.py", "x = 1\n")],
-        &[
-            ("a.py", &format!("a = 1\nb = 5\nc = 3\n{}", conflict())),
-            ("config.py", &format!("x = \"{}\"\n", token())),
-        ],
-    );
-    repo.judge().run().expect(1);
-    repo
-}
+use crate::support::{
+    Outcome, Random, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
+};
 
 fn refused(outcome: &Outcome, what: &str) {
     assert!([3, 4].contains(&outcome.exit), "{what} was accepted: {}", outcome.text());

@@ -62,25 +62,8 @@ pub(crate) fn failure(report: &DriftReport, allow_engine_change: bool) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::v1::DriftSource;
-
     fn run(status: DriftStatus, code: Option<Code>) -> DriftRun {
-        DriftRun {
-            place: "place".to_owned(),
-            artifact_id: None,
-            workflow_run_id: None,
-            execution_key: None,
-            head_sha: None,
-            made_by: None,
-            source: DriftSource::Recording,
-            status,
-            code,
-            mover: None,
-            detail: "detail".to_owned(),
-            difference: None,
-            recorded_conclusion: None,
-            derived_conclusion: None,
-        }
+        DriftRun { status, code, ..replay::entry("place") }
     }
 
     fn exit_of(statuses: &[DriftStatus], allow: bool) -> (Exit, Option<Code>) {

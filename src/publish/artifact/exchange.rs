@@ -102,65 +102,8 @@ pub(super) fn in_query(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod scripted {
-    //! A server in memory.
-
-    use std::io::Write;
-    use std::sync::Mutex;
-
-    use super::*;
-    use crate::run::http::HttpRequest;
-
-    /// Status, headers and body, or none of them.
-    pub(crate) type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;
-
-    /// Answers by a function and keeps what it was asked and how long it was waited for.
-    pub(crate) struct Scripted<F> {
-        answer: Mutex<F>,
-        pub(crate) requests: Mutex<Vec<HttpRequest>>,
-        pub(crate) waited: Mutex<Vec<Duration>>,
-    }
-
-    impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Scripted<F> {
-        pub(crate) fn new(answer: F) -> Self {
-            Self { answer: Mutex::new(answer), requests: Mutex::default(), waited: Mutex::default() }
-        }
-
-        pub(crate) fn targets(&self) -> Vec<String> {
-            let requests = self.requests.lock().unwrap();
-            requests.iter().map(|request| format!("{} {}", request.method.text(), request.url)).collect()
-        }
-    }
-
-    impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Http for Scripted<F> {
-        fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
-            let number = self.requests.lock().unwrap().len();
-            let answer = (self.answer.lock().unwrap())(number, &request);
-            let limit = request.max_response_bytes;
-            self.requests.lock().unwrap().push(request);
-            let (status, headers, body) = answer?;
-            if body.len() as u64 > limit {
-                return Err(HttpError::TooLarge { host: "scripted".to_owned(), limit });
-            }
-            sink.write_all(&body).unwrap();
-            let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(HttpReply { status, headers })
-        }
-
-        fn pause(&self, time: Duration) -> Result<(), HttpError> {
-            self.waited.lock().unwrap().push(time);
-            Ok(())
-        }
-    }
-
-    pub(crate) fn lost() -> Answer {
-        Err(HttpError::Unreachable { host: "scripted".to_owned(), reason: "reset".to_owned() })
-    }
-
-    pub(crate) fn json(status: u16, value: serde_json::Value) -> Answer {
-        Ok((status, Vec::new(), value.to_string().into_bytes()))
-    }
-}
+#[path = "scripted_tests.rs"]
+pub(super) mod scripted;
 
 #[cfg(test)]
 mod tests {

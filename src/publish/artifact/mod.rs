@@ -95,26 +95,21 @@ impl ArtifactError {
     }
 
     fn upload(what: &'static str, error: HttpError) -> Self {
-        match error {
-            HttpError::Cancelled => Self::Cancelled { what: what.to_owned() },
-            HttpError::Unreachable { .. }
-            | HttpError::Timeout { .. }
-            | HttpError::TooLarge { .. }
-            | HttpError::Url(_)
-            | HttpError::Sink { .. } => Self::Upload { what, reason: error.to_string() },
-        }
+        Self::of_exchange(what, error, |reason| Self::Upload { what, reason })
     }
 
     fn unavailable(what: &str, error: HttpError) -> Self {
+        Self::of_exchange(what, error, |reason| Self::Unavailable { what: what.to_owned(), reason })
+    }
+
+    fn of_exchange(what: &str, error: HttpError, failed: impl FnOnce(String) -> Self) -> Self {
         match error {
             HttpError::Cancelled => Self::Cancelled { what: what.to_owned() },
             HttpError::Unreachable { .. }
             | HttpError::Timeout { .. }
             | HttpError::TooLarge { .. }
             | HttpError::Url(_)
-            | HttpError::Sink { .. } => {
-                Self::Unavailable { what: what.to_owned(), reason: error.to_string() }
-            }
+            | HttpError::Sink { .. } => failed(error.to_string()),
         }
     }
 }

@@ -101,14 +101,9 @@ fn timestamp(seconds: u64, milliseconds: u32) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::exchange::scripted::token;
     use super::*;
-
-    /// An unsigned token with these scopes.
-    pub(crate) fn token(scopes: &str) -> Secret {
-        let payload = URL_SAFE_NO_PAD.encode(format!("{{\"scp\":\"{scopes}\",\"n\":\"öÿ?~\"}}"));
-        Secret::new(&format!("eyJhbGciOiJub25lIn0.{payload}.c2lnbmVk")).unwrap()
-    }
 
     #[test]
     fn run_and_job_come_from_the_scope_of_three_parts() {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost};
-use super::super::service::tests::token;
+use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost, token};
 use super::*;
 use crate::core::canonical::sha256;
 use crate::run::http::HttpError;

@@ -55,3 +55,16 @@ impl Random {
         usize::try_from(self.next() % limit as u64).unwrap()
     }
 }
+
+/// A change that fails, judged, with a recording that has text and a masked secret in it.
+pub(crate) fn judged() -> Repo {
+    let repo = change(
+        &[("a.py", "a = 1\nb = 2\nc = 3\n"), ("config.py", "x = 1\n")],
+        &[
+            ("a.py", &format!("a = 1\nb = 5\nc = 3\n{}", conflict())),
+            ("config.py", &format!("x = \"{}\"\n", token())),
+        ],
+    );
+    repo.judge().run().expect(1);
+    repo
+}
