@@ -5,10 +5,9 @@ use serde_json::json;
 use crate::action::{Step, TOKEN, clean, faulty};
 use crate::drift::{Hub, runtime_token};
 use crate::support::fake_github::FakeGitHub;
-use crate::support::forge::repair;
 use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::Server;
-use crate::support::{Files, Outcome, Program, copy_tree, qa_skill};
+use crate::support::{Files, Outcome, Program, copy_tree, qa_skill, repair, sha256};
 
 /// Everything a step talks to. It is reached through a proxy, as on runners that have one, so that every host may have
 /// the name it has in the world.
@@ -78,7 +77,7 @@ fn a_verdict_is_published_kept_and_replayed_a_week_later() {
         let archive = world.hub.0.lock().unwrap().blobs["qa-skill-run"].clone();
         assert_eq!(
             (step.output("artifact-id"), step.output("artifact-digest")),
-            ("7".into(), crate::support::forge::sha256(&archive))
+            ("7".into(), sha256(&archive))
         );
         for canary in [TOKEN, &runtime_token()] {
             assert!(!outcome.text().contains(canary) && !outcome.stderr.contains(canary));

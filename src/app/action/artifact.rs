@@ -30,6 +30,11 @@ pub(crate) fn keep(
         return Ok(None);
     }
     let token = variables.runtime_token();
+    if token.is_none() && variables.results_url().is_none() {
+        let code = Code::ArtifactUploadUnsupported;
+        annotate("notice", code.text(), &format!("there is no artifact service here\n{}", code.hint()));
+        return Ok(None);
+    }
     let service =
         RunService::new(variables.server(), variables.results_url(), token.as_ref(), variables.run_attempt());
     let service = match service.map_err(Failure::from) {

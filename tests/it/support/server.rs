@@ -162,8 +162,11 @@ fn read_request(reader: &mut BufReader<&TcpStream>, mut stream: &TcpStream) -> O
         return None;
     }
     let mut words = first.split_whitespace();
-    let mut request =
-        Request { method: words.next()?.to_owned(), target: words.next()?.to_owned(), ..Request::default() };
+    let mut request = Request {
+        method: words.next()?.to_owned(),
+        target: origin_form(words.next()?),
+        ..Request::default()
+    };
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
