@@ -74,7 +74,6 @@ pub(crate) fn check_opened(
     let mut derived = derive(&recorded)?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
-    drop(recorded);
     drop(blob_lines);
     let Prepared { registry, in_force, gathered, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;

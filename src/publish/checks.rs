@@ -19,9 +19,9 @@ use crate::run::http::Method;
 /// Annotations of one request; GitHub refuses more.
 const PER_REQUEST: usize = 50;
 
-const START: Operation = Operation { what: "start the check run", needs: Permission::ChecksWrite };
-const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::ChecksWrite };
-const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::ChecksWrite };
+const START: Operation = Operation { what: "start the check run", needs: Permission::Checks };
+const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::Checks };
+const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
 
 /// A check run that is wanted. Name, head and external id together say which one it is, so the same three always lead
 /// to the same check run.

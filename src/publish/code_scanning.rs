@@ -18,7 +18,7 @@ use crate::run::http::Method;
 const MAX_PACKED: usize = 10 << 20;
 
 const UPLOAD: Operation =
-    Operation { what: "upload SARIF to code scanning", needs: Permission::SecurityEventsWrite };
+    Operation { what: "upload SARIF to code scanning", needs: Permission::SecurityEvents };
 
 /// What is uploaded and which code it is about.
 #[derive(Debug, Clone, Copy)]

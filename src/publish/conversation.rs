@@ -9,9 +9,8 @@ use super::error::{Permission, PublishError, Trouble};
 use super::limits::{self, MAX_TITLE};
 use crate::run::http::Method;
 
-const COMMENT: Operation =
-    Operation { what: "comment on the pull request", needs: Permission::PullRequestsWrite };
-const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::IssuesWrite };
+const COMMENT: Operation = Operation { what: "comment on the pull request", needs: Permission::PullRequests };
+const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::Issues };
 
 /// Whose texts are ours: those that begin with the marker as their first line, and were written by the author. Anyone
 /// can write the marker, and the author can write other things; only both together are ours.

@@ -6,20 +6,20 @@ use crate::run::http::HttpError;
 /// What a token needs for an operation, as a workflow's `permissions` say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
-    ChecksWrite,
-    IssuesWrite,
-    PullRequestsWrite,
-    SecurityEventsWrite,
+    Checks,
+    Issues,
+    PullRequests,
+    SecurityEvents,
 }
 
 impl Permission {
     /// The line of the workflow.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::ChecksWrite => "checks: write",
-            Self::IssuesWrite => "issues: write",
-            Self::PullRequestsWrite => "pull-requests: write",
-            Self::SecurityEventsWrite => "security-events: write",
+            Self::Checks => "checks: write",
+            Self::Issues => "issues: write",
+            Self::PullRequests => "pull-requests: write",
+            Self::SecurityEvents => "security-events: write",
         }
     }
 }

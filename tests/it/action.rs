@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::origin::{NAME, Origin, git_answer};
-use crate::support::server::{Response, Server};
+use crate::support::server::{Request, Response, Server};
 use crate::support::{Files, Outcome, Program, RunDir, conflict, git, qa_skill};
 
 /// A value that must turn up nowhere but in the header it was made for.
@@ -73,8 +73,8 @@ impl<'a> Step<'a> {
 
     pub(crate) fn output(&self, name: &str) -> String {
         let text = std::fs::read_to_string(self.origin.repo.beside("output")).unwrap();
-        let values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        values.last().unwrap_or_default().to_owned()
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        values.next_back().unwrap_or_default().to_owned()
     }
 }
 
@@ -181,7 +181,8 @@ fn the_token_goes_to_the_origin_and_nowhere_else() {
 fn what_cannot_be_fetched_is_an_error_with_the_way_out_and_never_a_pass() {
     let origin = Origin::with_topic(&clean());
     let project = origin.repo.path().join(".git");
-    let answers: [(&str, fn(&Path, &crate::support::server::Request) -> Response); 5] = [
+    type Answer = fn(&Path, &Request) -> Response;
+    let answers: [(&str, Answer); 5] = [
         ("forbidden", |_, _| Response::new(403, "no")),
         ("old", |_, _| Response::new(200, "001e# service=git-upload-pack\n00000000")),
         ("html", |_, _| Response::new(200, "<html>a proxy's page</html>")),
