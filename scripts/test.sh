@@ -17,3 +17,4 @@ else
 fi
 step "$cargo" test "${flags[@]}" --doc
 step scripts/validate-skill.sh
+step scripts/validate-workflows.sh
