@@ -12,7 +12,7 @@ mod junit;
 mod markdown;
 #[cfg(test)]
 mod sample;
-mod sarif;
+pub(crate) mod sarif;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -31,34 +31,59 @@ impl Format for Sarif {
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
-        let (rules, indexes) = rules(report);
-        let files = Files::of(report);
-        let all = findings(report);
-        let shown = all.iter().take(MAX_RESULTS);
-        let results: Vec<Value> = shown.map(|finding| result(&files, &indexes, finding)).collect();
-        let run = json!({
-            "automationDetails": {"id": "qa-skill/"},
-            "columnKind": "unicodeCodePoints",
-            "invocations": [invocation(report, all.len())],
-            "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
-            "properties": {"executionKey": report.result.execution_key.as_str()},
-            "results": results,
-            "tool": {"driver": {
-                "name": "qa-skill",
-                "rules": rules,
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-            }},
-        });
-        let log = json!({
-            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-            "runs": [run],
-            "version": "2.1.0",
-        });
-        let mut bytes = canonical::to_vec(&log)
-            .expect("only lines, columns and counts are numbers here, all of them from validated artifacts");
-        bytes.push(b'\n');
-        bytes
+        document(report, false)
     }
+}
+
+/// The document as it is uploaded without GitHub's upload action: with the fingerprint that code scanning tells alerts
+/// apart by. GitHub's action would make it of whole files; here it is the finding's id, which survives moved lines as
+/// well, and the number of the finding among those of one id.
+pub(crate) fn for_upload(report: &Report<'_>) -> Vec<u8> {
+    document(report, true)
+}
+
+fn document(report: &Report<'_>, fingerprinted: bool) -> Vec<u8> {
+    let (rules, indexes) = rules(report);
+    let files = Files::of(report);
+    let all = findings(report);
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let results: Vec<Value> = all
+        .iter()
+        .take(MAX_RESULTS)
+        .map(|finding| {
+            let mut result = result(&files, &indexes, finding);
+            if fingerprinted {
+                let id = finding.finding_id.as_str();
+                let number = seen.entry(id).or_insert(0);
+                *number += 1;
+                let print = format!("{}:{number}", id.get(..16).unwrap_or(id));
+                result["partialFingerprints"]["primaryLocationLineHash"] = print.into();
+            }
+            result
+        })
+        .collect();
+    let run = json!({
+        "automationDetails": {"id": "qa-skill/"},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [invocation(report, all.len())],
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
+        "properties": {"executionKey": report.result.execution_key.as_str()},
+        "results": results,
+        "tool": {"driver": {
+            "name": "qa-skill",
+            "rules": rules,
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+        }},
+    });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "runs": [run],
+        "version": "2.1.0",
+    });
+    let mut bytes = canonical::to_vec(&log)
+        .expect("only lines, columns and counts are numbers here, all of them from validated artifacts");
+    bytes.push(b'\n');
+    bytes
 }
 
 /// The rules as the driver lists them, and the place of each by id. Rules a finding names and the registry does not
@@ -148,8 +173,8 @@ fn result(files: &Files<'_>, indexes: &BTreeMap<&str, usize>, finding: &Finding)
         "level": level,
         "locations": [{"physicalLocation": place(files, finding)}],
         "message": {"text": message(finding)},
-        // The only name of ours: GitHub's `primaryLocationLineHash` is made of whole files by the upload action, which
-        // complains loudly about a value that is not its own.
+        // The only name of ours in the file: GitHub's upload action makes `primaryLocationLineHash` itself and complains
+        // loudly about a value that is not its own. [`for_upload`] adds one.
         "partialFingerprints": {"qaSkillFindingId/v1": finding.finding_id.as_str()},
         "properties": {
             "blocking": finding.blocking,

@@ -202,6 +202,11 @@ fn what_cannot_be_fetched_is_an_error_with_the_way_out_and_never_a_pass() {
         let outcome = step.run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
         assert!(outcome.stderr.contains("fetch-depth: 0"), "{name}: {}", outcome.stderr);
         assert_eq!(step.output("verdict"), "could-not-complete", "{name}");
+        let summary = std::fs::read_to_string(origin.repo.beside("summary.md")).unwrap();
+        assert!(
+            summary.contains("could not complete") && summary.contains("BASE_REF_RESOLUTION_FAILED"),
+            "{summary}"
+        );
         assert!(outcome.text().contains("::error title=BASE_REF_RESOLUTION_FAILED::"), "{}", outcome.text());
         std::fs::remove_dir_all(&step.checkout).unwrap();
     }

@@ -236,6 +236,14 @@ fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
     assert!(state.comments[1].body.starts_with(marker) && state.comments[1].body.contains("src/new.py"));
     assert_eq!(state.sarifs[0].git_ref, "refs/pull/7/merge");
     assert_eq!(state.sarifs[0].commit_sha, scene.origin.merge.to_string());
+    let prints: std::collections::BTreeSet<String> = state.sarifs[0].document["runs"][0]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["partialFingerprints"]["primaryLocationLineHash"].to_string())
+        .collect();
+    assert_eq!(prints.len(), 1, "one finding, one fingerprint: {prints:?}");
+    assert!(prints.iter().all(|print| print.ends_with(":1\"")), "{prints:?}");
 }
 
 #[test]

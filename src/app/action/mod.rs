@@ -26,6 +26,7 @@ use crate::config::{ActionEnvironment, Asked, Environment};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
+use crate::core::escape::markdown;
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
@@ -53,9 +54,32 @@ fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     let runner = Runner::new(&environment.context.output, &environment.context.step_summary);
     // Until there is a verdict the outputs say that there is none; a later line wins.
     runner.outputs(&[("verdict", "could-not-complete".to_owned())])?;
-    match task(&environment)? {
-        Task::Check(change) => check_change(&environment, &runner, change, cancellation),
-        Task::Drift => drift::drift(&environment, &runner, cancellation),
+    let told = perform(&environment, &runner, cancellation);
+    if let Err(failure) = &told {
+        // Where the summary cannot be written either, the annotation says it.
+        let _already_failed = runner.summary(page(failure).as_bytes());
+    }
+    told
+}
+
+/// A job summary that says why there is no result.
+fn page(failure: &Failure) -> String {
+    let title = match failure.exit {
+        Exit::Drift => "drift",
+        Exit::Pass | Exit::Fail | Exit::Usage | Exit::CouldNotComplete | Exit::Bug => "could not complete",
+    };
+    let code = failure.code.map_or(String::new(), |code| format!("`{code}`: "));
+    format!("## qa-skill: {title}\n\n{code}{}\n\n{}\n", markdown(&failure.message), markdown(&failure.hint))
+}
+
+fn perform(
+    environment: &ActionEnvironment,
+    runner: &Runner,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    match task(environment)? {
+        Task::Check(change) => check_change(environment, runner, change, cancellation),
+        Task::Drift => drift::drift(environment, runner, cancellation),
         Task::Nothing(reason) => {
             annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
             runner.outputs(&[("verdict", "none".to_owned())])?;

@@ -14,6 +14,7 @@ use crate::core::escape::markdown;
 use crate::core::event::Change;
 use crate::formats::check_run::{CheckConclusion, CheckReport};
 use crate::formats::contract::Report;
+use crate::formats::sarif;
 use crate::net::NetClient;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
@@ -226,7 +227,7 @@ impl<'a> Publication<'a> {
         let upload = SarifUpload {
             commit: &commit,
             git_ref: &self.change.scanning_ref,
-            sarif: &face::rendered("sarif", report),
+            sarif: &sarif::for_upload(report),
             checkout_uri: &format!("file://{}", context.workspace),
             tool: "qa-skill",
         };

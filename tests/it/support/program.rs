@@ -76,8 +76,8 @@ impl Program {
     }
 
     fn finish(&self, mut command: Command) -> Command {
-        // Another program in its place: the image, run as a runner would (scripts/as-runner.sh).
-        let binary = std::env::var_os("QA_SKILL_BINARY");
+        // What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
+        let binary = std::env::var_os("QA_SKILL_BINARY").filter(|_| self.arguments.is_empty());
         let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
         command.args(&self.before).arg(binary).args(&self.arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
