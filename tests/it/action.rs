@@ -2,98 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::origin::{NAME, Origin, git_answer};
+use crate::support::origin::{Origin, git_answer};
 use crate::support::server::{Request, Response, Server};
-use crate::support::{Files, Outcome, Program, RunDir, conflict, git, qa_skill};
-
-/// A value that must turn up nowhere but in the header it was made for.
-pub(crate) const TOKEN: &str = "canary-api-token-4711";
-
-pub(crate) fn faulty() -> Files {
-    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
-        .with("src/new.py", conflict())
-}
-
-pub(crate) fn clean() -> Files {
-    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
-}
-
-/// A step about to run in a checkout.
-pub(crate) struct Step<'a> {
-    pub(crate) origin: &'a Origin,
-    pub(crate) server: &'a Server,
-    pub(crate) checkout: PathBuf,
-    pub(crate) name: &'a str,
-    pub(crate) git_ref: &'a str,
-    pub(crate) event: Value,
-}
-
-impl<'a> Step<'a> {
-    pub(crate) fn on_pull_request(origin: &'a Origin, server: &'a Server, depth: u32) -> Self {
-        let event = json!({"action": "synchronize", "number": 7, "pull_request": {
-            "number": 7,
-            "head": {"sha": origin.head.to_string(), "repo": {"id": 1}},
-            "base": {"sha": origin.fork_point.to_string(), "ref": "main", "repo": {"id": 1}},
-        }});
-        let checkout = origin.checkout(server, depth);
-        Self { origin, server, checkout, name: "pull_request", git_ref: "refs/pull/7/merge", event }
-    }
-
-    pub(crate) fn program(&self) -> Program {
-        let beside = |name: &str| self.origin.repo.beside(name);
-        std::fs::write(beside("event.json"), self.event.to_string()).unwrap();
-        std::fs::create_dir_all(beside("temp")).unwrap();
-        qa_skill([""; 0])
-            .env("GITHUB_ACTIONS", "true")
-            .env("GITHUB_EVENT_NAME", self.name)
-            .env("GITHUB_EVENT_PATH", beside("event.json"))
-            .env("GITHUB_SHA", self.origin.merge.to_string())
-            .env("GITHUB_REF", self.git_ref)
-            .env("GITHUB_REPOSITORY", NAME)
-            .env("GITHUB_SERVER_URL", self.server.url())
-            .env("GITHUB_WORKSPACE", &self.checkout)
-            .env("GITHUB_OUTPUT", beside("output"))
-            .env("GITHUB_STEP_SUMMARY", beside("summary.md"))
-            .env("RUNNER_TEMP", beside("temp"))
-            .env("INPUT_TOKEN", TOKEN)
-            .env("INPUT_MODE", "")
-            .env("INPUT_UPLOAD-ARTIFACT", "false")
-            .within(&self.checkout)
-    }
-
-    pub(crate) fn run(&self) -> Outcome {
-        self.program().run()
-    }
-
-    pub(crate) fn run_dir(&self) -> RunDir {
-        RunDir::only(&self.checkout.join(".qa-skill"))
-    }
-
-    pub(crate) fn output(&self, name: &str) -> String {
-        let text = std::fs::read_to_string(self.origin.repo.beside("output")).unwrap();
-        let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        values.next_back().unwrap_or_default().to_owned()
-    }
-}
-
-/// Names of everything below a directory.
-pub(crate) fn listing(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let mut pending = vec![directory.to_owned()];
-    while let Some(path) = pending.pop() {
-        for entry in std::fs::read_dir(&path).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                pending.push(path.clone());
-            }
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
+use crate::support::step::{Step, TOKEN, clean, faulty, listing};
+use crate::support::{RunDir, git, qa_skill};
 
 #[test]
 fn every_depth_of_checkout_gives_the_run_a_laptop_gives() {

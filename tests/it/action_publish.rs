@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::action::{Step, TOKEN, clean, faulty, listing};
 use crate::support::fake_github::{FakeGitHub, Fault, Route};
 use crate::support::origin::{NAME, Origin};
 use crate::support::server::{Response, Server, Spoilt};
+use crate::support::step::{Step, TOKEN, clean, faulty, listing};
 use crate::support::{Files, Outcome, Program, conflict};
 
 /// A pull request with its origin and its GitHub.

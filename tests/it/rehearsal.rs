@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::action::{Step, TOKEN, clean, faulty};
 use crate::drift::{Hub, runtime_token};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::Server;
+use crate::support::step::{Step, TOKEN, clean, faulty};
 use crate::support::{Files, Outcome, Program, copy_tree, qa_skill, repair, sha256};
 
 /// Everything a step talks to. It is reached through a proxy, as on runners that have one, so that every host may have

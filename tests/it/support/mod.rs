@@ -8,6 +8,7 @@ mod program;
 mod repo;
 mod run_dir;
 pub(crate) mod server;
+pub(crate) mod step;
 
 pub(crate) use forge::{canonical, repair, sha256, tamper, write_json};
 pub(crate) use program::{Outcome, Program, qa_skill};
