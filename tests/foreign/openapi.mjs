@@ -1,0 +1,42 @@
+// Reads GitHub's OpenAPI description and writes the part about what is called here: whole paths, and all they refer to.
+const called = [
+    "/check-runs",
+    "/check-runs/{check_run_id}",
+    "/check-runs/{check_run_id}/annotations",
+    "/commits/{ref}/check-runs",
+    "/pulls/{pull_number}",
+    "/issues",
+    "/issues/{issue_number}",
+    "/issues/{issue_number}/comments",
+    "/issues/comments/{comment_id}",
+    "/code-scanning/sarifs",
+    "/actions/artifacts",
+    "/actions/artifacts/{artifact_id}/{archive_format}",
+];
+
+const chunks = [];
+for await (const chunk of process.stdin) chunks.push(chunk);
+const whole = JSON.parse(Buffer.concat(chunks));
+
+const paths = {};
+for (const path of called.map((path) => `/repos/{owner}/{repo}${path}`)) {
+    if (!whole.paths[path]) throw new Error(`the description has no ${path}`);
+    paths[path] = whole.paths[path];
+}
+
+const components = {};
+const pending = [paths];
+while (pending.length > 0) {
+    const part = pending.pop();
+    if (part === null || typeof part !== "object") continue;
+    pending.push(...Object.values(part));
+    if (typeof part.$ref !== "string") continue;
+    const [, , section, name] = part.$ref.split("/");
+    components[section] ??= {};
+    if (name in components[section]) continue;
+    components[section][name] = whole.components[section][name];
+    pending.push(components[section][name]);
+}
+
+const { openapi, info, servers } = whole;
+process.stdout.write(JSON.stringify({ openapi, info, servers, paths, components }));
