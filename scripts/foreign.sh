@@ -12,6 +12,7 @@ packages=(
 # Of these one file each is needed: package, the file, and its name here.
 files=(
     "@octokit/openapi@23.0.2 generated/api.github.com.json api.github.com.json" # GitHub's description of its API
+    "@octokit/webhooks-examples@7.6.1 api.github.com/index.json webhooks.json"  # events as GitHub sends them
 )
 
 if ! command -v npm > /dev/null || ! command -v node > /dev/null; then

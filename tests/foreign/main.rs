@@ -9,6 +9,7 @@ mod openapi;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "each test binary uses its own part of it")]
 mod support;
+mod webhooks;
 
 use std::path::{Path, PathBuf};
 
