@@ -38,5 +38,16 @@ while (pending.length > 0) {
     pending.push(components[section][name]);
 }
 
+// Prism validates nothing, and says nothing, where it meets `nullable` without `type`. No text matches
+// the pattern, so that null remains.
+const nothing = { type: "string", nullable: true, pattern: "a^" };
+const readable = (part) => {
+    if (part === null || typeof part !== "object") return part;
+    if (Array.isArray(part)) return part.map(readable);
+    const { nullable, ...rest } = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, readable(value)]));
+    if (nullable !== true || typeof rest.type === "string") return nullable === undefined ? rest : { nullable, ...rest };
+    return { anyOf: [rest, nothing] };
+};
+
 const { openapi, info, servers } = whole;
-process.stdout.write(JSON.stringify({ openapi, info, servers, paths, components }));
+process.stdout.write(JSON.stringify(readable({ openapi, info, servers, paths, components })));

@@ -6,10 +6,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{FakeGitHub, Fault, Route};
+use crate::support::fake_github::{Artifact, FakeGitHub, Fault, Route};
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, faulty};
-use crate::support::{Response, Server};
+use crate::support::{Request, Response, RunDir, Server, repair, sha256, tamper};
 
 /// Prism between the program and a GitHub, ended with the test.
 struct Prism {
@@ -51,22 +51,38 @@ impl Prism {
         lines
     }
 
-    /// Sends a request and gives the status and the text of the answer.
+    /// Sends a request by hand and gives the status and the text of the answer.
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
-        let body = body.map_or_else(String::new, Value::to_string);
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(
-            stream,
-            "{method} /repos/{NAME}{path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            self.address,
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+        let headers =
+            [("authorization", format!("Bearer {TOKEN}")), ("content-type", "application/json".into())];
+        let request = Request {
+            method: method.to_owned(),
+            target: format!("/repos/{NAME}{path}"),
+            headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+            body: body.map_or_else(Vec::new, |body| body.to_string().into_bytes()),
+        };
+        let answer = forward(&self.address, &request);
+        (answer.status, String::from_utf8(answer.body).unwrap())
     }
+}
+
+/// Sends a request to an address and gives the answer.
+fn forward(address: &str, request: &Request) -> Response {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut head = format!("{} {} HTTP/1.1\r\nhost: {address}\r\n", request.method, request.target);
+    let ours = ["host", "connection", "content-length"];
+    for (name, value) in request.headers.iter().filter(|(name, _)| !ours.contains(&name.as_str())) {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", request.body.len()));
+    stream.write_all(&[head.as_bytes(), &request.body].concat()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_ascii_lowercase();
+    assert!(head.contains("content-length: ") || end + 4 == answer.len(), "{head}");
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Response::new(status, &answer[end + 4..]).header("content-type", "application/json")
 }
 
 impl Drop for Prism {
@@ -137,6 +153,70 @@ fn what_is_published_and_what_the_fake_answers_are_as_github_describes_them() {
     assert_eq!(errors.len(), refused.len() + 1, "{errors:?}");
     let received = log.iter().filter(|line| line.contains("Request received")).count();
     assert_eq!(received, sent + errors.len() + 1, "{log:?}");
+}
+
+/// The archive of a run as an upload makes it: one directory, named by the key.
+fn archive(run: &RunDir) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in run.files() {
+        let path = format!("{}/{name}", run.0.file_name().unwrap().to_str().unwrap());
+        writer.start_file(path, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(&run.bytes(&name)).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn what_a_night_reads_and_tells_is_as_github_describes_it() {
+    let origin = Origin::with_topic(&faulty());
+    let git = origin.serve();
+    let github = FakeGitHub::new(NAME, TOKEN);
+    let api = github.serve();
+    let Some(prism) = Prism::start(&api) else { return };
+    // Prism follows the redirect of a download itself, so that only this goes past it.
+    let entrance = Server::start({
+        let (github, address) = (github.clone(), prism.address.clone());
+        move |request| match request.path().ends_with("/zip") || request.path().starts_with("/blobs/") {
+            true => github.answer(request),
+            false => forward(&address, request),
+        }
+    });
+    let mut step = Step::on_pull_request(&origin, &git, 2);
+    step.run().expect(1);
+    let run = step.run_dir();
+    tamper(&run, "final-verdict.json", "/status", "PASS".into());
+    repair(&run, false);
+    let zip = archive(&run);
+    github.state().artifacts.push(Artifact {
+        id: 1,
+        name: "qa-skill-run".to_owned(),
+        digest: Some(format!("sha256:{}", sha256(&zip))),
+        zip,
+        expired: false,
+        head_sha: origin.head.to_string(),
+        head_repository_id: 7,
+    });
+
+    step.name = "schedule";
+    step.git_ref = "refs/heads/main";
+    step.event = json!({"schedule": "17 3 * * *"});
+    for _ in 0..2 {
+        let program = step.program().env("GITHUB_API_URL", entrance.url());
+        let outcome = program.env("INPUT_OPEN-ISSUE", "true").run();
+        let outcome = outcome.expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+        assert!(!outcome.text().contains("title=PUBLISH_"), "{}", outcome.text());
+        assert_eq!(github.state().issues.len(), 1);
+    }
+    // A request that was refused would be missing, and one whose answer was refused would be repeated.
+    let read = [Route::ListArtifacts, Route::DownloadArtifact, Route::Blob, Route::ListIssues];
+    let expected = [&read[..], &[Route::CreateIssue], &read].concat();
+    assert_eq!(github.state().calls, expected);
+
+    let (status, answer) = prism.send("POST", "/issues", Some(&json!({"body": "no title"})));
+    assert!(status == 422 && answer.contains("#UNPROCESSABLE_ENTITY"), "{answer}");
+    github.fault(Route::ListIssues, 3, Fault::Answer(Response::json(200, &json!([{"number": 7}]))));
+    let (status, answer) = prism.send("GET", "/issues", None);
+    assert!(status == 500 && answer.contains("#VIOLATIONS"), "{answer}");
 }
 
 fn calls(github: &FakeGitHub, route: Route) -> usize {
