@@ -6,7 +6,7 @@ use crate::drift::{Hub, runtime_token};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::Server;
-use crate::support::step::{Step, TOKEN, clean, faulty};
+use crate::support::step::{Step, TOKEN, clean, faulty, listing};
 use crate::support::{Files, Outcome, Program, copy_tree, qa_skill, repair, sha256};
 
 /// Everything a step talks to. It is reached through a proxy, as on runners that have one, so that every host may have
@@ -97,6 +97,62 @@ fn a_verdict_is_published_kept_and_replayed_a_week_later() {
         world.hub.list(2, &damaged, |_| {});
         assert_eq!(world.night().exit, 3);
     }
+}
+
+#[test]
+fn a_secret_of_the_environment_is_nowhere_but_where_it_belongs() {
+    let world = World::of(&faulty());
+    let step = Step::on_pull_request(&world.origin, &world.proxy, 1);
+    let strangers: Vec<(&str, String)> = [
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "INPUT_UNKNOWN",
+        "NPM_TOKEN",
+    ]
+    .into_iter()
+    .map(|name| (name, format!("canary-of-{}", name.to_lowercase())))
+    .collect();
+    let program =
+        strangers.iter().fold(world.program(&step), |program, (name, value)| program.env(name, value));
+    let program = program.env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true");
+    let outcome = program.run().expect(1);
+
+    let runtime = runtime_token();
+    let secrets: Vec<&str> =
+        strangers.iter().map(|(_, value)| value.as_str()).chain([TOKEN, runtime.as_str()]).collect();
+    let none_in = |place: &str, text: &str| {
+        for secret in &secrets {
+            assert!(!text.contains(secret), "{secret} stands in {place}");
+        }
+    };
+    none_in("what is printed", &(outcome.text() + &outcome.stderr));
+    let home = world.origin.repo.beside(".");
+    for path in listing(&home).into_iter().filter(|path| path.is_file()) {
+        none_in(&path.display().to_string(), &String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+    }
+    let mut owners = std::collections::BTreeSet::new();
+    for request in world.proxy.requests() {
+        let host = request.header("host").unwrap().to_owned();
+        let place = format!("{} {host}{}", request.method, request.path());
+        for (name, value) in &request.headers {
+            if name != "authorization" {
+                none_in(&place, value);
+                continue;
+            }
+            let own = match host.as_str() {
+                "api.github.localhost" => value == &format!("Bearer {TOKEN}"),
+                "results.localhost" => value == &format!("Bearer {runtime}"),
+                "github.localhost" => value.starts_with("Basic "),
+                _ => false,
+            };
+            assert!(own, "{place} has another's token");
+            owners.insert(host.clone());
+        }
+        none_in(&place, &request.target);
+        none_in(&place, &String::from_utf8_lossy(&request.body));
+    }
+    assert_eq!(owners.len(), 3, "each of the three was asked: {owners:?}");
 }
 
 #[test]
