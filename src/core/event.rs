@@ -149,12 +149,15 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
     let is_default = default_branch
         .as_ref()
         .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
-    // What a forced push replaced is no base: nobody may have it any more.
-    let rewritten = event.flag("/forced") || before.is_none();
-    let bases = match (before, rewritten) {
-        (Some(before), false) => vec![BaseRule::Named(before)],
-        (_, _) if is_default => vec![BaseRule::FirstParent],
-        (_, _) => default_branch.map(BaseRule::Branch).into_iter().collect(),
+    // A branch that was rewritten is measured against the default branch, for what it replaced may be anything. The
+    // default branch itself has only that: everything since the merge base of both is judged, not its last commit alone.
+    let bases = match (before, is_default) {
+        (Some(before), true) => vec![BaseRule::Named(before)],
+        (None, true) => {
+            return Ok(Task::Nothing("the first push of the default branch has nothing before it"));
+        }
+        (Some(before), false) if !event.flag("/forced") => vec![BaseRule::Named(before)],
+        (_, false) => default_branch.map(BaseRule::Branch).into_iter().collect(),
     };
     Ok(Task::Check(Change {
         head: event.commit("/after")?,
@@ -291,7 +294,7 @@ mod tests {
         assert_eq!(push("refs/heads/main", BASE, false), [BaseRule::Named(id(BASE))]);
         assert_eq!(push("refs/heads/topic", ZEROS, false), [BaseRule::Branch("main".into())]);
         assert_eq!(push("refs/heads/topic", BASE, true), [BaseRule::Branch("main".into())]);
-        assert_eq!(push("refs/heads/main", BASE, true), [BaseRule::FirstParent]);
+        assert_eq!(push("refs/heads/main", BASE, true), [BaseRule::Named(id(BASE))]);
     }
 
     #[test]
@@ -311,6 +314,11 @@ mod tests {
             of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1}))),
             of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE})),
             of("push", "refs/tags/v1", &json!({"before": ZEROS, "after": HEAD})),
+            of(
+                "push",
+                "refs/heads/main",
+                &json!({"before": ZEROS, "after": HEAD, "repository": {"default_branch": "main"}}),
+            ),
         ];
         for task in nothing {
             assert!(matches!(task, Ok(Task::Nothing(_))), "{task:?}");

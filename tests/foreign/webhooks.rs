@@ -82,9 +82,12 @@ fn with_commits(event: &Value, origin: &Origin) -> Value {
 
 fn expected(name: &str, event: &Value) -> Expected {
     let tag = event["ref"].as_str().is_some_and(|name| name.starts_with("refs/tags/"));
+    let default_branch = event["repository"]["default_branch"].as_str().unwrap_or_default();
+    let before_is_none = event["before"].as_str().is_some_and(|id| id.bytes().all(|byte| byte == b'0'));
+    let first = before_is_none && event["ref"] == format!("refs/heads/{default_branch}");
     match name {
         "pull_request" if event["action"] == "closed" => NOTHING,
-        "push" if tag || event["deleted"] == true => NOTHING,
+        "push" if tag || first || event["deleted"] == true => NOTHING,
         "issue_comment" | "workflow_run" => REFUSED,
         _ => JUDGED,
     }
