@@ -1,18 +1,15 @@
 //! Repositories that someone made to crash, blind or mislead the reader.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::time::{Duration, Instant};
 
 use git2::{ObjectType, Oid};
 
 use crate::support::{Files, Outcome, Random, Repo, change, conflict, marker, qa_skill, token};
 
-/// Every case has a result or a code long before this, also in an unoptimised build on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// 1 GiB.
 const MEMORY_KIB: u64 = 1 << 20;
 
-/// Judges the two trees against each other; nothing may take long or much memory.
+/// Judges the two trees against each other; nothing may take much memory, or longer than any program may here.
 fn judge_trees(name: &str, build: impl FnOnce(&Repo, Oid) -> (Oid, Oid)) -> (Repo, Outcome) {
     let repo = Repo::new();
     let blob = repo.blob(b"one\n");
@@ -23,17 +20,14 @@ fn judge_trees(name: &str, build: impl FnOnce(&Repo, Oid) -> (Oid, Oid)) -> (Rep
 }
 
 fn judge_bounded(name: &str, repo: &Repo) -> Outcome {
-    let started = Instant::now();
     let outcome = repo.judge().run();
-    let took = started.elapsed();
-    assert!(took < PATIENCE, "{name} took {took:?}");
     assert!(outcome.exit != 0 || !repo.beside("out/runs").exists() || peak(repo) < MEMORY_KIB, "{name}");
     if outcome.exit != 3 || outcome.code().is_empty() {
         let used = peak(repo);
         assert!(used < MEMORY_KIB, "{name} used {used} KiB");
-        println!("{name}: exit {}, {took:?}, {used} KiB", outcome.exit);
+        println!("{name}: exit {}, {used} KiB", outcome.exit);
     } else {
-        println!("{name}: {}, {took:?}", outcome.code());
+        println!("{name}: {}", outcome.code());
         assert!(crate::support::runs_in(&repo.beside("out")).is_empty(), "{name} stored a run");
     }
     outcome
