@@ -139,6 +139,29 @@ fn a_part_that_is_lost_or_foreign_or_twice_there_is_no_verdict() {
 }
 
 #[test]
+fn a_part_that_hides_something_behind_a_large_change_does_not_pass() {
+    // The self-test of a run in one process ends long before the last file.
+    let large =
+        |seed: usize| (0..20_000).map(|line| format!("value_{line} = {}\n", line * seed)).collect::<String>();
+    let repo = Repo::new();
+    let base = Files::of(&[("src/a.py", &large(3)), ("src/z.py", "value = 1\n")]);
+    repo.change(&base, &Files::of(&[("src/a.py", &large(5)), ("src/z.py", &conflict())]));
+    with_root(&repo, "run", "single").run().expect(1);
+    shard(&repo, 1, 1).run().expect(0);
+    let path = part_files(&repo, "parts-1").remove(0);
+    let mut part: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for outcome in part["files"][1]["outcomes"].as_array_mut().unwrap() {
+        outcome["drafts"] = json!([]);
+        outcome["facts"] = json!([]);
+    }
+    let mut bytes = serde_json_canonicalizer::to_vec(&part).unwrap();
+    bytes.push(b'\n');
+    std::fs::write(&path, bytes).unwrap();
+    let outcome = aggregate(&repo, "parts-1", "joined").run().expect(3);
+    assert!(outcome.text().contains("CROSS_CHECK_FAILED"), "{}", outcome.text());
+}
+
+#[test]
 fn a_part_that_hides_what_a_lens_found_does_not_pass() {
     let repo = wide();
     for number in 1..=2 {
