@@ -36,7 +36,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/"]),
-    ("quick_xml", &["formats/junit.rs"]),
+    ("quick_xml", &["formats/junit.rs", "gates/readers/xml.rs"]),
     ("regex", &["core/secrets/", "lenses/", "formats/"]),
     ("reqwest", &["net/"]),
     ("rustls", &["net/"]),

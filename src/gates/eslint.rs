@@ -1,0 +1,47 @@
+//! `eslint`: lint of JavaScript and TypeScript.
+
+use super::contract::{
+    CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
+};
+use super::project::command;
+
+/// Names of its configuration, flat and legacy.
+const CONFIGURATIONS: &[&str] = &[
+    "eslint.config.js",
+    "eslint.config.mjs",
+    "eslint.config.cjs",
+    "eslint.config.ts",
+    "eslint.config.mts",
+    "eslint.config.cts",
+    ".eslintrc",
+    ".eslintrc.js",
+    ".eslintrc.cjs",
+    ".eslintrc.json",
+    ".eslintrc.yaml",
+    ".eslintrc.yml",
+];
+
+/// The tool.
+pub(crate) struct Eslint;
+
+impl Tool for Eslint {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "eslint",
+            version: "1",
+            gate: GateName::Lint,
+            language: Language::Node,
+            about: "Likely mistakes and style in JavaScript and TypeScript",
+            formats: &[ReportFormat::EslintJson, ReportFormat::Sarif],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Broken)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let configured = project.has_file(CONFIGURATIONS) || project.node_member("eslintConfig");
+        let used =
+            project.is_at(&["package.json"]) && (configured || project.node_packages().contains("eslint"));
+        used.then(|| command(project, &["eslint", ".", "--format", "json"]))
+    }
+}

@@ -1,0 +1,145 @@
+//! The one place that says what "passed" means.
+
+use super::contract::{
+    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, MAX_REPORT_BYTES, Output, Places, Report,
+    ReportError, Source, Stream, Tool, ToolSpec,
+};
+use super::text;
+
+/// The rule of the one diagnostic that stands for a status nothing in the report explains.
+pub(crate) const EXIT_STATUS: &str = "exit-status";
+
+/// A result that can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Judged {
+    /// Whether the gate passed, as far as this tool decides it.
+    pub(crate) passed: bool,
+    /// What the tool said, and what its exit status said beside it.
+    pub(crate) report: Report,
+}
+
+/// Reads what a tool left and says whether that is a pass.
+///
+/// It is one only if the exit status, where there is one, means "clean", the report was read to its end, nothing in it
+/// is at error level, and, where the gate has tests, one of them ran and none failed. What cannot be read, and what did
+/// not run, is an error, which is never a pass.
+pub(crate) fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError> {
+    let spec = tool.spec();
+    match &output.source {
+        Source::Import { format, report } => {
+            if !spec.formats.contains(format) {
+                return Err(ReportError::Format(*format));
+            }
+            let report = tool.read(*format, checked(report)?, &output.places)?.finish();
+            if let Some(doubt) = &report.doubt {
+                return Err(ReportError::Unreadable(doubt.clone()));
+            }
+            decide(spec, report, ExitMeaning::Clean)
+        }
+        Source::Command(command) => judge_command(tool, command, &output.places),
+    }
+}
+
+fn judge_command(
+    tool: &dyn Tool,
+    command: &CommandOutput<'_>,
+    places: &Places<'_>,
+) -> Result<Judged, ReportError> {
+    let spec = tool.spec();
+    let exit = command.exit.ok_or(ReportError::Signal)?;
+    let broken = || ReportError::Broken { exit, said: text::tail(command.stdout, command.stderr, places) };
+    let meaning = spec.meaning(exit);
+    match meaning {
+        ExitMeaning::Clean | ExitMeaning::Faults => {}
+        ExitMeaning::Nothing => return Err(nothing(tool, command, places)),
+        ExitMeaning::Broken => return Err(broken()),
+    }
+    let read = tool.read_command(command, places).map(Report::finish);
+    let report = match read {
+        Err(_) if tool.says_nothing_to_run(command) => return Err(nothing(tool, command, places)),
+        Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
+            return Err(broken());
+        }
+        Err(error) => return Err(error),
+        Ok(report) if !report.totals.has_faults() && tool.says_nothing_to_run(command) => {
+            return Err(nothing(tool, command, places));
+        }
+        Ok(report) => report,
+    };
+    if meaning == ExitMeaning::Faults && !report.totals.has_faults() {
+        return Ok(Judged {
+            passed: false,
+            report: with_exit_status(report, spec, exit, &text::tail(command.stdout, command.stderr, places)),
+        });
+    }
+    decide(spec, report, meaning)
+}
+
+fn nothing(tool: &dyn Tool, command: &CommandOutput<'_>, places: &Places<'_>) -> ReportError {
+    ReportError::Nothing(format!(
+        "{} says: {}",
+        tool.spec().id,
+        text::tail(command.stdout, command.stderr, places)
+    ))
+}
+
+fn decide(spec: &ToolSpec, report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
+    if report.totals.has_faults() {
+        return Ok(Judged { passed: false, report });
+    }
+    if spec.gate.runs_tests() && report.totals.ran() == 0 {
+        let skipped = report.totals.skipped;
+        return Err(ReportError::Nothing(format!("no test ran, and {skipped} were skipped")));
+    }
+    if report.totals.files == Some(0) {
+        return Err(ReportError::Nothing("no file of the repository was looked at".to_owned()));
+    }
+    Ok(Judged { passed: meaning == ExitMeaning::Clean, report })
+}
+
+/// A status that means faults and a report without one: something failed that the report does not show (D-4).
+fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, said: &str) -> Report {
+    report.totals.errors += 1;
+    report.diagnostics.insert(
+        0,
+        Diagnostic {
+            path: None,
+            line: None,
+            column: None,
+            rule: Some(EXIT_STATUS.to_owned()),
+            message: format!("{} ended with status {exit} and reported no error; it said: {said}", spec.id),
+            severity: DiagnosticSeverity::Error,
+            end_line: None,
+            end_column: None,
+        },
+    );
+    report
+}
+
+/// The bytes of the report that our own command makes.
+pub(crate) fn report_bytes<'a>(
+    spec: &ToolSpec,
+    command: &CommandOutput<'a>,
+) -> Result<std::borrow::Cow<'a, [u8]>, ReportError> {
+    let bytes = match spec.stream {
+        Stream::Stdout => command.stdout,
+        Stream::Stderr => command.stderr,
+        Stream::Both if command.stderr.is_empty() => command.stdout,
+        Stream::Both => {
+            checked(command.stderr)?;
+            return Ok([command.stdout, b"\n", command.stderr].concat().into());
+        }
+        Stream::File => command.report_file.ok_or(ReportError::Missing)?,
+    };
+    checked(bytes).map(Into::into)
+}
+
+fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
+    if report.len() > MAX_REPORT_BYTES {
+        return Err(ReportError::TooLarge(format!(
+            "it has {} bytes, the limit is {MAX_REPORT_BYTES}",
+            report.len()
+        )));
+    }
+    if report.trim_ascii().is_empty() { Err(ReportError::Empty) } else { Ok(report) }
+}

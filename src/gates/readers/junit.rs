@@ -1,0 +1,237 @@
+//! JUnit XML in the dialects of its writers: pytest, Vitest, jest-junit, Playwright, gotestsum, nextest, Surefire.
+
+use super::xml::{Element, parse};
+use crate::contracts::ids::{CommitId, RepoPath};
+use crate::gates::contract::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
+use crate::gates::tags::{StoryReader, stories};
+use crate::gates::text;
+
+/// Attempts that did not decide: they failed, and the test was tried again.
+const RETRIED: &[&str] = &["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
+/// Names under which writers state the commit.
+const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
+/// What the message of a failure is when the writer has none.
+const NO_MESSAGE: &[&str] = &["", "Failed", "failed", "test failure", "collection failure"];
+
+/// Reads a report whose lines are counted from `first_line`.
+pub(crate) fn read(report: &[u8], places: &Places<'_>, first_line: u32) -> Result<Report, ReportError> {
+    let root = parse(report)?;
+    let mut read = Report::default();
+    match root.name.as_str() {
+        "testsuites" | "testsuite" => {
+            suite(&root, &Context { places, first_line, name: "", file: None }, &mut read)?;
+        }
+        other => return Err(ReportError::unreadable(format!("its root is `{other}` and no test suite"))),
+    }
+    Ok(read)
+}
+
+struct Context<'a> {
+    places: &'a Places<'a>,
+    first_line: u32,
+    name: &'a str,
+    file: Option<&'a str>,
+}
+
+/// How many tests a part of the document has, and how many of them fail.
+#[derive(Default)]
+struct Seen {
+    tests: u64,
+    faults: u64,
+}
+
+fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Seen, ReportError> {
+    let inner = Context {
+        places: outer.places,
+        first_line: outer.first_line,
+        name: element.attribute("name").filter(|name| !name.is_empty()).unwrap_or(outer.name),
+        file: element.attribute("file").or(element.attribute("filepath")).or(outer.file),
+    };
+    let mut seen = Seen::default();
+    for child in &element.children {
+        let part = match child.name.as_str() {
+            "testsuite" => suite(child, &inner, read)?,
+            "testcase" => {
+                let case = test_case(child, &inner);
+                let faults = u64::from(case.outcome.fails());
+                read.tests.push(case);
+                Seen { tests: 1, faults }
+            }
+            "failure" | "error" => {
+                read.tests.push(suite_fault(&inner, &reason(child)));
+                Seen { tests: 0, faults: 1 }
+            }
+            "properties" => {
+                read.commit = read.commit.take().or_else(|| commit(child));
+                Seen::default()
+            }
+            _ => Seen::default(),
+        };
+        seen.tests += part.tests;
+        seen.faults += part.faults;
+    }
+    if let Some(stated) = declared(element, "tests")?.filter(|&stated| stated > seen.tests) {
+        let name = text::name(inner.name, inner.places);
+        let found = seen.tests;
+        return Err(ReportError::Inconsistent(format!(
+            "suite {name:?} states {stated} tests and has {found}"
+        )));
+    }
+    let stated =
+        declared(element, "failures")?.unwrap_or(0).saturating_add(declared(element, "errors")?.unwrap_or(0));
+    if stated > seen.faults {
+        let hidden = stated - seen.faults;
+        read.tests.push(suite_fault(&inner, &format!("the suite states {hidden} more faults than it shows")));
+        seen.faults = stated;
+    }
+    Ok(seen)
+}
+
+fn declared(element: &Element, name: &str) -> Result<Option<u64>, ReportError> {
+    let refuse = |stated: &str| ReportError::unreadable(format!("`{name}` of a suite is {stated:?}"));
+    element.attribute(name).map(|stated| stated.trim().parse().map_err(|_| refuse(stated))).transpose()
+}
+
+/// Something failed outside every test, such as a file that does not load.
+fn suite_fault(context: &Context<'_>, reason: &str) -> TestCase {
+    TestCase {
+        id: text::name(if context.name.is_empty() { "(suite)" } else { context.name }, context.places),
+        outcome: Outcome::Errored,
+        path: place_of(context.file, "", context),
+        line: None,
+        message: Some(text::message(reason, context.places)),
+        attempts: 1,
+        stories: Vec::new(),
+        attachments: Vec::new(),
+    }
+}
+
+fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
+    let places = context.places;
+    let class = element.attribute("classname").filter(|class| !class.is_empty()).unwrap_or(context.name);
+    let name = element.attribute("name").unwrap_or("");
+    let retried = element.children.iter().filter(|child| RETRIED.contains(&child.name.as_str())).count();
+    let (outcome, fault) = outcome(element, retried);
+    let path = place_of(element.attribute("file").or(context.file), class, context);
+    let stated: Option<u32> = element.attribute("line").and_then(|line| line.parse().ok());
+    let line = stated
+        .and_then(|line| line.saturating_add(1).checked_sub(context.first_line))
+        .filter(|&line| line > 0);
+    let failed_at = path.as_ref().zip(fault).and_then(|(path, fault)| line_of(&path.to_text(), &fault.text));
+    TestCase {
+        id: text::name(&joined(class, name), places),
+        outcome,
+        path,
+        line: failed_at.or(line),
+        message: fault.map(|fault| text::message(&reason(fault), places)),
+        attempts: u32::try_from(retried).unwrap_or(u32::MAX).saturating_add(1),
+        stories: shown(element, context.name, class, name),
+        attachments: attachments(element, places),
+    }
+}
+
+/// `class::name`, or the name alone where the writer repeats one in the other.
+fn joined(class: &str, name: &str) -> String {
+    if class.is_empty() || name.starts_with(class) { name.to_owned() } else { format!("{class}::{name}") }
+}
+
+fn outcome(element: &Element, retried: usize) -> (Outcome, Option<&Element>) {
+    let first = |name| element.children.iter().find(|child| child.name == name);
+    if let Some(error) = first("error") {
+        return (Outcome::Errored, Some(error));
+    }
+    if let Some(failure) = first("failure") {
+        return (Outcome::Failed, Some(failure));
+    }
+    if let Some(skipped) = first("skipped") {
+        return (Outcome::Skipped, Some(skipped).filter(|skipped| !reason(skipped).is_empty()));
+    }
+    let stated =
+        element.attribute("status").or(element.attribute("result")).unwrap_or("").to_ascii_lowercase();
+    match stated.as_str() {
+        "fail" | "failed" | "failure" => (Outcome::Failed, None),
+        "error" | "errored" | "broken" | "aborted" | "timeout" | "timedout" => (Outcome::Errored, None),
+        "notrun" | "skip" | "skipped" | "disabled" | "suppressed" | "ignored" | "pending" | "todo" => {
+            (Outcome::Skipped, None)
+        }
+        _ if retried > 0 => {
+            (Outcome::Flaky, element.children.iter().find(|child| RETRIED.contains(&child.name.as_str())))
+        }
+        _ => (Outcome::Passed, None),
+    }
+}
+
+/// What a failure says: its message, or its text where that is all there is. Of pytest's listings only the lines that
+/// state the error are kept, as the others show code of pytest.
+fn reason(element: &Element) -> String {
+    let message = element.attribute("message").unwrap_or("").trim();
+    let text = element.text.trim();
+    if !NO_MESSAGE.contains(&message) || text.is_empty() {
+        return message.to_owned();
+    }
+    let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("E  ")).map(str::trim).collect();
+    if stated.is_empty() { text.to_owned() } else { stated.join("\n") }
+}
+
+/// The line that the text of a failure names first in a file.
+fn line_of(path: &str, text: &str) -> Option<u32> {
+    let after = text.split_once(&format!("{path}:"))?.1;
+    let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+    after[..digits].parse().ok().filter(|&line| line > 0)
+}
+
+/// The file of a test: stated, or the class where writers put it there.
+fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<RepoPath> {
+    let candidates = [stated, Some(class), Some(context.name)];
+    let looks_like_file = |candidate: &&str| {
+        let extension = candidate.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let known =
+            ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php"];
+        known.contains(&extension) && !candidate.contains(' ')
+    };
+    let stated = candidates.into_iter().flatten().find(looks_like_file)?;
+    text::path(stated, context.places)
+}
+
+fn properties(element: &Element) -> impl Iterator<Item = (&str, &str)> {
+    let all =
+        element.children.iter().filter(|child| child.name == "properties").flat_map(|list| &list.children);
+    all.filter_map(|property| {
+        Some((property.attribute("name")?, property.attribute("value").unwrap_or(&property.text)))
+    })
+}
+
+/// From names of suites and test, then from properties `feature`, `step` and `tag`.
+fn shown(element: &Element, suite: &str, class: &str, name: &str) -> Vec<Story> {
+    let mut found = stories([suite, class, name]);
+    let mut reader = StoryReader::default();
+    for (key, value) in properties(element) {
+        match key {
+            "feature" | "step" => reader.add(key, value.trim()),
+            _ => found.extend(stories([value])),
+        }
+    }
+    found.extend(reader.finish());
+    found
+}
+
+fn commit(list: &Element) -> Option<CommitId> {
+    let stated = |property: &Element| {
+        let name = property.attribute("name").filter(|name| COMMIT.contains(name));
+        name.and_then(|_| CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok())
+    };
+    list.children.iter().find_map(stated)
+}
+
+/// `[[ATTACHMENT|path]]` in what a test printed.
+fn attachments(element: &Element, places: &Places<'_>) -> Vec<Attachment> {
+    let printed = element.children.iter().filter(|child| child.name == "system-out");
+    let all = printed.flat_map(|output| output.text.split("[[ATTACHMENT|").skip(1));
+    let names = all.filter_map(|rest| rest.split_once("]]")).map(|(path, _)| path);
+    let one = |path: &str| Attachment {
+        path: text::path(path, places),
+        name: text::name(path.rsplit(['/', '\\']).next().unwrap_or(path), places),
+        media_type: String::new(),
+    };
+    names.map(one).collect()
+}

@@ -1,0 +1,165 @@
+//! SARIF 2.1.0: results of static analysis, from any tool that writes it.
+
+use serde_json::Value;
+
+use super::json::{child, document, flag, list, list_or_empty, object, position, text, text_if};
+use crate::contracts::ids::CommitId;
+use crate::gates::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::gates::report::ToolVersion;
+use crate::gates::text as clean;
+
+/// How often a base of addresses may name another base.
+const MAX_BASES: usize = 8;
+
+/// Reads a report.
+pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+    let value = document(report)?;
+    object(&value, "the document")?;
+    match text(&value, "version")? {
+        "2.1.0" => {}
+        other => return Err(ReportError::unreadable(format!("it is SARIF {other:?} and not 2.1.0"))),
+    }
+    let mut read = Report::default();
+    let runs = list(&value, "runs")?;
+    if runs.is_empty() {
+        return Err(ReportError::Nothing("it has no run".to_owned()));
+    }
+    for run in runs {
+        read_run(object(run, "a run")?, places, &mut read)?;
+    }
+    Ok(read)
+}
+
+fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
+    let driver = child(child(run, "tool")?, "driver")?;
+    for invocation in list_or_empty(run, "invocations")? {
+        if !flag(invocation, "executionSuccessful")? {
+            return Err(ReportError::Unfinished("`executionSuccessful` is false".to_owned()));
+        }
+    }
+    if run.get("externalPropertyFileReferences").is_some() {
+        return Err(ReportError::Unfinished("parts of it are in other files".to_owned()));
+    }
+    if run.get("results").is_none_or(Value::is_null) {
+        return Err(ReportError::Unfinished("a run has no list of results".to_owned()));
+    }
+    let version = text_if(driver, "semanticVersion")?.or(text_if(driver, "version")?);
+    read.tool = Some(ToolVersion {
+        name: clean::name(text(driver, "name")?, places),
+        version: version.map(|version| clean::name(version, places)),
+    });
+    for control in list_or_empty(run, "versionControlProvenance")? {
+        read.commit =
+            text_if(control, "revisionId")?.and_then(|id| CommitId::parse(id).ok()).or(read.commit.take());
+    }
+    for result in list(run, "results")? {
+        if let Some(diagnostic) = read_result(object(result, "a result")?, driver, run, places)? {
+            read.diagnostics.push(diagnostic);
+        }
+    }
+    Ok(())
+}
+
+fn read_result(
+    result: &Value,
+    driver: &Value,
+    run: &Value,
+    places: &Places<'_>,
+) -> Result<Option<Diagnostic>, ReportError> {
+    let is_fault = text_if(result, "kind")?.is_none_or(|kind| kind == "fail");
+    let is_gone = text_if(result, "baselineState")? == Some("absent");
+    if !is_fault || is_gone || is_suppressed(result)? {
+        return Ok(None);
+    }
+    let rule = rule(result, driver)?;
+    let level =
+        text_if(result, "level")?.or_else(|| rule?.get("defaultConfiguration")?.get("level")?.as_str());
+    let severity = match level.unwrap_or("warning") {
+        "error" => DiagnosticSeverity::Error,
+        "warning" | "note" | "none" => DiagnosticSeverity::Warning,
+        other => return Err(ReportError::unreadable(format!("`level` is {other:?}"))),
+    };
+    let id = match text_if(result, "ruleId")? {
+        Some(id) => Some(id),
+        None => rule.map(|rule| text(rule, "id")).transpose()?,
+    };
+    let place =
+        list_or_empty(result, "locations")?.first().and_then(|location| location.get("physicalLocation"));
+    let region = place.and_then(|place| place.get("region")).unwrap_or(&Value::Null);
+    let artifact = place.and_then(|place| place.get("artifactLocation")).unwrap_or(&Value::Null);
+    Ok(Some(Diagnostic {
+        path: address(artifact, run, places)?,
+        line: position(region, "startLine")?,
+        column: position(region, "startColumn")?,
+        rule: id.map(|id| clean::name(id, places)),
+        message: clean::message(&said(child(result, "message")?, rule)?, places),
+        severity,
+        end_line: position(region, "endLine")?,
+        end_column: position(region, "endColumn")?,
+    }))
+}
+
+/// A suppression counts unless it waits for a decision or was rejected.
+fn is_suppressed(result: &Value) -> Result<bool, ReportError> {
+    let suppressions = list_or_empty(result, "suppressions")?;
+    let accepted = |suppression: &Value| {
+        text_if(suppression, "status").map(|status| status.is_none_or(|it| it == "accepted"))
+    };
+    let decided: Vec<bool> = suppressions.iter().map(accepted).collect::<Result<_, _>>()?;
+    Ok(!decided.is_empty() && decided.into_iter().all(|accepted| accepted))
+}
+
+fn rule<'a>(result: &'a Value, driver: &'a Value) -> Result<Option<&'a Value>, ReportError> {
+    let rules = list_or_empty(driver, "rules")?;
+    let reference = result.get("rule").unwrap_or(&Value::Null);
+    let index = result.get("ruleIndex").or(reference.get("index")).and_then(Value::as_u64);
+    if let Some(found) = index.and_then(|index| rules.get(usize::try_from(index).ok()?)) {
+        return Ok(Some(found));
+    }
+    let id = text_if(result, "ruleId")?.or(text_if(reference, "id")?);
+    Ok(rules.iter().find(|rule| id.is_some() && rule.get("id").and_then(Value::as_str) == id))
+}
+
+fn said(message: &Value, rule: Option<&Value>) -> Result<String, ReportError> {
+    if let Some(text) = text_if(message, "text")?.or(text_if(message, "markdown")?) {
+        return Ok(text.to_owned());
+    }
+    let id = text(message, "id")?;
+    let template = rule.and_then(|rule| rule.get("messageStrings")?.get(id)?.get("text")?.as_str());
+    let mut said = template.unwrap_or(id).to_owned();
+    for (index, argument) in list_or_empty(message, "arguments")?.iter().enumerate() {
+        said = said.replace(&format!("{{{index}}}"), argument.as_str().unwrap_or(""));
+    }
+    Ok(said)
+}
+
+/// The file of a result: its address, below the addresses that the run gives to the names of its bases.
+fn address(
+    artifact: &Value,
+    run: &Value,
+    places: &Places<'_>,
+) -> Result<Option<crate::contracts::ids::RepoPath>, ReportError> {
+    let listed = || {
+        let index = usize::try_from(artifact.get("index")?.as_u64()?).ok()?;
+        run.get("artifacts")?.get(index)?.get("location")
+    };
+    let location = if artifact.get("uri").is_none() { listed().unwrap_or(artifact) } else { artifact };
+    let Some(uri) = text_if(location, "uri")? else { return Ok(None) };
+    let mut full = uri.to_owned();
+    let mut base = text_if(location, "uriBaseId")?;
+    for _ in 0..MAX_BASES {
+        let known = base.and_then(|base| run.get("originalUriBaseIds")?.get(base));
+        let Some(known) = known else { break };
+        if full.contains("://") {
+            break;
+        }
+        let above = text_if(known, "uri")?.unwrap_or("");
+        full = if above.is_empty() || above.ends_with('/') {
+            format!("{above}{full}")
+        } else {
+            format!("{above}/{full}")
+        };
+        base = text_if(known, "uriBaseId")?;
+    }
+    Ok(clean::address(&full, places))
+}

@@ -1,0 +1,38 @@
+//! `ruff`: lint of Python.
+
+use super::contract::{
+    CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
+    ToolSpec,
+};
+use super::project::{PYTHON, command};
+
+/// The tool.
+pub(crate) struct Ruff;
+
+impl Tool for Ruff {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "ruff",
+            version: "1",
+            gate: GateName::Lint,
+            language: Language::Python,
+            about: "Likely mistakes and style in Python",
+            formats: &[ReportFormat::RuffJson, ReportFormat::Sarif, ReportFormat::Junit],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Broken)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let configured = project.has_file(&["ruff.toml", ".ruff.toml"])
+            || project.python_uses("ruff", &["[tool.ruff]", "[tool.ruff.lint]", "[tool.ruff.format]"]);
+        let used = configured && (project.is_at(PYTHON) || project.is_at(&["ruff.toml", ".ruff.toml"]));
+        used.then(|| {
+            command(project, &["ruff", "check", "--no-cache", "--no-fix", "--output-format", "json", "."])
+        })
+    }
+
+    fn says_nothing_to_run(&self, command: &CommandOutput<'_>) -> bool {
+        String::from_utf8_lossy(command.stderr).contains("No Python files found under the given path")
+    }
+}
