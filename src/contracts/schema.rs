@@ -84,6 +84,8 @@ schemas! {
     ManifestSchema = "manifest.v1", "schemas/v1/manifest.v1.schema.json";
     MetricsSchema = "metrics.v1", "schemas/v1/metrics.v1.schema.json";
     PolicySchema = "policy.v1", "schemas/v1/policy.v1.schema.json";
+    QaReportSchema = "qa-report.v1", "schemas/v1/qa-report.v1.schema.json";
+    RecordedGatesSchema = "recorded-gates.v1", "schemas/v1/recorded-gates.v1.schema.json";
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
@@ -128,6 +130,8 @@ mod tests {
             "manifest.v1" => SkillManifest,
             "metrics.v1" => Metrics,
             "policy.v1" => PolicyFile,
+            "qa-report.v1" => QaReport,
+            "recorded-gates.v1" => RecordedGates,
             "recorded-inputs.v1" => RecordedInputs,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
@@ -212,6 +216,8 @@ mod tests {
         check::<Hashes>();
         check::<Recording>();
         check::<RecordedInputs>();
+        check::<RecordedGates>();
+        check::<QaReport>();
     }
 
     #[test]

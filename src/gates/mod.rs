@@ -17,3 +17,8 @@ use contract::Tool;
 
 /// Every tool, by id. A tool that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Tool] = &[&eslint::Eslint, &pytest::Pytest, &ruff::Ruff];
+
+/// The tool of an id.
+pub(crate) fn find(id: &str) -> Option<&'static dyn Tool> {
+    ALL.iter().copied().find(|tool| tool.spec().id == id)
+}

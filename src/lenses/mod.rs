@@ -21,7 +21,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &trojan_source::TrojanSource,
 ];
 
-/// The registry, derived from [`ALL`].
+/// The registry, derived from [`ALL`] and the five gates.
 pub(crate) fn registry() -> crate::contracts::v1::Registry {
     use crate::contracts::v1::{Registry, RegistryLens, RegistryRule};
     let lens = |lens: &&dyn Lens| {
@@ -47,7 +47,7 @@ pub(crate) fn registry() -> crate::contracts::v1::Registry {
             rules,
         }
     };
-    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).collect();
+    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).chain(crate::core::gates::entries()).collect();
     lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
     Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
 }

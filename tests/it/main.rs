@@ -11,6 +11,7 @@ mod determinism;
 mod drift;
 mod fake_github;
 mod faults;
+mod gates;
 mod git;
 mod hostile;
 mod rehearsal;

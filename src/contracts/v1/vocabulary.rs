@@ -106,6 +106,19 @@ words! {
         /// Wasted time or memory.
         Performance = "performance",
     }
+    /// The quality gates of a repository's own tools (S004-29).
+    GateName {
+        /// Linters.
+        Lint = "lint",
+        /// Type checkers and compilers.
+        TypeCheck = "type_check",
+        /// Tests that need no browser.
+        UnitTests = "unit_tests",
+        /// Tests that drive a browser.
+        BrowserTests = "browser_tests",
+        /// Tests bound to the steps of a feature.
+        StoryValidation = "story_validation",
+    }
     /// How a plan ended (S003-51).
     LensStatus {
         /// Everything planned was looked at.
@@ -267,6 +280,17 @@ words! {
         Introduced = "introduced",
         /// It stood in the base already, perhaps elsewhere.
         PreExisting = "pre_existing",
+    }
+}
+
+impl GateName {
+    /// Whether it has tests, so that one of them has to run, and a failed run may be tried again (C-15).
+    #[must_use]
+    pub fn runs_tests(self) -> bool {
+        match self {
+            Self::Lint | Self::TypeCheck => false,
+            Self::UnitTests | Self::BrowserTests | Self::StoryValidation => true,
+        }
     }
 }
 
