@@ -219,7 +219,7 @@ impl ChangeArgs {
             },
             artifact_root: self.out,
             refresh,
-            settings: Vec::new(),
+            settings: crate::config::pace(),
         }
     }
 }

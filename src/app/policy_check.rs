@@ -5,7 +5,7 @@ use std::path::Path;
 use super::exit::Failure;
 use super::inputs::{Request, effective, open, read_policy};
 use crate::contracts::codes::Code;
-use crate::contracts::v1::Scope;
+use crate::contracts::v1::{Scope, SettingOrigin};
 use crate::core::policy::{POLICY_PATH, Policy, in_scope};
 use crate::lenses;
 
@@ -32,12 +32,12 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             (in_force.policy, format!("{found} at base {}", opened.resolved.base.short()))
         }
     };
-    Ok(table(&policy, &source).into_bytes())
+    Ok(table(&policy, &request.settings, &source).into_bytes())
 }
 
-fn table(policy: &Policy, source: &str) -> String {
+fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     let mut text = format!("policy: {source}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
-    for setting in &policy.settings {
+    for setting in policy.settings.iter().chain(beside) {
         text.push_str(&format!("{:<34} {:<22} {}\n", setting.name, setting.value, setting.origin));
     }
     text.push_str(&format!("\n{:<20} {:<8} {:<9} {}\n", "lens", "enabled", "required", "ignores"));

@@ -85,7 +85,7 @@ pub struct SettingOrigin {
     pub name: String,
     /// The value as text.
     pub value: String,
-    /// `input`, `policy` or `default`.
+    /// `input`, `environment`, `policy` or `default`.
     pub origin: String,
 }
 
