@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::support::server::Request;
 use crate::support::{
-    Files, Program, Random, Repo, Request, Response, RunDir, Server, change, qa_skill, sha256, temp,
+    Files, Program, Random, Repo, Response, RunDir, Server, change, qa_skill, sha256, temp,
 };
 
 const ACCOUNT: &str = "qa";

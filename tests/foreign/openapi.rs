@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::support::fake_github::{Artifact, FakeGitHub, Fault, Route};
 use crate::support::origin::{NAME, Origin};
+use crate::support::server::Request;
 use crate::support::step::{Step, TOKEN, faulty};
-use crate::support::{Request, Response, RunDir, Server, repair, sha256, tamper};
+use crate::support::{Response, RunDir, Server, repair, sha256, tamper};
 
 /// Prism between the program and a GitHub, ended with the test.
 struct Prism {

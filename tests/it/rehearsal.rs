@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::drift::{Hub, runtime_token};
 use crate::support::fake_github::FakeGitHub;
+use crate::support::hub::{Hub, runtime_token};
 use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::Server;
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};

@@ -74,3 +74,14 @@ pub(crate) fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
     *member = to;
     write_json(run, name, &value);
 }
+
+/// Makes the names that follow from a run's trace fit it again, as if that run had really been made so.
+pub(crate) fn rekey(run: &RunDir) {
+    let mut trace = run.json("trace.json");
+    trace["executionKeyPreimage"]["configHash"] = sha256(&canonical(&trace["configPreimage"])).into();
+    let key = sha256(&canonical(&trace["executionKeyPreimage"]));
+    trace["executionKey"] = key.as_str().into();
+    write_json(run, "trace.json", &trace);
+    tamper(run, "hashes.json", "/executionKey", key.into());
+    repair(run, false);
+}
