@@ -20,13 +20,15 @@ mount() {
 mount "${GITHUB_WORKSPACE:-}" /github/workspace
 mount "${RUNNER_TEMP:-}" /github/runner_temp
 [ -z "${GITHUB_EVENT_PATH:-}" ] || mount "$(dirname "$GITHUB_EVENT_PATH")" /github/workflow
-chown -R 1001:1001 "${GITHUB_WORKSPACE:-/nonexistent}" 2> /dev/null || true
+# Hosted runners' user, or another one's.
+owner=${WORKSPACE_OWNER:-1001}
+chown -R "$owner:$owner" "${GITHUB_WORKSPACE:-/nonexistent}" 2> /dev/null || true
 socket=$state/docker.sock
 mkdir -p "$state"
 [ -e "$socket" ] || touch "$socket"
 
 variables=()
-for name in $(compgen -e | grep -E '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
+for name in $(compgen -e | grep -iE '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_|TZ$|https?_proxy$|no_proxy$)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
     value=$(printenv "$name")
     for index in "${!from[@]}"; do
         [[ $value != "${from[$index]}"* ]] || value="${to[$index]}${value#"${from[$index]}"}"

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::support::parts::packages;
 use crate::support::server::Request;
 use crate::support::{
     Files, Program, Random, Repo, Response, RunDir, Server, change, qa_skill, sha256, temp,
@@ -181,7 +182,7 @@ fn shape(request: &Request) -> Vec<(String, &'static str)> {
 
 #[test]
 fn the_official_client_and_we_read_each_others_artifacts() {
-    let Some(packages) = crate::packages(&["@actions/artifact", "azurite"]) else { return };
+    let Some(packages) = packages(&["@actions/artifact", "azurite"]) else { return };
     let store = Store::start(&packages);
     let service = Service::default();
     let server = service.start();

@@ -1,5 +1,7 @@
 //! Changes run directories as somebody would who knows how they are made.
 
+use std::io::Write;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -84,4 +86,15 @@ pub(crate) fn rekey(run: &RunDir) {
     write_json(run, "trace.json", &trace);
     tamper(run, "hashes.json", "/executionKey", key.into());
     repair(run, false);
+}
+
+/// The archive of a run as an upload makes it: one directory, named by the key.
+pub(crate) fn archive(run: &RunDir) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in run.files() {
+        let path = format!("{}/{name}", run.0.file_name().unwrap().to_str().unwrap());
+        writer.start_file(path, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(&run.bytes(&name)).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
 }
