@@ -11,3 +11,4 @@ mod sarif;
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "each test binary uses its own part of it")]
 mod support;
 mod webhooks;
+mod workflows;
