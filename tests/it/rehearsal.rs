@@ -306,6 +306,30 @@ fn drift_is_told_in_one_issue_however_many_nights_it_lasts() {
 }
 
 #[test]
+fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
+    let world = World::of(&faulty());
+    let step = Step::on_pull_request(&world.origin, &world.proxy, 0);
+    world.program(&step).run().expect(1);
+    world.keep([Kept::whole(&world.uploaded())]);
+    // Both sides went on, so that neither the head nor the base is what a ref stands at.
+    let repo = &world.origin.repo;
+    let newer = |parents: &[git2::Oid]| repo.commit(repo.tree(&clean()), parents);
+    let head = newer(&[world.origin.head]);
+    repo.reference("refs/heads/main", newer(&[world.origin.base]));
+    repo.reference("refs/pull/7/head", head);
+    repo.reference("refs/pull/7/merge", newer(&[world.origin.base, head]));
+    world.only_refs.store(true, std::sync::atomic::Ordering::SeqCst);
+    let said = world.night(1).expect(0).text();
+    assert!(said.contains("1 run: 1 same") && !said.contains("from the recording alone"), "{said}");
+
+    for side in ["head", "merge"] {
+        repo.git.find_reference(&format!("refs/pull/7/{side}")).unwrap().delete().unwrap();
+    }
+    let said = world.night(1).expect(0).text();
+    assert!(said.contains("1 run: 1 same") && said.contains("not our ref"), "{said}");
+}
+
+#[test]
 fn a_pass_whose_proof_cannot_be_kept_is_none_and_a_fail_stays_one() {
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 3, "action_required")] {
         let world = World::of(&topic);

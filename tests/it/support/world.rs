@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
@@ -23,6 +25,8 @@ pub(crate) struct World {
     pub(crate) github: FakeGitHub,
     pub(crate) hub: Hub,
     pub(crate) proxy: Server,
+    /// Whether git gives out nothing but what a ref stands at.
+    pub(crate) only_refs: Arc<AtomicBool>,
 }
 
 impl World {
@@ -38,13 +42,15 @@ impl World {
         github: FakeGitHub,
         api: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ) -> Self {
-        let hub = Hub::default();
+        let (hub, only_refs) = (Hub::default(), Arc::new(AtomicBool::new(false)));
         let project = origin.repo.path().join(".git");
         let proxy = Server::start({
-            let hub = hub.clone();
+            let (hub, only_refs) = (hub.clone(), Arc::clone(&only_refs));
             move |request| {
                 let path = request.path();
-                if path.starts_with(&format!("/{NAME}")) {
+                if only_refs.load(Ordering::SeqCst) && wants_what_no_ref_has(&project, request) {
+                    Response::new(200, "0028ERR upload-pack: not our ref at all\n")
+                } else if path.starts_with(&format!("/{NAME}")) {
                     git_answer(&project, request)
                 } else if path.starts_with("/repos/") || path.starts_with("/blobs/") {
                     api(request)
@@ -53,7 +59,7 @@ impl World {
                 }
             }
         });
-        Self { origin, github, hub, proxy }
+        Self { origin, github, hub, proxy, only_refs }
     }
 
     /// A step with everything that a runner sets for it.
@@ -129,6 +135,18 @@ impl World {
         }
         program.by_user(ANOTHER_USER, &binary)
     }
+}
+
+fn wants_what_no_ref_has(project: &Path, request: &Request) -> bool {
+    let git = git2::Repository::open(project).unwrap();
+    let tips: Vec<String> = git
+        .references()
+        .unwrap()
+        .filter_map(|reference| Some(reference.unwrap().target()?.to_string()))
+        .collect();
+    let body = String::from_utf8_lossy(&request.body);
+    let wanted: Vec<&str> = body.split("want ").skip(1).filter_map(|rest| rest.get(..40)).collect();
+    wanted.iter().any(|id| !tips.iter().any(|tip| tip == id))
 }
 
 /// An archive as a listing has it.
