@@ -3,6 +3,7 @@
 mod artifact;
 mod commits;
 mod drift;
+mod fingerprints;
 mod publication;
 mod surfaces;
 
@@ -189,8 +190,9 @@ fn check_change(
             return Err(failure);
         }
     };
-    let published =
-        publication.publish(&report, runner).inspect_err(|failure| publication.failed(failure))?;
+    let published = publication
+        .publish(&report, &finished.opened.objects, runner)
+        .inspect_err(|failure| publication.failed(failure))?;
     runner.outputs(&outputs(&finished, &published, kept.as_ref()))?;
     Ok(published.exit)
 }
