@@ -31,6 +31,8 @@ pub(crate) struct Finished {
     pub(crate) registry: Registry,
     pub(crate) derived: Derived,
     pub(crate) stored: Stored,
+    /// Where head can still be read.
+    pub(crate) opened: Opened,
 }
 
 /// Judges a change and stores the proof. `keyed` is told the key before any plan runs; with directories
@@ -100,7 +102,7 @@ pub(crate) fn check_opened(
     };
     let stored = store(&outcome, texts)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
-    Ok(Finished { input, change_set, sensitivity, registry, derived, stored })
+    Ok(Finished { input, change_set, sensitivity, registry, derived, stored, opened })
 }
 
 /// Reads what changed between the merge base and head.

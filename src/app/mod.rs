@@ -18,6 +18,7 @@ mod plan_command;
 mod policy_check;
 mod prepare;
 mod progress;
+mod pull_request;
 mod schema_command;
 mod shard;
 mod store_run;

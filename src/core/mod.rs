@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod findings;
 pub(crate) mod gates;
 pub(crate) mod keywords;
+pub(crate) mod line_hash;
 pub(crate) mod masking;
 pub(crate) mod packet;
 pub(crate) mod plan;
