@@ -278,6 +278,7 @@ fn open_change(
     let refs = number.map(pull_request_refs).unwrap_or_default();
     let repository = repository.completed(&base.commit, &head, remote, &refs, &scratch)?;
     let mut settings = environment.settings.clone();
+    settings.extend(crate::config::pace());
     // Which nights look for the commits by, should they not be given out by id.
     settings.extend(number.map(pull_request_setting));
     let request = Request {
