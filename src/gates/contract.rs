@@ -203,9 +203,10 @@ pub(crate) trait Tool: Sync {
         self.read(self.spec().formats[0], &report, places)
     }
 
-    /// Whether the tool said beside its report that it found nothing to look at. Asked only when nothing is at fault.
-    fn says_nothing_to_run(&self, _command: &CommandOutput<'_>) -> bool {
-        false
+    /// What the tool printed beside its report, where that changes what its status means. Asked only when the report
+    /// has no fault or cannot be read.
+    fn beside(&self, _command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+        None
     }
 }
 
