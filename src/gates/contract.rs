@@ -261,6 +261,8 @@ pub(crate) struct CommandOutput<'a> {
     pub(crate) report_file: Option<&'a [u8]>,
     /// The exit status; `None` when a signal ended it.
     pub(crate) exit: Option<i32>,
+    /// Whether any of the streams or the report is not whole because it was over a limit.
+    pub(crate) capped: bool,
 }
 
 /// Where a report comes from.

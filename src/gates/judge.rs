@@ -47,6 +47,9 @@ fn judge_command(
 ) -> Result<Judged, ReportError> {
     let spec = tool.spec();
     let exit = command.exit.ok_or(ReportError::Signal)?;
+    if command.capped {
+        return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
+    }
     let broken = || ReportError::Broken { exit, said: text::tail(command.stdout, command.stderr, places) };
     let nothing = || ReportError::Nothing(text::tail(command.stdout, command.stderr, places));
     let meaning = spec.meaning(exit);

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::{
-    child, document, flag, flag_or_no, list, list_or_empty, number, object, position, text, text_if,
-};
+use super::json::{document, flag, flag_or_no, list, list_or_empty, number, object, position, text, text_if};
 use crate::contracts::ids::RepoPath;
 use crate::gates::contract::{
     Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase,
@@ -63,7 +61,7 @@ fn read_file(file: &Value, places: &Places<'_>, read: &mut Report) -> Result<(),
         read.tests.push(test);
     }
     if text(file, "status")? == "failed" && !failing {
-        let said = clean::message(text_if(file, "message")?.unwrap_or(""), places);
+        let said = clean::message(why_not_loaded(text_if(file, "message")?.unwrap_or("")), places);
         read.tests.push(TestCase {
             id: shown,
             outcome: Outcome::Errored,
@@ -91,32 +89,30 @@ fn read_case(
     titles.push(text(case, "title")?);
     let failures: Vec<&str> =
         list_or_empty(case, "failureMessages")?.iter().filter_map(Value::as_str).collect();
-    let retries = list_or_empty(case, "retryReasons")?.len();
+    // Jest counts how often it ran a test, Vitest keeps what failed before.
+    let invocations = position(case, "invocations")?.unwrap_or(1);
+    let earlier = u32::try_from(failures.len()).unwrap_or(u32::MAX - 1);
     let outcome = match text(case, "status")? {
-        // What failed before stays with a test that passed when it was tried again.
-        "passed" | "focused" if failures.is_empty() && retries == 0 => Outcome::Passed,
+        "passed" | "focused" if failures.is_empty() && invocations == 1 => Outcome::Passed,
         "passed" | "focused" => Outcome::Flaky,
         "failed" => Outcome::Failed,
         "pending" | "skipped" | "todo" | "disabled" => Outcome::Skipped,
         other => return Err(ReportError::unreadable(format!("`status` of a test is {other:?}"))),
     };
-    let first = failures.first().or(None).copied();
-    let retried = list_or_empty(case, "retryReasons")?.first().and_then(Value::as_str);
-    let stated = if case.get("location").is_some_and(Value::is_object) {
-        position(child(case, "location")?, "line")?
-    } else {
-        None
+    let stated = match case.get("location").filter(|location| location.is_object()) {
+        Some(location) => position(location, "line")?,
+        None => None,
     };
-    let said = first.or(retried);
+    let said = failures.first().copied();
     let failed_at = path.zip(said).and_then(|(path, said)| line_in(&path.to_text(), said));
-    let attempts = if outcome == Outcome::Flaky { failures.len().max(retries) + 1 } else { retries + 1 };
+    let attempts = if outcome == Outcome::Flaky { invocations.max(earlier + 1) } else { invocations };
     Ok(TestCase {
         id: clean::name(&format!("{file} > {}", titles.join(" > ")), places),
         outcome,
         path: path.cloned(),
         line: failed_at.or(stated),
         message: said.map(|said| clean::message(without_stack(said), places)),
-        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+        attempts,
         stories: stories(titles),
         attachments: Vec::new(),
     })
@@ -129,7 +125,15 @@ fn line_in(path: &str, said: &str) -> Option<u32> {
     after[..digits].parse().ok().filter(|&line| line > 0)
 }
 
+/// Jest explains at length what may be wrong before it says what is.
+fn why_not_loaded(said: &str) -> &str {
+    let details = said.split_once("\n    Details:\n").map_or(said, |(_, details)| details);
+    without_stack(details.trim_start().trim_start_matches("● Test suite failed to run"))
+}
+
 /// A message without the calls that led to it.
 fn without_stack(said: &str) -> &str {
-    said.find("\n    at ").map_or(said, |end| &said[..end])
+    let end =
+        said.match_indices("\n").find(|(at, _)| said[at + 1..].trim_start_matches(' ').starts_with("at "));
+    end.map_or(said, |(at, _)| &said[..at])
 }

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::cargo_json::CargoReader;
 use super::json::{line, lines, number, text, text_if};
+use crate::contracts::ids::RepoPath;
 use crate::gates::contract::{Outcome, Places, Report, ReportError, TestCase};
 use crate::gates::tags::stories;
 use crate::gates::text as clean;
@@ -69,6 +70,12 @@ pub(crate) fn read_cargo_test(
     if suites.len() < built {
         let shown = suites.len();
         read.doubt = Some(format!("{built} programs with tests were built and {shown} have results"));
+    }
+    if suites.len() < programs.len() {
+        let (run, shown) = (programs.len(), suites.len());
+        return Err(ReportError::Inconsistent(format!(
+            "{run} programs with tests were run and {shown} have results"
+        )));
     }
     let named = programs.len() == suites.len();
     for (index, suite) in suites.into_iter().enumerate() {
@@ -169,20 +176,25 @@ fn unfinished(program: &str, stated: usize, found: usize) -> TestCase {
     }
 }
 
+/// Where a panic of Rust happened, and what it says.
+pub(crate) fn panic<'a>(
+    output: &'a str,
+    places: &Places<'_>,
+) -> Option<(Option<RepoPath>, Option<u32>, &'a str)> {
+    let found = PANICKED.captures(output)?;
+    let said = without_trace(&output[found.get(0).map_or(0, |whole| whole.end())..]);
+    Some((clean::path(&found["path"], places), found["line"].parse().ok(), said))
+}
+
 fn test_case(program: &str, name: &str, outcome: Outcome, output: &str, places: &Places<'_>) -> TestCase {
     let id = if program.is_empty() { name.to_owned() } else { format!("{program}::{name}") };
-    let panic = PANICKED.captures(output);
-    let place = panic
-        .as_ref()
-        .and_then(|found| Some((clean::path(&found["path"], places)?, found["line"].parse().ok())));
+    let panic = panic(output, places);
+    let place = panic.as_ref().and_then(|(path, line, _)| Some((path.clone()?, *line)));
     let place = place.or_else(|| {
         let found = DOCTEST.captures(name)?;
         Some((clean::path(&found["path"], places)?, found["line"].parse().ok()))
     });
-    let said = match &panic {
-        Some(found) => without_trace(&output[found.get(0).map_or(0, |whole| whole.end())..]),
-        None => without_trace(output),
-    };
+    let said = panic.map_or_else(|| without_trace(output), |(_, _, said)| said);
     TestCase {
         id: clean::name(&id, places),
         outcome,
