@@ -12,13 +12,17 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:(?<path>\S.*?)\((?<line>\d+),(?<column>\d+)\): )?error (?<rule>TS\d+): (?<message>.*)$")
         .expect("a constant pattern")
 });
+/// Files are listed with full paths and errors with relative ones, so that half of an error is never a file.
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:/|[A-Za-z]:[/\\]|bundled://|\.{0,2}/)?[^:*?<>|]*\.(?:[cm]?[jt]sx?|json|d\.[\w.]+\.ts)$")
+    Regex::new(r"^(?:/|[A-Za-z]:[/\\]|bundled://)[^:*?<>|]*\.(?:[cm]?[jt]sx?|json)$")
         .expect("a constant pattern")
 });
 
 /// Reads a report. Without the list of files a clean run prints nothing, and nothing is no proof.
 pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+    if !report.ends_with(b"\n") {
+        return Err(ReportError::unreadable("it ends in the middle of a line"));
+    }
     let mut read = Report::default();
     let mut files = 0;
     let mut messages: Vec<String> = Vec::new();
