@@ -57,7 +57,12 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
         for report in reports {
             let format = report.format.as_deref().unwrap_or("its own");
             let base = report.base.as_ref().map_or(String::new(), |base| format!(", base {base}"));
-            text.push_str(&format!("{gate:<20} {:<12} {format:<16} {}{base}\n", report.tool, report.path));
+            text.push_str(&format!(
+                "{:<20} {:<12} {format:<16} {}{base}\n",
+                gate.text(),
+                report.tool,
+                report.path
+            ));
         }
     }
     text.push_str(&format!("\n{:<42}", "rule"));

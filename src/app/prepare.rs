@@ -51,8 +51,11 @@ pub(crate) fn prepare<'a>(
 
 fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
     let is_committed = |path: &str| Ok(opened.objects.file_at(&opened.resolved.head, path)?.is_some());
-    let head = Subject { is_committed: &is_committed, time: opened.resolved.head_time };
-    Ok(record(&in_force.policy, &Workspace::new(&opened.repository.root), &head)?)
+    let root = &opened.repository.root;
+    let place = root.display().to_string();
+    let place = place.trim_end_matches('/');
+    let head = Subject { is_committed: &is_committed, time: opened.resolved.head_time, root: place };
+    Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
 }
 
 impl<'a> Prepared<'a> {

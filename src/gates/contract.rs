@@ -162,9 +162,10 @@ pub(crate) trait Tool: Sync {
         self.read(self.spec().formats[0], &report, places)
     }
 
-    /// Whether the tool said beside its report that it found nothing to look at. Asked only when nothing is at fault.
-    fn says_nothing_to_run(&self, _command: &CommandOutput<'_>) -> bool {
-        false
+    /// What the tool printed beside its report, where that changes what its status means. Asked only when the report
+    /// has no fault or cannot be read.
+    fn beside(&self, _command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+        None
     }
 }
 
@@ -219,6 +220,8 @@ pub(crate) struct CommandOutput<'a> {
     pub(crate) report_file: Option<&'a [u8]>,
     /// The exit status; `None` when a signal ended it.
     pub(crate) exit: Option<i32>,
+    /// Whether any of the streams or the report is not whole because it was over a limit.
+    pub(crate) capped: bool,
 }
 
 /// Where a report comes from.

@@ -32,10 +32,10 @@ pub(crate) fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, Repo
                 return Err(ReportError::Format(*format));
             }
             let report = tool.read(*format, checked(report)?, &output.places)?.finish();
-            if let Some(doubt) = &report.doubt {
-                return Err(ReportError::Unreadable(doubt.clone()));
+            match &report.doubt {
+                Some(doubt) if !report.totals.has_faults() => Err(ReportError::Unreadable(doubt.clone())),
+                Some(_) | None => decide(spec, report, ExitMeaning::Clean),
             }
-            decide(spec, report, ExitMeaning::Clean)
         }
         Source::Command(command) => judge_command(tool, command, &output.places),
     }
@@ -48,40 +48,37 @@ fn judge_command(
 ) -> Result<Judged, ReportError> {
     let spec = tool.spec();
     let exit = command.exit.ok_or(ReportError::Signal)?;
+    if command.capped {
+        return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
+    }
     let broken = || ReportError::Broken { exit, said: text::tail(command.stdout, command.stderr, places) };
+    let nothing = || ReportError::Nothing(text::tail(command.stdout, command.stderr, places));
     let meaning = spec.meaning(exit);
     match meaning {
         ExitMeaning::Clean | ExitMeaning::Faults => {}
-        ExitMeaning::Nothing => return Err(nothing(tool, command, places)),
+        ExitMeaning::Nothing => return Err(nothing()),
         ExitMeaning::Broken => return Err(broken()),
     }
     let read = tool.read_command(command, places).map(Report::finish);
+    if read.as_ref().is_ok_and(|report| report.totals.has_faults()) {
+        return read.map(|report| Judged { passed: false, report });
+    }
+    match tool.beside(command) {
+        Some(ExitMeaning::Nothing) => return Err(nothing()),
+        Some(ExitMeaning::Broken) => return Err(broken()),
+        Some(ExitMeaning::Clean | ExitMeaning::Faults) | None => {}
+    }
     let report = match read {
-        Err(_) if tool.says_nothing_to_run(command) => return Err(nothing(tool, command, places)),
         Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
             return Err(broken());
         }
-        Err(error) => return Err(error),
-        Ok(report) if !report.totals.has_faults() && tool.says_nothing_to_run(command) => {
-            return Err(nothing(tool, command, places));
-        }
-        Ok(report) => report,
+        read => read?,
     };
-    if meaning == ExitMeaning::Faults && !report.totals.has_faults() {
-        return Ok(Judged {
-            passed: false,
-            report: with_exit_status(report, spec, exit, &text::tail(command.stdout, command.stderr, places)),
-        });
+    if meaning == ExitMeaning::Faults && !(spec.gate.runs_tests() && report.tests.is_empty()) {
+        let said = text::tail(command.stdout, command.stderr, places);
+        return Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &said) });
     }
     decide(spec, report, meaning)
-}
-
-fn nothing(tool: &dyn Tool, command: &CommandOutput<'_>, places: &Places<'_>) -> ReportError {
-    ReportError::Nothing(format!(
-        "{} says: {}",
-        tool.spec().id,
-        text::tail(command.stdout, command.stderr, places)
-    ))
 }
 
 fn decide(spec: &ToolSpec, report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {

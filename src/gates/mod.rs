@@ -1,10 +1,17 @@
 //! The tools of the quality gates: each a file here, an entry in [`ALL`] and a page in `tests/corpus/gates`.
 
+mod cargo_test;
+mod clippy;
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
 mod eslint;
+mod go_test;
+mod go_vet;
+mod jest;
 pub(crate) mod judge;
+mod mypy;
+mod playwright;
 mod project;
 mod pytest;
 mod readers;
@@ -12,11 +19,26 @@ pub(crate) mod report;
 mod ruff;
 mod tags;
 mod text;
+mod tsc;
+mod vitest;
 
 use contract::Tool;
 
 /// Every tool, by id. A tool that is not listed here does not exist.
-pub(crate) static ALL: &[&dyn Tool] = &[&eslint::Eslint, &pytest::Pytest, &ruff::Ruff];
+pub(crate) static ALL: &[&dyn Tool] = &[
+    &cargo_test::CargoTest,
+    &clippy::Clippy,
+    &eslint::Eslint,
+    &go_test::GoTest,
+    &go_vet::GoVet,
+    &jest::Jest,
+    &mypy::Mypy,
+    &playwright::Playwright,
+    &pytest::Pytest,
+    &ruff::Ruff,
+    &tsc::Tsc,
+    &vitest::Vitest,
+];
 
 /// The tool of an id.
 pub(crate) fn find(id: &str) -> Option<&'static dyn Tool> {

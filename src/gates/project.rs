@@ -122,3 +122,29 @@ pub(crate) fn command(project: &Project<'_>, words: &[&str]) -> CommandTemplate 
         module: String::new(),
     }
 }
+
+/// Whether a stream has these words.
+pub(crate) fn prints(stream: &[u8], words: &str) -> bool {
+    String::from_utf8_lossy(stream).contains(words)
+}
+
+/// The root of the Cargo workspace that a Rust project is of: the nearest manifest above with a `[workspace]`, else its own.
+pub(crate) fn cargo_root<'a>(project: &Project<'a>) -> Option<Project<'a>> {
+    let manifests = project.named("Cargo.toml");
+    let (own, _) = manifests.first().filter(|(directory, _)| *directory == project.directory)?;
+    let is_root = |text: &str| text.lines().map(str::trim).any(|line| line.starts_with("[workspace"));
+    let root = manifests.iter().find(|(_, text)| is_root(text)).map_or(*own, |(directory, _)| directory);
+    Some(Project { directory: root, ..*project })
+}
+
+/// A command for a Go module.
+pub(crate) fn go_command(project: &Project<'_>, words: &[&str]) -> Option<CommandTemplate> {
+    let (directory, text) = *project.named("go.mod").first()?;
+    let named = text.lines().find_map(|line| line.trim().strip_prefix("module "));
+    let module =
+        named.map(|name| name.split("//").next().unwrap_or(name).trim().trim_matches('"').to_owned());
+    let version_argv = ["go", "version"].map(str::to_owned).to_vec();
+    let template =
+        CommandTemplate { version_argv, module: module.unwrap_or_default(), ..command(project, words) };
+    (directory == project.directory).then_some(template)
+}

@@ -204,8 +204,7 @@ impl Report {
         self.diagnostics.sort();
         self.diagnostics.dedup();
         for test in &mut self.tests {
-            test.stories.sort();
-            test.stories.dedup();
+            super::tags::in_order(&mut test.stories);
             test.attachments.sort();
             test.attachments.dedup();
         }

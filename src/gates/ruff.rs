@@ -4,7 +4,7 @@ use super::contract::{
     CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
     ToolSpec,
 };
-use super::project::{PYTHON, command};
+use super::project::{PYTHON, command, prints};
 
 /// The tool.
 pub(crate) struct Ruff;
@@ -32,7 +32,7 @@ impl Tool for Ruff {
         })
     }
 
-    fn says_nothing_to_run(&self, command: &CommandOutput<'_>) -> bool {
-        String::from_utf8_lossy(command.stderr).contains("No Python files found under the given path")
+    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+        prints(command.stderr, "No Python files found under the given path").then_some(ExitMeaning::Nothing)
     }
 }

@@ -6,18 +6,12 @@ use super::report::Story;
 /// feature without a step is shown as a whole.
 pub(crate) fn stories<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Story> {
     let mut reader = StoryReader::default();
-    for text in texts {
-        for word in text.split(|character: char| !is_word(character)) {
-            if let Some((kind, number)) = word.strip_prefix('@').and_then(|word| word.split_once(':')) {
-                reader.add(kind, number);
-            }
-        }
-    }
+    texts.into_iter().for_each(|text| reader.read(text));
     reader.finish()
 }
 
 fn is_word(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '@' | ':' | '_')
+    character.is_ascii_alphanumeric() || matches!(character, '@' | ':')
 }
 
 /// Collects stories where a format has members for them.
@@ -29,6 +23,15 @@ pub(crate) struct StoryReader {
 }
 
 impl StoryReader {
+    /// Takes the tags of a text.
+    pub(crate) fn read(&mut self, text: &str) {
+        for word in text.split(|character: char| !is_word(character)) {
+            if let Some((kind, number)) = word.strip_prefix('@').and_then(|word| word.split_once(':')) {
+                self.add(kind, number);
+            }
+        }
+    }
+
     /// Takes a `feature` or a `step`; anything else, and a number that is none, is no tag.
     pub(crate) fn add(&mut self, kind: &str, number: &str) {
         match kind {
@@ -50,8 +53,7 @@ impl StoryReader {
     /// The stories, sorted, each once.
     pub(crate) fn finish(mut self) -> Vec<Story> {
         self.close();
-        self.found.sort();
-        self.found.dedup();
+        in_order(&mut self.found);
         self.found
     }
 
@@ -61,6 +63,15 @@ impl StoryReader {
         }
         self.has_step = false;
     }
+}
+
+/// Sorts, leaves each out but once, and leaves a whole feature out where steps of it are there.
+pub(crate) fn in_order(stories: &mut Vec<Story>) {
+    stories.sort();
+    stories.dedup();
+    let with_steps: Vec<u64> =
+        stories.iter().filter(|story| story.step.is_some()).map(|story| story.feature).collect();
+    stories.retain(|story| story.step.is_some() || !with_steps.contains(&story.feature));
 }
 
 /// Digits alone: no sign, no leading zero, within what every reader of JSON keeps.
@@ -91,6 +102,7 @@ mod tests {
             (&["@feature:1 @step:1 @feature:2"], "1.1 2"),
             (&["test_login[@feature:42-@step:3]"], "42.3"),
             (&["@step:3 without a feature"], ""),
+            (&["TestAdd/@feature:42_@step:1"], "42.1"),
             (&["mail@feature:42"], ""),
             (&["@feature:042 @feature:-1 @feature: @feature:9007199254740993"], ""),
             (&["@feature:0x1"], ""),

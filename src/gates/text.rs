@@ -34,7 +34,10 @@ pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String 
     let start = stream.len().saturating_sub(4 * MAX_MESSAGE);
     let text = without_escapes(&String::from_utf8_lossy(&stream[start..]));
     let lines: Vec<String> = text.lines().map(|line| visible(line.trim_end())).collect();
-    let kept: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
+    // The calls that led to an error of node say less than the lines above them.
+    let is_call = |line: &str| line.starts_with(' ') && line.trim_start().starts_with("at ");
+    let kept: Vec<&str> =
+        lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_call(line)).collect();
     let last = kept[kept.len().saturating_sub(10)..].join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
 }

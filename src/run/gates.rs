@@ -46,7 +46,12 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
     /// When the commit was made, in seconds since 1970.
     pub(crate) time: i64,
+    /// Where the checkout is, as tools write it.
+    pub(crate) root: &'a str,
 }
+
+/// What stands in a recorded report for the place of the checkout, so that the same report of two checkouts is the same.
+const ANY_ROOT: &str = "/github/workspace";
 
 /// Looks for every report the policy names.
 pub(crate) fn record(
@@ -71,7 +76,7 @@ pub(crate) fn record(
                     let since = if side == Side::Head { head.time } else { i64::MIN };
                     take(path, reports.read(path), since, &mut room)
                 };
-                recorded.reports.push(recorded_report(*gate, path, side, taken));
+                recorded.reports.push(recorded_report(*gate, path, side, head.root, taken));
             }
         }
     }
@@ -102,6 +107,7 @@ fn recorded_report(
     gate: GateName,
     path: &str,
     side: Side,
+    root: &str,
     taken: Result<Vec<u8>, (Code, String)>,
 ) -> RecordedReport {
     let mut report = RecordedReport {
@@ -114,12 +120,13 @@ fn recorded_report(
         problem: None,
     };
     let text = taken.and_then(|bytes| {
-        report.sha256 = Some(canonical::sha256(&bytes));
         let refused = |_| (Code::GateReportRefused, format!("{path} is not UTF-8"));
         String::from_utf8(bytes).map_err(refused)
     });
     match text {
-        Ok(mut text) => {
+        Ok(text) => {
+            let mut text = somewhere(text, root);
+            report.sha256 = Some(canonical::sha256(text.as_bytes()));
             let spans = secrets::find(&text);
             secrets::mask(&mut text, &spans);
             report.text = Some(text);
@@ -130,6 +137,12 @@ fn recorded_report(
         }
     }
     report
+}
+
+/// The text as it would be of a checkout elsewhere.
+fn somewhere(text: String, root: &str) -> String {
+    // The root of the file system is in every path.
+    if root.len() < 2 { text } else { text.replace(&format!("{root}/"), &format!("{ANY_ROOT}/")) }
 }
 
 /// What the reports of a gate come to.

@@ -37,7 +37,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/"]),
     ("quick_xml", &["formats/junit.rs", "gates/readers/xml.rs"]),
-    ("regex", &["core/secrets/", "lenses/", "formats/"]),
+    ("regex", &["core/secrets/", "lenses/", "formats/", "gates/readers/"]),
     ("reqwest", &["net/"]),
     ("rustls", &["net/"]),
     ("ryu_js", &["core/canonical.rs"]),

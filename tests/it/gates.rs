@@ -237,6 +237,22 @@ fn the_verdict_is_replayed_from_the_record_when_the_report_is_gone() {
 }
 
 #[test]
+fn the_place_of_the_checkout_changes_nothing() {
+    let keys: Vec<Value> = (0..2)
+        .map(|_| {
+            let repo = under(ESLINT);
+            let here = repo.path().canonicalize().unwrap();
+            let text = eslint(&[unused(2, 2)]).replace("/github/workspace", here.to_str().unwrap());
+            report(&repo, "reports/eslint.json", text);
+            judge(&repo).expect(1);
+            assert_eq!(repo.run_dir().findings(), ["lint/error src/a.js:2"]);
+            repo.run_dir().json("trace.json")["executionKey"].clone()
+        })
+        .collect();
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[test]
 fn another_report_is_another_key() {
     let repo = under(ESLINT);
     report(&repo, "reports/eslint.json", eslint(&[]));

@@ -179,9 +179,9 @@ pub struct RecordedReport {
     pub path: String,
     /// Which commit it is about.
     pub side: Side,
-    /// The digest of the file's bytes; null when it was not read.
+    /// The digest of its text with the checkout's place replaced and no secret masked; null when it was not read.
     pub sha256: Option<Sha256Hex>,
-    /// Its text, secrets masked; null when it was not read.
+    /// Its text, with `/github/workspace` for the place of the checkout and secrets masked; null when it was not read.
     pub text: Option<String>,
     /// Why it was not read.
     pub code: Option<Code>,

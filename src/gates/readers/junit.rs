@@ -1,5 +1,6 @@
 //! JUnit XML in the dialects of its writers: pytest, Vitest, jest-junit, Playwright, gotestsum, nextest, Surefire.
 
+use super::libtest::panic;
 use super::xml::{Element, parse};
 use crate::contracts::ids::{CommitId, RepoPath};
 use crate::gates::contract::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
@@ -22,6 +23,9 @@ pub(crate) fn read(report: &[u8], places: &Places<'_>, first_line: u32) -> Resul
             suite(&root, &Context { places, first_line, name: "", file: None }, &mut read)?;
         }
         other => return Err(ReportError::unreadable(format!("its root is `{other}` and no test suite"))),
+    }
+    if read.tests.is_empty() {
+        return Err(ReportError::Nothing("it has no test case".to_owned()));
     }
     Ok(read)
 }
@@ -117,13 +121,23 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let line = stated
         .and_then(|line| line.saturating_add(1).checked_sub(context.first_line))
         .filter(|&line| line > 0);
-    let failed_at = path.as_ref().zip(fault).and_then(|(path, fault)| line_of(&path.to_text(), &fault.text));
+    let panic = fault.and_then(|fault| panic(&fault.text, places));
+    let failed_at = match &panic {
+        Some((path, line, _)) => Some((path.clone(), *line)),
+        None => {
+            path.as_ref().zip(fault).and_then(|(path, fault)| place_in(&path.to_text(), &fault.text, places))
+        }
+    };
+    let (path, line) = failed_at.unwrap_or((path, line));
     TestCase {
         id: text::name(&joined(class, name), places),
         outcome,
         path,
-        line: failed_at.or(line),
-        message: fault.map(|fault| text::message(&reason(fault), places)),
+        line,
+        message: fault.map(|fault| match panic {
+            Some((_, _, said)) => text::message(said, places),
+            None => text::message(&reason(fault), places),
+        }),
         attempts: u32::try_from(retried).unwrap_or(u32::MAX).saturating_add(1),
         stories: shown(element, context.name, class, name),
         attachments: attachments(element, places),
@@ -173,11 +187,24 @@ fn reason(element: &Element) -> String {
     if stated.is_empty() { text.to_owned() } else { stated.join("\n") }
 }
 
-/// The line that the text of a failure names first in a file.
-fn line_of(path: &str, text: &str) -> Option<u32> {
-    let after = text.split_once(&format!("{path}:"))?.1;
-    let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-    after[..digits].parse().ok().filter(|&line| line > 0)
+/// Where the text of a failure names a file first, with a full path before a relative one: that of a test may be
+/// relative to a directory which the report does not state.
+fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
+    let needle = format!("{path}:");
+    let named = said.match_indices(&needle).filter_map(|(at, found)| {
+        let start = said[..at].rfind([' ', '\n', '\t', '(', '"', '\'']).map_or(0, |before| before + 1);
+        let after = &said[at + found.len()..];
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let line = after[..digits].parse().ok().filter(|&line: &u32| line > 0)?;
+        let full = &said[start..at + path.len()];
+        Some((full, text::address(full, places)?, line))
+    });
+    let named: Vec<_> = named.collect();
+    let full = named
+        .iter()
+        .find(|(full, _, _)| full.starts_with('/') || full.contains(":/") || full.contains(":\\"));
+    let (_, path, line) = full.or(named.first())?;
+    Some((Some(path.clone()), Some(*line)))
 }
 
 /// The file of a test: stated, or the class where writers put it there.

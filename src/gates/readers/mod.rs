@@ -2,29 +2,36 @@
 
 use super::contract::{Places, Report, ReportError, ReportFormat};
 
+mod cargo_json;
 mod eslint_json;
+pub(crate) mod go;
+mod jest_json;
 mod json;
 pub(crate) mod junit;
+pub(crate) mod libtest;
+mod mypy;
+mod playwright_json;
 mod ruff_json;
 mod sarif;
+mod tsc_text;
 mod xml;
 
 /// Reads a report of a format.
 pub(crate) fn read(format: ReportFormat, report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     match format {
+        ReportFormat::CargoJson => cargo_json::read(report, places),
+        ReportFormat::CargoTest => libtest::read_cargo_test(report, places, &[]),
         ReportFormat::EslintJson => eslint_json::read(report, places),
+        ReportFormat::GoTestJson => go::read_test(report, places),
+        ReportFormat::GoVetJson => go::read_vet(report, places),
+        ReportFormat::JestJson => jest_json::read(report, places),
         ReportFormat::Junit => junit::read(report, places, 1),
-        ReportFormat::Sarif => sarif::read(report, places),
+        ReportFormat::LibtestJson => libtest::read_json(report, places),
+        ReportFormat::MypyJson => mypy::read_json(report, places),
+        ReportFormat::MypyText => mypy::read_text(report, places),
+        ReportFormat::PlaywrightJson => playwright_json::read(report, places),
         ReportFormat::RuffJson => ruff_json::read(report, places),
-        ReportFormat::CargoJson
-        | ReportFormat::CargoTest
-        | ReportFormat::GoTestJson
-        | ReportFormat::GoVetJson
-        | ReportFormat::JestJson
-        | ReportFormat::LibtestJson
-        | ReportFormat::MypyJson
-        | ReportFormat::MypyText
-        | ReportFormat::PlaywrightJson
-        | ReportFormat::TscText => Err(ReportError::Format(format)),
+        ReportFormat::Sarif => sarif::read(report, places),
+        ReportFormat::TscText => tsc_text::read(report, places),
     }
 }

@@ -1,0 +1,47 @@
+//! `cargo-test`: tests of Rust.
+
+use super::contract::{
+    CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Places, Project, Report, ReportError,
+    ReportFormat, Stream, Tool, ToolSpec,
+};
+use super::project::{cargo_root, command};
+use super::readers::libtest;
+
+/// The tool.
+pub(crate) struct CargoTest;
+
+impl Tool for CargoTest {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "cargo-test",
+            version: "1",
+            gate: GateName::UnitTests,
+            language: Language::Rust,
+            about: "Tests of Rust",
+            formats: &[ReportFormat::CargoTest, ReportFormat::LibtestJson, ReportFormat::Junit],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (101, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let project = cargo_root(project)?;
+        let words = [
+            "cargo",
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--message-format=json",
+            "--color=never",
+            "--offline",
+        ];
+        Some(CommandTemplate { retries: true, ..command(&project, &words) })
+    }
+
+    /// Which program a test is of stands on standard error.
+    fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
+        let report = super::judge::report_bytes(self.spec(), command)?;
+        let programs = libtest::programs(&String::from_utf8_lossy(command.stderr));
+        libtest::read_cargo_test(&report, places, &programs)
+    }
+}

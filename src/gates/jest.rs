@@ -1,0 +1,47 @@
+//! `jest`: tests of JavaScript and TypeScript.
+
+use super::contract::{
+    CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
+    ToolSpec,
+};
+use super::project::{SCRATCH, command, prints};
+use super::vitest;
+
+/// Names of its configuration.
+const CONFIGURATIONS: &[&str] =
+    &["jest.config.js", "jest.config.mjs", "jest.config.cjs", "jest.config.ts", "jest.config.json"];
+
+/// The tool.
+pub(crate) struct Jest;
+
+impl Tool for Jest {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "jest",
+            version: "1",
+            gate: GateName::UnitTests,
+            language: Language::Node,
+            about: "Tests of JavaScript and TypeScript, where there is no Vitest",
+            formats: &[ReportFormat::JestJson],
+            stream: Stream::File,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let packages = project.node_packages();
+        let configured = project.has_file(CONFIGURATIONS) || project.node_member("jest");
+        let used = project.is_at(&["package.json"]) && (configured || packages.contains("jest"));
+        if !used || packages.contains("vitest") || project.has_file(vitest::CONFIGURATIONS) {
+            return None;
+        }
+        let report = format!("{SCRATCH}-jest.json");
+        let to = format!("--outputFile={report}");
+        let words = ["jest", "--ci", "--json", &to, "--testLocationInResults", "--passWithNoTests=false"];
+        Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
+    }
+
+    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+        prints(command.stderr, "No tests found, exiting with code").then_some(ExitMeaning::Nothing)
+    }
+}

@@ -1,0 +1,54 @@
+//! `mypy`: types of Python.
+
+use super::contract::{
+    CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
+    ToolSpec,
+};
+use super::project::{PYTHON, command, prints};
+
+/// The tool.
+pub(crate) struct Mypy;
+
+impl Tool for Mypy {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "mypy",
+            version: "1",
+            gate: GateName::TypeCheck,
+            language: Language::Python,
+            about: "Types of Python",
+            formats: &[ReportFormat::MypyText, ReportFormat::MypyJson, ReportFormat::Junit],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let own = ["mypy.ini", ".mypy.ini"];
+        let used = project.has_file(&own) || project.python_uses("mypy", &["[tool.mypy]", "[mypy]"]);
+        // A cache in the change would answer for files nobody looked at.
+        let words = [
+            "mypy",
+            "--cache-dir=/dev/null",
+            "--show-column-numbers",
+            "--show-error-end",
+            "--show-error-codes",
+            "--no-pretty",
+            "--no-color-output",
+            "--error-summary",
+            ".",
+        ];
+        (used && (project.is_at(PYTHON) || project.is_at(&own))).then(|| command(project, &words))
+    }
+
+    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+        if prints(command.stderr, "There are no .py[i] files in directory") {
+            return Some(ExitMeaning::Nothing);
+        }
+        // mypy goes on with its defaults when its configuration cannot be read, and calls that a success.
+        let files = ["pyproject.toml: ", "setup.cfg: ", "mypy.ini: ", ".mypy.ini: "];
+        let said = String::from_utf8_lossy(command.stderr);
+        let ignored = said.lines().any(|line| files.iter().any(|file| line.starts_with(file)));
+        ignored.then_some(ExitMeaning::Broken)
+    }
+}

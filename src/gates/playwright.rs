@@ -1,0 +1,38 @@
+//! `playwright`: tests in a browser.
+
+use super::contract::{
+    CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
+};
+use super::project::command;
+
+/// The tool.
+pub(crate) struct Playwright;
+
+impl Tool for Playwright {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "playwright",
+            version: "1",
+            gate: GateName::BrowserTests,
+            language: Language::Node,
+            about: "Tests in a browser",
+            formats: &[ReportFormat::PlaywrightJson, ReportFormat::Junit],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let configurations = [
+            "playwright.config.js",
+            "playwright.config.ts",
+            "playwright.config.mjs",
+            "playwright.config.mts",
+        ];
+        let used = project.is_at(&["package.json"]) && project.has_file(&configurations);
+        used.then(|| CommandTemplate {
+            retries: true,
+            ..command(project, &["playwright", "test", "--reporter=json", "--forbid-only"])
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! `tsc`: types of TypeScript.
+
+use super::contract::{
+    CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
+};
+use super::project::{SCRATCH, command};
+
+/// The tool.
+pub(crate) struct Tsc;
+
+impl Tool for Tsc {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "tsc",
+            version: "1",
+            gate: GateName::TypeCheck,
+            language: Language::Node,
+            about: "Types of TypeScript",
+            formats: &[ReportFormat::TscText],
+            stream: Stream::Stdout,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let (directory, configuration) = *project.named("tsconfig.json").first()?;
+        if directory != project.directory {
+            return None;
+        }
+        if is_solution(configuration) {
+            return Some(command(
+                project,
+                &["tsc", "--build", "--force", "--noEmit", "--pretty", "false", "--listFiles"],
+            ));
+        }
+        // What was built before is in the change and proves nothing, so that the compiler gets a place of its own.
+        let state = format!("{SCRATCH}-tsc");
+        let words = [
+            "tsc",
+            "--noEmit",
+            "--pretty",
+            "false",
+            "--listFiles",
+            "--incremental",
+            "--tsBuildInfoFile",
+            &state,
+        ];
+        Some(command(project, &words))
+    }
+}
+
+/// Whether a configuration only names others, which `tsc` without `--build` would answer with silence and success.
+fn is_solution(configuration: &str) -> bool {
+    let squeezed: String = configuration.chars().filter(|character| !character.is_whitespace()).collect();
+    squeezed.contains("\"references\":[") && squeezed.contains("\"files\":[]")
+}

@@ -1,0 +1,48 @@
+//! `vitest`: tests of JavaScript and TypeScript.
+
+use super::contract::{
+    CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
+};
+use super::project::{SCRATCH, command};
+
+/// Names of its configuration.
+pub(crate) const CONFIGURATIONS: &[&str] = &[
+    "vitest.config.js",
+    "vitest.config.mjs",
+    "vitest.config.cjs",
+    "vitest.config.ts",
+    "vitest.config.mts",
+    "vitest.config.cts",
+    "vitest.workspace.js",
+    "vitest.workspace.ts",
+];
+
+/// The tool.
+pub(crate) struct Vitest;
+
+impl Tool for Vitest {
+    fn spec(&self) -> &'static ToolSpec {
+        &ToolSpec {
+            id: "vitest",
+            version: "1",
+            gate: GateName::UnitTests,
+            language: Language::Node,
+            about: "Tests of JavaScript and TypeScript",
+            formats: &[ReportFormat::JestJson],
+            stream: Stream::File,
+            exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],
+        }
+    }
+
+    fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
+        let configured = project.has_file(CONFIGURATIONS);
+        if !project.is_at(&["package.json"]) || !(configured || project.node_packages().contains("vitest")) {
+            return None;
+        }
+        let report = format!("{SCRATCH}-vitest.json");
+        let to = format!("--outputFile={report}");
+        let words =
+            ["vitest", "run", "--reporter=json", &to, "--includeTaskLocation", "--passWithNoTests=false"];
+        Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
+    }
+}
