@@ -24,6 +24,7 @@ mod shard;
 mod store_run;
 mod upload;
 mod verify;
+mod workflow_command;
 
 pub use cli::main_with;
 pub use exit::Exit;

@@ -75,6 +75,7 @@ schemas! {
     CrossCheckSchema = "cross-check.v1", "schemas/v1/cross-check.v1.schema.json";
     DriftReportSchema = "drift-report.v1", "schemas/v1/drift-report.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "schemas/v1/execution-audit.v1.schema.json";
+    FeatureListSchema = "feature-list.v1", "schemas/v1/feature-list.v1.schema.json";
     FinalVerdictSchema = "final-verdict.v1", "schemas/v1/final-verdict.v1.schema.json";
     HashesSchema = "hashes.v1", "schemas/v1/hashes.v1.schema.json";
     LensPlanListSchema = "lens-plan-list.v1", "schemas/v1/lens-plan-list.v1.schema.json";
@@ -94,6 +95,7 @@ schemas! {
     SkillResultSchema = "skill-result.v1", "schemas/v1/skill-result.v1.schema.json";
     TraceSchema = "trace.v1", "schemas/v1/trace.v1.schema.json";
     WaiversSchema = "waivers.v1", "schemas/v1/waivers.v1.schema.json";
+    WorkflowStateSchema = "workflow-state.v1", "schemas/v1/workflow-state.v1.schema.json";
 }
 
 #[cfg(test)]
@@ -121,6 +123,7 @@ mod tests {
             "cross-check.v1" => CrossCheck,
             "drift-report.v1" => DriftReport,
             "execution-audit.v1" => ExecutionAudit,
+            "feature-list.v1" => FeatureList,
             "final-verdict.v1" => FinalVerdict,
             "hashes.v1" => Hashes,
             "lens-plan-list.v1" => LensPlanList,
@@ -140,6 +143,7 @@ mod tests {
             "skill-result.v1" => SkillResult,
             "trace.v1" => Trace,
             "waivers.v1" => WaiverFile,
+            "workflow-state.v1" => WorkflowState,
         }
     }
 

@@ -19,3 +19,4 @@ mod replay;
 mod shards;
 mod support;
 mod verdict;
+mod workflow;
