@@ -83,6 +83,11 @@ impl FeatureEntry {
         self.value.get(name).unwrap_or(&Value::Null)
     }
 
+    /// Whether it says that it passes.
+    pub(crate) fn passes(&self) -> bool {
+        self.value("passes") == &Value::Bool(true)
+    }
+
     /// The place of a member.
     pub(crate) fn member(&self, name: &str) -> Option<&MemberPlace> {
         self.members.iter().find(|member| member.name == name)

@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod feature_guard;
 mod gate_weakening;
 mod idioms;
 mod merge_leftover;
@@ -15,6 +16,7 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &merge_leftover::MergeLeftover,
     &secret_token::SecretToken,

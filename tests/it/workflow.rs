@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Outcome, qa_skill, temp};
+use crate::support::{Outcome, change, qa_skill, temp};
 
 const LIST: &str = "[\r\n\t{\"id\": 42, \"description\": \"User can log in\", \"passes\": false},\r\n\t{\"id\": 43, \"description\": \"Cart keeps its items\", \"passes\": true}\r\n]";
 
@@ -190,4 +190,29 @@ fn what_cannot_follow_or_cannot_be_read_is_refused_with_its_code_and_changes_not
         assert!(outcome.stdout.is_empty() && outcome.stderr.contains("  help: "), "{arguments:?}");
     }
     assert_eq!(names(folder), before);
+}
+
+#[test]
+fn a_change_to_results_or_to_where_they_stand_fails_the_run() {
+    let flipped = LIST.replace("false", "true");
+    let cases = [
+        ("feature_list.json", flipped.as_str(), "feature-guard/passes-set", 2),
+        ("vendor/done.json", LIST, "feature-guard/list-removed", 1),
+        ("tests/feature_list.json", LIST, "feature-guard/list-removed", 1),
+    ];
+    for (path, text, rule, line) in cases {
+        let repo = change(&[("feature_list.json", LIST)], &[(path, text)]);
+        let result = repo.judge().args(["--format", "json"]).run().expect(1).json();
+        let findings: Vec<(&str, u64, bool)> = result["lensResults"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|lens| lens["findings"].as_array().unwrap())
+            .map(|finding| {
+                let rule = finding["ruleId"].as_str().unwrap();
+                (rule, finding["startLine"].as_u64().unwrap(), finding["blocking"].as_bool().unwrap())
+            })
+            .collect();
+        assert_eq!(findings, [(rule, line, true)], "{path}");
+    }
 }
