@@ -11,6 +11,8 @@ use crate::gates::text;
 const RETRIED: &[&str] = &["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
 /// How much of the text of a failure is searched for its place, in bytes.
 const MAX_SEARCHED: usize = 64 << 10;
+/// How many places in it are looked at.
+const MAX_PLACES: usize = 64;
 /// Names under which writers state the commit.
 const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
 /// What the message of a failure is when the writer has none.
@@ -194,7 +196,7 @@ fn reason(element: &Element) -> String {
 fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
     let said = text::head(said, MAX_SEARCHED);
     let needle = format!("{path}:");
-    let named = said.match_indices(&needle).filter_map(|(at, found)| {
+    let named = said.match_indices(&needle).take(MAX_PLACES).filter_map(|(at, found)| {
         let start = said[..at].rfind([' ', '\n', '\t', '(', '"', '\'']).map_or(0, |before| before + 1);
         let after = &said[at + found.len()..];
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
