@@ -27,13 +27,13 @@ demo: ## Build, then judge a pull request with planted faults and this repositor
 check: ## Formatting, lints, the pure half alone, licences and advisories
 	scripts/check.sh
 
-test: check ## All of check, all tests and the skill's validation; installs what they need
+test: check ## All of check, all tests, with the image too, and the skill's validation; installs what they need
 	scripts/test.sh
 
-image: ## Build the image of the action; STAND_IN=1 does without a registry
+image: ## Build the image of the action; STAND_IN=1 does without a registry, as it does where none answers
 	scripts/image.sh
 
-container: ## Build the image and run the tests of the action in it, as root
+container: ## Build the image and run the tests of the action in it; a part of test
 	scripts/container.sh
 
 bench: ## Time the optimised binary against git diff on synthetic changes; scripts/bench.py says what else it can

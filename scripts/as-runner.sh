@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # Runs the action's image as GitHub's runner does: mounts, translated variables, root in a workspace of uid 1001, no
 # arguments of its own. Tests use it instead of the binary: QA_SKILL_BINARY=scripts/as-runner.sh.
-#
-# IMAGE is an OCI archive, by default what scripts/image.sh leaves.
+# The image is what scripts/image.sh left.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-image=${IMAGE:-$here/target/image/qa-skill.oci.tar}
-state=$here/target/image/podman
-# A test bounds what the program may map; podman itself needs more.
+image=$(cat "$here/target/image/name")
+# A test bounds what the program may map; an engine itself needs more.
 prlimit --pid $$ --as=unlimited:unlimited 2> /dev/null || true
 
 # Host path and where the runner mounts it; the last that matches wins, as in the runner.
@@ -20,21 +18,22 @@ mount() {
 mount "${GITHUB_WORKSPACE:-}" /github/workspace
 mount "${RUNNER_TEMP:-}" /github/runner_temp
 [ -z "${GITHUB_EVENT_PATH:-}" ] || mount "$(dirname "$GITHUB_EVENT_PATH")" /github/workflow
-chown -R 1001:1001 "${GITHUB_WORKSPACE:-/nonexistent}" 2> /dev/null || true
-socket=$state/docker.sock
-mkdir -p "$state"
-[ -e "$socket" ] || touch "$socket"
+# Hosted runners' user, or another one's.
+owner=${WORKSPACE_OWNER:-1001}
+chown -R "$owner:$owner" "${GITHUB_WORKSPACE:-/nonexistent}" 2> /dev/null || true
+socket=/var/run/docker.sock
+if [ ! -e "$socket" ]; then
+    socket=$here/target/image/docker.sock
+    touch "$socket"
+fi
 
 variables=()
-for name in $(compgen -e | grep -E '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
+for name in $(compgen -e | grep -iE '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_|TZ$|https?_proxy$|no_proxy$)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
     value=$(printenv "$name")
     for index in "${!from[@]}"; do
         [[ $value != "${from[$index]}"* ]] || value="${to[$index]}${value#"${from[$index]}"}"
     done
     variables+=(--env "$name=$value")
 done
-# podman reads limits of its own that a container of its own could not raise here.
-exec podman --storage-driver vfs --root "$state/root" --runroot "$state/run" --runtime runc run --rm --quiet \
-    --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network host --workdir /github/workspace \
-    --volume "$socket:/var/run/docker.sock" "${mounts[@]}" "${variables[@]}" --env GITHUB_ACTIONS=true --env CI=true \
-    "oci-archive:$image" "$@"
+exec "$here/scripts/container-run.sh" --workdir /github/workspace --volume "$socket:/var/run/docker.sock" \
+    "${mounts[@]}" "${variables[@]}" --env GITHUB_ACTIONS=true --env CI=true "$image" "$@"

@@ -5,9 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-    @actions/artifact@6.2.1     # GitHub's own artifact client
-    @stoplight/prism-cli@5.16.0 # holds requests and answers to an OpenAPI description
-    azurite@3.35.0              # Microsoft's emulator of the store
+    @actions/artifact@6.2.1         # GitHub's own artifact client
+    @actions/workflow-parser@0.3.61 # GitHub's own parser of workflows and actions
+    @stoplight/prism-cli@5.16.0     # holds requests and answers to an OpenAPI description
+    azurite@3.35.0                  # Microsoft's emulator of the store
+    esbuild@0.25.12                 # makes one file of the parser, which node cannot load as it is
 )
 # Of these one file each is needed: package, the file, and its name here.
 files=(
@@ -36,7 +38,7 @@ one_file() {
     rm "$directory/$archive"
 }
 
-wanted=$(printf '%s\n' "$(cksum < tests/foreign/openapi.mjs)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}")
+wanted=$(printf '%s\n' "$(cat tests/foreign/{openapi,workflows}.mjs | cksum)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}")
 if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv/bin/sarif ]; then
     rm -f "$directory/installed"
     # The override: a dependency of a dependency whose newest release is not published everywhere.
@@ -50,6 +52,8 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv
     # A tenth of the time to start: the description without the 780 paths that are not called.
     node tests/foreign/openapi.mjs < "$directory/api.github.com.json" > "$directory/github.json"
     rm "$directory/api.github.com.json"
+    NODE_PATH=$directory/node_modules "$directory/node_modules/.bin/esbuild" tests/foreign/workflows.mjs --bundle \
+        --platform=node --format=cjs --log-level=warning --outfile="$directory/workflows.cjs"
     python3 -c 'import ensurepip, venv' 2> /dev/null || scripts/install-tools.sh python3-venv
     [ -x .venv/bin/pip ] || python3 -m venv .venv
     .venv/bin/pip install --quiet --disable-pip-version-check "${python_packages[@]}"

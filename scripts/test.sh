@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests, with nextest where it is installed, and the validation of the skill.
+# All tests, with nextest where it is installed, the validation of the skill, and the image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,3 +18,4 @@ fi
 step "$cargo" test "${flags[@]}" --doc
 step scripts/validate-skill.sh
 step scripts/validate-workflows.sh
+step scripts/container.sh

@@ -3,7 +3,7 @@
 pub mod contracts;
 pub(crate) mod core;
 pub(crate) mod formats;
-#[allow(dead_code, reason = "only tests ask the gates until the run does")]
+#[allow(dead_code, reason = "commands of tools are described here and not run yet")]
 pub(crate) mod gates;
 pub(crate) mod lenses;
 pub(crate) mod run;

@@ -31,6 +31,8 @@ pub(crate) struct Finished {
     pub(crate) registry: Registry,
     pub(crate) derived: Derived,
     pub(crate) stored: Stored,
+    /// Where head can still be read.
+    pub(crate) opened: Opened,
 }
 
 /// Judges a change and stores the proof. `keyed` is told the key before any plan runs; with directories
@@ -75,7 +77,7 @@ pub(crate) fn check_opened(
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
     drop(blob_lines);
-    let Prepared { registry, in_force, gathered, repo_id, .. } = prepared;
+    let Prepared { registry, in_force, gathered, gates, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
@@ -90,7 +92,9 @@ pub(crate) fn check_opened(
         registry: &registry,
         derived: &derived,
         recorded_inputs: &recorded_inputs,
+        recorded_gates: &gates,
         machine,
+        written_at: timestamp(crate::config::now()),
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
         refresh: request.refresh,
@@ -98,7 +102,7 @@ pub(crate) fn check_opened(
     };
     let stored = store(&outcome, texts)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
-    Ok(Finished { input, change_set, sensitivity, registry, derived, stored })
+    Ok(Finished { input, change_set, sensitivity, registry, derived, stored, opened })
 }
 
 /// Reads what changed between the merge base and head.
@@ -211,6 +215,13 @@ fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
         workers,
         peak_rss_kib: peak_rss_kib(),
     }
+}
+
+fn timestamp(time: std::time::SystemTime) -> String {
+    let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let day = crate::core::findings::day(i64::try_from(since).unwrap_or(i64::MAX));
+    let second = since % 86_400;
+    format!("{day}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
 fn peak_rss_kib() -> Option<u64> {

@@ -13,6 +13,7 @@ use super::face::{self, Color, Output};
 use super::inputs::{Request, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
+use super::workflow_command::{self, WorkflowArgs};
 use super::{check, explain, plan_command, policy_check, schema_command, verify};
 use crate::config::Environment;
 use crate::contracts::v1::{Preset, RunMode};
@@ -59,6 +60,8 @@ enum Command {
     Explain(ExplainArgs),
     /// Check the policy in force and show where each value comes from
     PolicyCheck(PolicyCheckArgs),
+    /// Say what comes next in the work on a feature, from the stored state and what has happened since
+    Workflow(WorkflowArgs),
     /// Print a published schema, the registry or the manifest
     Schema {
         /// Its name; all names are listed without one
@@ -219,7 +222,7 @@ impl ChangeArgs {
             },
             artifact_root: self.out,
             refresh,
-            settings: Vec::new(),
+            settings: crate::config::pace(),
         }
     }
 }
@@ -297,6 +300,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
             face::write_stdout(&document).map(|()| Exit::Pass)
         }
+        Command::Workflow(arguments) => workflow_command::answer(&arguments),
         Command::Schema { name } => {
             face::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
         }

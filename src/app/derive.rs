@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::exit::Failure;
+use super::inputs::effective;
 use super::keys;
 use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
-    ExecutionKeyPreimage, FileText, FinalVerdict, LensPlan, LensResult, PolicyPreview, RecordedInputs,
-    RecordedSurvey, Registry, Waiver,
+    ExecutionKeyPreimage, FileText, FinalVerdict, LensPlan, LensResult, PolicyPreview, RecordedGates,
+    RecordedInputs, RecordedSurvey, Registry, Waiver,
 };
 use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
@@ -24,6 +25,7 @@ use crate::core::weakening::{added_waivers, weakened};
 use crate::lenses;
 use crate::lenses::contract::Lens;
 use crate::run::execute::{Executed, Execution};
+use crate::run::gates;
 use crate::run::gather::Texts;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::Surveys;
@@ -41,6 +43,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) overrides: &'a Overrides,
     pub(crate) registry: &'a Registry,
     pub(crate) surveys: &'a dyn Surveys,
+    pub(crate) gates: &'a RecordedGates,
     pub(crate) lines: &'a LineReader<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
@@ -60,6 +63,8 @@ pub(crate) struct Derived {
     pub(crate) verdict: FinalVerdict,
     pub(crate) surveys: Vec<RecordedSurvey>,
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
+    pub(crate) screenshots: Vec<RepoPath>,
+    pub(crate) retried_tests: u64,
 }
 
 /// The lens of an id.
@@ -126,6 +131,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreim
         recorded.waivers,
         recorded.registry,
         requested,
+        recorded.gates,
     );
     let config_hash = crate::core::canonical::digest(&config).expect("settings have a canonical form");
     let preimage = ExecutionKeyPreimage {
@@ -155,6 +161,7 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>) -> Execution<'a> {
         policy: recorded.policy,
         waivers: recorded.waivers,
         surveys: recorded.surveys,
+        gates: recorded.gates,
         lens: &find_lens,
     }
 }
@@ -203,6 +210,8 @@ pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
         results: executed.results,
         surveys: executed.surveys,
         texts: executed.texts,
+        screenshots: executed.screenshots.into_iter().collect(),
+        retried_tests: executed.retried_tests,
         plans,
     })
 }
@@ -225,6 +234,7 @@ fn run_cross_check(
             self_test: &executed.self_test,
             notices: &executed.notices,
             lines: recorded.lines,
+            gates: &gates::seen(recorded.policy, recorded.gates, recorded.change_set),
         })
     }))
     .ok()
@@ -247,7 +257,7 @@ fn preview(
         return None;
     }
     let text = recorded.inputs.head_policy.as_deref();
-    let head = match Policy::read(text, recorded.overrides, recorded.registry) {
+    let head = match effective(text, recorded.overrides, recorded.registry) {
         Ok(policy) => policy,
         Err(error) => {
             let error = Some(error.to_string());

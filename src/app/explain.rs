@@ -5,6 +5,7 @@ use std::path::Path;
 use super::exit::Failure;
 use crate::contracts::v1::{Finding, SkillResult};
 use crate::core::escape::{visible, visible_cut};
+use crate::core::gates;
 use crate::lenses;
 use crate::store::RunDirectory;
 
@@ -17,10 +18,9 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
     if is_id {
         return finding(&subject.to_lowercase(), artifact_root);
     }
-    let rules: Vec<&str> =
-        lenses::ALL.iter().flat_map(|lens| lens.spec().rules).map(|rule| rule.id).collect();
-    let near =
-        rules.iter().min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).copied().unwrap_or("");
+    let registry = lenses::registry();
+    let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
+    let near = rules.min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).unwrap_or("");
     let shown = visible_cut(subject, 80);
     Err(Failure::usage(
         format!("there is no rule or finding `{shown}`"),
@@ -29,6 +29,9 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
 }
 
 fn rule_page(subject: &str) -> Option<String> {
+    if let Some(text) = gate_page(subject) {
+        return Some(text);
+    }
     let lens = lenses::ALL.iter().find(|lens| {
         let spec = lens.spec();
         spec.id == subject || spec.rules.iter().any(|rule| rule.id == subject)
@@ -40,6 +43,15 @@ fn rule_page(subject: &str) -> Option<String> {
     let heading = format!("## {subject}");
     let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
     Some(prose(&format!("{heading}\n{}", section.split_once('\n').map_or("", |(_, rest)| rest))))
+}
+
+/// A gate's rules are all alike, so they share a page.
+fn gate_page(subject: &str) -> Option<String> {
+    let gate = gates::entries()
+        .find(|gate| gate.lens_id == subject || gate.rules.iter().any(|rule| rule.rule_id == subject))?;
+    let rule = gate.rules.iter().find(|rule| rule.rule_id == subject);
+    let title = rule.map_or(&gate.title, |rule| &rule.title);
+    Some(format!("# {subject}\n\n{title}.\n\n{}", include_str!("../../docs/gates.md")))
 }
 
 /// A page without its cases: those are for the tests.

@@ -1,5 +1,6 @@
 //! What a run reads before anything is judged: commits, the base's policy and waivers, head's policy for the preview.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
@@ -8,7 +9,8 @@ use crate::contracts::ids::CommitId;
 use crate::contracts::limits::MAX_POLICY_BYTES;
 use crate::contracts::v1::{RecordedInputs, Registry, SettingOrigin, Waiver};
 use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
-use crate::core::policy_text;
+use crate::core::policy_text::{self, PolicyTextError};
+use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
 use crate::run::ports::{BlobRead, Objects};
 
@@ -79,7 +81,7 @@ pub(crate) fn in_force(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<InForce, Failure> {
-    let policy = Policy::read(recorded.base_policy.as_deref(), overrides, registry)
+    let policy = effective(recorded.base_policy.as_deref(), overrides, registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
     let waivers = match &recorded.base_waivers {
         Some(text) => policy_text::parse_waivers(text, registry)
@@ -88,6 +90,34 @@ pub(crate) fn in_force(
     };
     check_lenses(overrides, registry)?;
     Ok(InForce { policy, waivers: waivers.waiver, recorded })
+}
+
+/// Resolves a policy; `None` is an absent one.
+pub(crate) fn effective(
+    text: Option<&str>,
+    overrides: &Overrides,
+    registry: &Registry,
+) -> Result<Policy, PolicyError> {
+    let policy = Policy::read(text, overrides, registry)?;
+    check_tools(&policy, text.unwrap_or(""))?;
+    Ok(policy)
+}
+
+/// Whether every report is one that a tool of its gate writes.
+fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
+    for (gate, reports) in &policy.gates {
+        let tools: Vec<_> =
+            gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.gate == *gate).collect();
+        for report in reports {
+            let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
+            policy_text::known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
+            let Some(format) = &report.format else { continue };
+            let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
+            let names: BTreeSet<&str> = formats.map(|format| format.text()).collect();
+            policy_text::known(text, &format!("report format of {}", report.tool), format, &names)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failure> {

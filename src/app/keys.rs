@@ -1,15 +1,17 @@
 //! The execution key and what goes into it (S003-97, C-22, D-1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
 use crate::contracts::schema;
 use crate::contracts::v1::{
-    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, Registry, SelectedLens, Waiver,
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, RecordedGates, Registry, SelectedLens,
+    Waiver,
 };
 use crate::core::canonical;
 use crate::core::diff;
 use crate::core::policy::Policy;
+use crate::gates;
 
 /// The version of this engine.
 pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -28,6 +30,7 @@ pub(crate) fn config_preimage(
     waivers: &[Waiver],
     registry: &Registry,
     requested: Option<&[String]>,
+    recorded: &RecordedGates,
 ) -> ConfigPreimage {
     let hash =
         |value: Result<Sha256Hex, canonical::CanonicalError>| value.expect("settings have a canonical form");
@@ -40,7 +43,15 @@ pub(crate) fn config_preimage(
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
         requested_lens_ids: requested.map(<[String]>::to_vec),
+        gate_reports_hash: (!recorded.reports.is_empty())
+            .then(|| hash(canonical::digest(&(recorded, readers(policy))))),
     }
+}
+
+/// The tools that read the reports of gates, with their versions, by id.
+fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
+    let wanted = policy.gates.values().flatten().filter_map(|report| gates::find(&report.tool));
+    wanted.map(|tool| (tool.spec().id, tool.spec().version)).collect()
 }
 
 /// The adapter every plan is bound to that asks no model (C-28).

@@ -18,11 +18,13 @@ mod plan_command;
 mod policy_check;
 mod prepare;
 mod progress;
+mod pull_request;
 mod schema_command;
 mod shard;
 mod store_run;
 mod upload;
 mod verify;
+mod workflow_command;
 
 pub use cli::main_with;
 pub use exit::Exit;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use super::inputs::{Request, open, read_policy};
+use super::inputs::{Request, effective, open, read_policy};
 use crate::contracts::codes::Code;
-use crate::contracts::v1::Scope;
+use crate::contracts::v1::{Scope, SettingOrigin};
 use crate::core::policy::{POLICY_PATH, Policy, in_scope};
 use crate::lenses;
 
@@ -18,7 +18,7 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             let text = std::fs::read_to_string(path).map_err(|error| {
                 Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
             })?;
-            let policy = Policy::read(Some(&text), &request.overrides, &registry);
+            let policy = effective(Some(&text), &request.overrides, &registry);
             (policy.map_err(|error| Failure::policy(&shown, &error))?, shown)
         }
         None => {
@@ -32,12 +32,12 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             (in_force.policy, format!("{found} at base {}", opened.resolved.base.short()))
         }
     };
-    Ok(table(&policy, &source).into_bytes())
+    Ok(table(&policy, &request.settings, &source).into_bytes())
 }
 
-fn table(policy: &Policy, source: &str) -> String {
+fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     let mut text = format!("policy: {source}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
-    for setting in &policy.settings {
+    for setting in policy.settings.iter().chain(beside) {
         text.push_str(&format!("{:<34} {:<22} {}\n", setting.name, setting.value, setting.origin));
     }
     text.push_str(&format!("\n{:<20} {:<8} {:<9} {}\n", "lens", "enabled", "required", "ignores"));
@@ -49,6 +49,21 @@ fn table(policy: &Policy, source: &str) -> String {
             yes(lens.required),
             lens.ignore.join(" ")
         ));
+    }
+    if !policy.gates.is_empty() {
+        text.push_str(&format!("\n{:<20} {:<12} {:<16} {}\n", "gate", "tool", "format", "report"));
+    }
+    for (gate, reports) in &policy.gates {
+        for report in reports {
+            let format = report.format.as_deref().unwrap_or("its own");
+            let base = report.base.as_ref().map_or(String::new(), |base| format!(", base {base}"));
+            text.push_str(&format!(
+                "{:<20} {:<12} {format:<16} {}{base}\n",
+                gate.text(),
+                report.tool,
+                report.path
+            ));
+        }
     }
     text.push_str(&format!("\n{:<42}", "rule"));
     Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.text())));

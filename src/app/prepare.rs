@@ -4,11 +4,13 @@ use super::check::{gather, repo_id};
 use super::derive::Recorded;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, read_policy};
-use crate::contracts::v1::Registry;
+use crate::config::Workspace;
+use crate::contracts::v1::{RecordedGates, Registry};
 use crate::core::crosscheck::LineReader;
 use crate::lenses;
+use crate::run::gates::{Subject, record};
 use crate::run::gather::Gathered;
-use crate::run::ports::{Cancellation, Progress};
+use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::survey::Surveys;
 use crate::run::sweep::Joined;
 
@@ -18,6 +20,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) registry: Registry,
     pub(crate) in_force: InForce,
     pub(crate) gathered: Gathered<'a>,
+    pub(crate) gates: RecordedGates,
     pub(crate) repo_id: String,
 }
 
@@ -41,8 +44,18 @@ pub(crate) fn prepare<'a>(
     let registry = lenses::registry();
     let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
     let gathered = gather(opened, &in_force, cancellation, progress)?;
+    let gates = read_reports(opened, &in_force)?;
     let repo_id = repo_id(opened, &in_force);
-    Ok(Prepared { request, registry, in_force, gathered, repo_id })
+    Ok(Prepared { request, registry, in_force, gathered, gates, repo_id })
+}
+
+fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
+    let is_committed = |path: &str| Ok(opened.objects.file_at(&opened.resolved.head, path)?.is_some());
+    let root = &opened.repository.root;
+    let place = root.display().to_string();
+    let place = place.trim_end_matches('/');
+    let head = Subject { is_committed: &is_committed, time: opened.resolved.head_time, root: place };
+    Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
 }
 
 impl<'a> Prepared<'a> {
@@ -62,6 +75,7 @@ impl<'a> Prepared<'a> {
             overrides: &self.request.overrides,
             registry: &self.registry,
             surveys: ports.surveys,
+            gates: &self.gates,
             lines: ports.lines,
             cancellation: ports.cancellation,
             progress: ports.progress,

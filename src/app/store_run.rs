@@ -15,9 +15,10 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedInputs, Recording, RecordingTag, Registry, SkillInput, SkillResult, Trace, TraceEvent,
-    TraceMachine,
+    RecordedGates, RecordedInputs, Recording, RecordingTag, Registry, SkillInput, SkillResult, Trace,
+    TraceEvent, TraceMachine,
 };
+use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats;
 use crate::formats::contract::{Report, TerminalStyle};
 use crate::run::gather::Texts;
@@ -32,7 +33,10 @@ pub(crate) struct Outcome<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) derived: &'a Derived,
     pub(crate) recorded_inputs: &'a RecordedInputs,
+    pub(crate) recorded_gates: &'a RecordedGates,
     pub(crate) machine: MachineCounters,
+    /// The present as `YYYY-MM-DDThh:mm:ssZ`; nothing is judged by it.
+    pub(crate) written_at: String,
     pub(crate) base_rule: &'a str,
     pub(crate) base_codes: &'a [Code],
     pub(crate) refresh: bool,
@@ -125,6 +129,18 @@ pub(crate) fn artifacts(
     add(Entry::artifact(&metrics(outcome)))?;
     add(Entry::artifact(&trace(outcome)))?;
     add(Entry::artifact(outcome.recorded_inputs))?;
+    let circumstances = Circumstances {
+        timestamp: outcome.written_at.clone(),
+        duration_total_ms: outcome.machine.elapsed_ms,
+        screenshots: derived.screenshots.clone(),
+        retry_count: derived.retried_tests,
+    };
+    if let Some(report) = qa_report(&derived.plans, &derived.results, circumstances) {
+        add(Entry::artifact(&report))?;
+    }
+    if !outcome.recorded_gates.reports.is_empty() {
+        add(Entry::artifact(outcome.recorded_gates))?;
+    }
     let report = Report {
         input: outcome.input,
         result,

@@ -10,10 +10,11 @@ use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, in_force};
 use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
+use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, RecordedInputs, Recording, Registry, SkillInput, Trace,
+    Metrics, QaReport, RecordedGates, RecordedInputs, Recording, Registry, SkillInput, Trace,
 };
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
@@ -94,6 +95,7 @@ pub(crate) fn replay(
     let change_set: ChangeSet = run.artifact()?;
     let recorded: RecordedInputs = run.artifact()?;
     let texts = read_texts(run, &change_set)?;
+    let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
     let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let registry = lenses::registry();
     let overrides = Overrides {
@@ -103,8 +105,16 @@ pub(crate) fn replay(
         lens_ids: input.requested_lens_ids.clone(),
     };
     let in_force = in_force(recorded.clone(), &overrides, &registry)?;
-    let replay =
-        Replay { run, input: &input, registry: &registry, in_force, overrides, cancellation, progress };
+    let replay = Replay {
+        run,
+        input: &input,
+        registry: &registry,
+        in_force,
+        overrides,
+        gates,
+        cancellation,
+        progress,
+    };
     let (difference, derived) = match source {
         Source::Recording => replay.offline(&change_set, &texts, &recorded)?,
         Source::Repository(repository) => replay.live(repository, &change_set)?,
@@ -136,6 +146,7 @@ struct Replay<'a> {
     registry: &'a Registry,
     in_force: InForce,
     overrides: Overrides,
+    gates: RecordedGates,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 }
@@ -174,6 +185,8 @@ impl Replay<'_> {
             merge_base: recorded.merge_base_sha.clone(),
             head: recorded.head_sha.clone(),
             base_time: recorded.base_time,
+            // Only reports are held against it, and a replay looks for none.
+            head_time: 0,
             base_rule: "recorded",
             codes: Vec::new(),
         };
@@ -222,6 +235,7 @@ impl Replay<'_> {
             overrides: &self.overrides,
             registry: self.registry,
             surveys,
+            gates: &self.gates,
             lines,
             cancellation: self.cancellation,
             progress: self.progress,
@@ -238,6 +252,11 @@ impl Replay<'_> {
     ) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
+        let written_at = if self.run.has(QaReport::FILE) {
+            self.run.artifact::<QaReport>()?.timestamp
+        } else {
+            String::new()
+        };
         let policy = &self.in_force.policy;
         let input = SkillInput {
             config_hash: derived.key_preimage.config_hash.clone(),
@@ -262,7 +281,9 @@ impl Replay<'_> {
                 registry: self.registry,
                 derived: &derived,
                 recorded_inputs: &recorded_inputs,
+                recorded_gates: &self.gates,
                 machine: metrics.machine,
+                written_at,
                 base_rule: &trace.base_rule,
                 base_codes: &trace.base_codes,
                 refresh: false,

@@ -2,11 +2,15 @@
 
 mod action;
 mod artifacts;
+mod pace;
+mod reports;
 
 use serde::Deserialize;
 
 pub(crate) use action::{ActionEnvironment, Asked, SettingsError, Surfaces, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
+pub(crate) use pace::pace;
+pub(crate) use reports::Workspace;
 
 /// What the environment says about the terminal.
 #[derive(Debug, Clone, Default, Deserialize)]

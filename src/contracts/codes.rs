@@ -102,6 +102,12 @@ codes! {
         EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version of the engine or of a lens, so another key is expected; replay it with the version that is named, or judge the change again";
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule or workflow_dispatch; the README's workflow shows how";
         EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";
+        FeatureListInvalid = "FEATURE_LIST_INVALID", UserRecoverable, "the feature list cannot be read as feature-list.v1, or has no such feature; the place is named, and `qa-skill schema feature-list` says what is expected";
+        GateNothingRan = "GATE_NOTHING_RAN", Terminal, "the gate's tool says that it ran nothing, which proves nothing; check what it selects, and that tests were found";
+        GateReportIncomplete = "GATE_REPORT_INCOMPLETE", Terminal, "the report cannot be read whole as what its tool writes; have the tool write it again with the options docs/gates.md names, and let the step fail when the tool crashes";
+        GateReportMissing = "GATE_REPORT_MISSING", UserRecoverable, "the policy names a report that is not there; let the step that writes it run before this one, with `if: always()` where its tool ends with an error";
+        GateReportRefused = "GATE_REPORT_REFUSED", UserRecoverable, "what stands at the report's path is not taken: a link, a committed file, not a regular file, too large or not UTF-8; write the report to a path that is ignored by git";
+        GateReportStale = "GATE_REPORT_STALE", UserRecoverable, "the report is of another commit or older than the commit that is judged; write it in the same job, after the checkout";
         HeadSuperseded = "HEAD_SUPERSEDED", Transient, "a newer commit was pushed meanwhile and is judged by a run of its own; nothing was published for this one";
         InputInvalid = "INPUT_INVALID", UserRecoverable, "an input or variable of the step has a value it cannot have; correct it in the workflow";
         InternalError = "INTERNAL_ERROR", Terminal, "this is a defect in qa-skill; please report it with the trace";
@@ -123,6 +129,8 @@ codes! {
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
+        WorkflowInvalidTransition = "WORKFLOW_INVALID_TRANSITION", UserRecoverable, "the workflow cannot go from the one phase to the other; tell it what happened in between, such as `--event push` before a verdict";
+        WorkflowStateInvalid = "WORKFLOW_STATE_INVALID", UserRecoverable, "the workflow state or the report cannot be read as its schema says, or contradicts itself; mend it, or delete the state to begin anew";
     }
 }
 

@@ -16,3 +16,6 @@ pub const MAX_TREE_DEPTH: usize = 512;
 pub const VALIDATED_ITEMS: usize = 256;
 /// Recorded texts are split into files of about this many bytes, well under [`MAX_JSON_BYTES`] once escaped.
 pub const RECORDING_CHUNK_BYTES: usize = 4 << 20;
+/// The largest report of a tool accepted, and the most of all together, in bytes; escaped it still fits
+/// [`MAX_JSON_BYTES`].
+pub const MAX_REPORT_BYTES: usize = 16 << 20;

@@ -75,6 +75,7 @@ schemas! {
     CrossCheckSchema = "cross-check.v1", "schemas/v1/cross-check.v1.schema.json";
     DriftReportSchema = "drift-report.v1", "schemas/v1/drift-report.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "schemas/v1/execution-audit.v1.schema.json";
+    FeatureListSchema = "feature-list.v1", "schemas/v1/feature-list.v1.schema.json";
     FinalVerdictSchema = "final-verdict.v1", "schemas/v1/final-verdict.v1.schema.json";
     HashesSchema = "hashes.v1", "schemas/v1/hashes.v1.schema.json";
     LensPlanListSchema = "lens-plan-list.v1", "schemas/v1/lens-plan-list.v1.schema.json";
@@ -84,6 +85,8 @@ schemas! {
     ManifestSchema = "manifest.v1", "schemas/v1/manifest.v1.schema.json";
     MetricsSchema = "metrics.v1", "schemas/v1/metrics.v1.schema.json";
     PolicySchema = "policy.v1", "schemas/v1/policy.v1.schema.json";
+    QaReportSchema = "qa-report.v1", "schemas/v1/qa-report.v1.schema.json";
+    RecordedGatesSchema = "recorded-gates.v1", "schemas/v1/recorded-gates.v1.schema.json";
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
@@ -92,6 +95,7 @@ schemas! {
     SkillResultSchema = "skill-result.v1", "schemas/v1/skill-result.v1.schema.json";
     TraceSchema = "trace.v1", "schemas/v1/trace.v1.schema.json";
     WaiversSchema = "waivers.v1", "schemas/v1/waivers.v1.schema.json";
+    WorkflowStateSchema = "workflow-state.v1", "schemas/v1/workflow-state.v1.schema.json";
 }
 
 #[cfg(test)]
@@ -119,6 +123,7 @@ mod tests {
             "cross-check.v1" => CrossCheck,
             "drift-report.v1" => DriftReport,
             "execution-audit.v1" => ExecutionAudit,
+            "feature-list.v1" => FeatureList,
             "final-verdict.v1" => FinalVerdict,
             "hashes.v1" => Hashes,
             "lens-plan-list.v1" => LensPlanList,
@@ -128,6 +133,8 @@ mod tests {
             "manifest.v1" => SkillManifest,
             "metrics.v1" => Metrics,
             "policy.v1" => PolicyFile,
+            "qa-report.v1" => QaReport,
+            "recorded-gates.v1" => RecordedGates,
             "recorded-inputs.v1" => RecordedInputs,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
@@ -136,6 +143,7 @@ mod tests {
             "skill-result.v1" => SkillResult,
             "trace.v1" => Trace,
             "waivers.v1" => WaiverFile,
+            "workflow-state.v1" => WorkflowState,
         }
     }
 
@@ -212,6 +220,8 @@ mod tests {
         check::<Hashes>();
         check::<Recording>();
         check::<RecordedInputs>();
+        check::<RecordedGates>();
+        check::<QaReport>();
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::contracts::v1::{
 };
 use crate::core::classify::PathSet;
 use crate::core::escape::harmless;
+use crate::core::gates;
 use crate::core::policy::{Policy, WAIVERS_PATH};
 
 /// Reads lines of a version of a file independently of the packet a lens saw; `None` when they do not exist.
@@ -28,6 +29,17 @@ pub(crate) struct Subject<'a> {
     pub(crate) self_test: &'a [(Sha256Hex, Sha256Hex)],
     pub(crate) notices: &'a [Code],
     pub(crate) lines: &'a LineReader<'a>,
+    /// What the gates' reports say, read once more.
+    pub(crate) gates: &'a [GateSeen],
+}
+
+/// What the reports of a gate say, in the form in which findings are held against it.
+pub(crate) struct GateSeen {
+    pub(crate) lens_id: String,
+    /// Whether all of its reports could be read and say that it passed.
+    pub(crate) passed: bool,
+    /// Rule, file, line and subject of everything they say.
+    pub(crate) said: BTreeSet<(String, RepoPath, u64, String)>,
 }
 
 /// Runs all items in their fixed order.
@@ -46,6 +58,8 @@ pub(crate) fn cross_check(subject: &Subject<'_>) -> CrossCheck {
         order_does_not_matter(subject),
         evidence_not_empty(subject),
         policy_change_reported(subject),
+        reports_say_so(subject),
+        gates_agree(subject),
     ];
     let passed = items.iter().all(|item| item.outcome != ItemOutcome::Failed);
     CrossCheck { schema_version: Default::default(), passed, items }
@@ -76,6 +90,13 @@ fn blocking<'a>(subject: &Subject<'a>) -> Vec<&'a Finding> {
     subject.results.iter().flat_map(|result| &result.findings).filter(|finding| finding.blocking).collect()
 }
 
+/// Blocking findings of lenses, whose evidence is a changed line; a gate's is a report.
+fn quoting<'a>(subject: &Subject<'a>) -> Vec<&'a Finding> {
+    let mut findings = blocking(subject);
+    findings.retain(|finding| gates::find(&finding.lens_id).is_none());
+    findings
+}
+
 fn side(finding: &Finding) -> Side {
     match finding.evidence.get("side").and_then(serde_json::Value::as_str) {
         Some("base") => Side::Base,
@@ -87,8 +108,13 @@ fn quote(finding: &Finding) -> &str {
     finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("")
 }
 
+/// What a gate's finding repeats of a report.
+fn said(finding: &Finding) -> &str {
+    finding.evidence.get("subject").and_then(serde_json::Value::as_str).unwrap_or("")
+}
+
 fn in_range(subject: &Subject<'_>) -> CrossCheckItem {
-    over("evidence-in-range", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+    over("evidence-in-range", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
         let place = || format!("{} at {}:{}", finding.rule_id, finding.file, finding.start_line);
         let Some(file) = subject.change_set.files.iter().find(|file| file.path == finding.file) else {
             return Some(format!("{} is not in the change", place()));
@@ -108,7 +134,7 @@ fn in_range(subject: &Subject<'_>) -> CrossCheckItem {
 }
 
 fn verbatim(subject: &Subject<'_>) -> CrossCheckItem {
-    over("evidence-verbatim", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+    over("evidence-verbatim", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
         let quote = quote(finding);
         if quote.is_empty() {
             return None;
@@ -172,7 +198,8 @@ fn no_duplicates(subject: &Subject<'_>) -> CrossCheckItem {
     let mut seen = BTreeSet::new();
     let twice = findings.iter().find(|finding| {
         let column = finding.evidence.get("startColumn").and_then(serde_json::Value::as_u64);
-        !seen.insert((&finding.rule_id, &finding.file, side(finding), finding.start_line, column))
+        let place = (&finding.rule_id, &finding.file, side(finding), finding.start_line, column);
+        !seen.insert((place, said(finding)))
     });
     let twice = twice.map(|finding| {
         format!("{} is reported twice at {}:{}", finding.rule_id, finding.file, finding.start_line)
@@ -290,6 +317,40 @@ fn policy_change_reported(subject: &Subject<'_>) -> CrossCheckItem {
     over("policy-change-reported", Direction::FalsePass, &touching, "policy files changed", |path| {
         (!subject.notices.contains(&Code::PolicyChangedInPr))
             .then(|| format!("{path} changed and nothing says so"))
+    })
+}
+
+fn reports_say_so(subject: &Subject<'_>) -> CrossCheckItem {
+    let mut findings = blocking(subject);
+    findings.retain(|finding| gates::find(&finding.lens_id).is_some());
+    over("reports-say-so", Direction::FalseFail, &findings, "blocking findings of gates", |finding| {
+        let claim =
+            (finding.rule_id.clone(), finding.file.clone(), finding.start_line, said(finding).to_owned());
+        let stands =
+            subject.gates.iter().any(|gate| gate.lens_id == finding.lens_id && gate.said.contains(&claim));
+        (!stands).then(|| {
+            format!(
+                "no report says what {} at {}:{} claims",
+                finding.rule_id, finding.file, finding.start_line
+            )
+        })
+    })
+}
+
+/// A gate whose reports do not say that it passed has a finding that says why, or is not complete.
+fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
+    let planned: Vec<(&LensPlan, &LensResult)> = subject
+        .plans
+        .iter()
+        .zip(subject.results)
+        .filter(|(plan, _)| gates::find(&plan.lens_id).is_some())
+        .collect();
+    over("gates-agree", Direction::FalsePass, &planned, "gates", |(plan, result)| {
+        let Some(gate) = subject.gates.iter().find(|gate| gate.lens_id == plan.lens_id) else {
+            return Some(format!("nobody read the reports of {}", plan.lens_id));
+        };
+        let silent = result.status == LensStatus::Completed && result.findings.is_empty();
+        (!gate.passed && silent).then(|| format!("{} is silent about reports that do not pass", plan.lens_id))
     })
 }
 

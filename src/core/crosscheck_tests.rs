@@ -19,6 +19,7 @@ struct Run {
     self_test: Vec<(Sha256Hex, Sha256Hex)>,
     notices: Vec<Code>,
     line: &'static str,
+    gates: Vec<GateSeen>,
 }
 
 fn path(name: &str) -> RepoPath {
@@ -85,8 +86,11 @@ fn good() -> Run {
         triggers: vec!["**".to_owned()],
         rules: vec![rule],
     };
-    let registry =
-        Registry { schema_version: Default::default(), skill_id: "q".to_owned(), lenses: vec![lens] };
+    let registry = Registry {
+        schema_version: Default::default(),
+        skill_id: "q".to_owned(),
+        lenses: std::iter::once(lens).chain(crate::core::gates::entries()).collect(),
+    };
     let id = CommitId::parse(&"a".repeat(40)).unwrap();
     let file = ChangedFile {
         path: path("a.rs"),
@@ -151,6 +155,23 @@ fn good() -> Run {
         execution_audit: None,
         adapter_response_hash: digest("drafts"),
     };
+    let mut gate_plan = plan.clone();
+    gate_plan.plan_ordinal = 1;
+    gate_plan.lens_id = "lint".to_owned();
+    gate_plan.changed_files = vec![];
+    let mut gate_result = result.clone();
+    gate_result.plan_ordinal = 1;
+    gate_result.lens_id = "lint".to_owned();
+    // About a line that nobody changed, in a file that nobody changed.
+    gate_result.findings = vec![Finding {
+        lens_id: "lint".to_owned(),
+        rule_id: "lint/error".to_owned(),
+        file: path("elsewhere.rs"),
+        evidence: BTreeMap::from([("subject".to_owned(), "unused".into())]),
+        ..finding()
+    }];
+    let said = BTreeSet::from([("lint/error".to_owned(), path("elsewhere.rs"), 2, "unused".to_owned())]);
+    let gate = GateSeen { lens_id: "lint".to_owned(), passed: false, said };
     let cell = CoverageCell { plan_ordinal: 0, status: CoverageStatus::Full, inspected_hunks: 1, code: None };
     Run {
         change_set: ChangeSet {
@@ -163,9 +184,9 @@ fn good() -> Run {
             files: vec![file],
         },
         policy: Policy::read(None, &Overrides::default(), &registry).unwrap(),
-        plans: vec![plan.clone()],
-        plans_again: vec![plan],
-        results: vec![result],
+        plans: vec![plan.clone(), gate_plan.clone()],
+        plans_again: vec![plan, gate_plan],
+        results: vec![result, gate_result],
         coverage: Coverage {
             schema_version: Default::default(),
             full_cells: 1,
@@ -174,6 +195,7 @@ fn good() -> Run {
         },
         self_test: vec![(digest("same"), digest("same"))],
         notices: vec![],
+        gates: vec![gate],
         line: "    let key = \"ABCD\";",
     }
 }
@@ -190,6 +212,7 @@ fn failed(run: &Run) -> Vec<String> {
         self_test: &run.self_test,
         notices: &run.notices,
         lines: &|_, _, _, _| Some(run.line.to_owned()),
+        gates: &run.gates,
     });
     let failed: Vec<String> = check
         .items
@@ -235,6 +258,13 @@ fn each_item_fails_on_its_own_contradiction() {
         ("coverage-complete", |run| {
             run.plans[0].changed_files.push(path("nowhere.rs"));
             run.plans_again = run.plans.clone();
+        }),
+        ("reports-say-so", |run| run.gates[0].said.clear()),
+        ("reports-say-so", |run| run.results[1].findings[0].start_line = 9),
+        ("gates-agree", |run| run.results[1].findings.clear()),
+        ("gates-agree", |run| {
+            run.results[1].findings.clear();
+            run.gates.clear();
         }),
         ("nothing-unseen", |run| run.coverage.rows[0].cells.clear()),
         ("nothing-unseen", |run| run.coverage.rows[0].file = path("other.rs")),

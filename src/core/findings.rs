@@ -30,10 +30,19 @@ pub(crate) struct Statement {
     pub(crate) quote: String,
     /// What tells it from another with the same quote, where the quote is masked.
     pub(crate) value: Option<u32>,
+    /// What tells it from another where there is no quote: a test's name, a tool's message. Empty beside a quote.
+    pub(crate) subject: String,
     pub(crate) summary: String,
     pub(crate) detail: BTreeMap<String, Value>,
     /// Whether the quote was found where it is claimed, inside the change.
     pub(crate) verified: bool,
+}
+
+impl Statement {
+    /// The text that identifies the finding while it moves.
+    fn identity(&self) -> String {
+        normalized(if self.quote.is_empty() { &self.subject } else { &self.quote })
+    }
 }
 
 /// A place in the base where the same text stood before: rule, scope, the text without white space, and the number of
@@ -70,17 +79,18 @@ pub(crate) fn judge(
 ) -> Vec<Finding> {
     let mut statements = statements;
     statements.sort_by(|left, right| {
-        (&left.file, left.start_line, left.start_column, &left.rule_id, &left.quote).cmp(&(
+        (&left.file, left.start_line, left.start_column, &left.rule_id, &left.quote, &left.subject).cmp(&(
             &right.file,
             right.start_line,
             right.start_column,
             &right.rule_id,
             &right.quote,
+            &right.subject,
         ))
     });
     statements.dedup_by(|next, kept| {
-        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column)
-            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column)
+        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
+            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
     });
     let mut seen: BTreeMap<(String, RepoPath, String), u64> = BTreeMap::new();
     let mut findings: Vec<Finding> = statements
@@ -93,7 +103,7 @@ pub(crate) fn judge(
             if strength == Strength::Off {
                 return None;
             }
-            let key = (statement.rule_id.clone(), statement.file.clone(), normalized(&statement.quote));
+            let key = (statement.rule_id.clone(), statement.file.clone(), statement.identity());
             let occurrence = seen.entry(key).or_insert(0);
             *occurrence += 1;
             Some(finding(lens_id, statement, *occurrence, file, strength, judge))
@@ -111,7 +121,7 @@ fn finding(
     strength: Strength,
     judge: &mut Judge<'_>,
 ) -> Finding {
-    let snippet = normalized(&statement.quote);
+    let snippet = statement.identity();
     let scope = file.map_or(Scope::Product, |file| file.scope);
     let origin = origin(&statement, scope, &snippet, &mut judge.moved);
     let identity = json!([lens_id, null, statement.rule_id, statement.file, snippet, occurrence]);
@@ -120,6 +130,9 @@ fn finding(
         file.filter(|_| strength == Strength::Ratchet).map(|file| ratchet(&statement.rule_id, file, judge));
     let mut evidence: BTreeMap<String, Value> = statement.detail;
     evidence.insert("quote".to_owned(), statement.quote.into());
+    if !statement.subject.is_empty() {
+        evidence.insert("subject".to_owned(), statement.subject.into());
+    }
     evidence.insert("side".to_owned(), statement.side.text().into());
     evidence.insert("startColumn".to_owned(), statement.start_column.into());
     evidence.insert("endColumn".to_owned(), statement.end_column.into());

@@ -75,6 +75,7 @@ fn statement(rule: &str, line: u64, quote: &str) -> Statement {
         end_column: 2,
         quote: quote.to_owned(),
         value: None,
+        subject: String::new(),
         summary: String::new(),
         detail: BTreeMap::new(),
         verified: true,

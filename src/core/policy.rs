@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::classify::{GlobError, PathSet, ScopeGlobs};
+use super::gates;
 use super::policy_text::{self, PolicyTextError};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, OverflowPolicy, PolicyFile, Preset, PresetStrengths, Registry, RunMode,
-    Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyReport, Preset, PresetStrengths,
+    Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
 /// Where the policy is committed.
@@ -82,7 +83,10 @@ pub(crate) struct Policy {
     pub(crate) min_support: u64,
     pub(crate) max_tokens: u64,
     pub(crate) max_cost_micro_usd: u64,
+    /// Of lenses and gates; a gate that the file does not declare is not enabled.
     pub(crate) lenses: BTreeMap<String, LensPolicy>,
+    /// The reports of each declared gate, sorted.
+    pub(crate) gates: BTreeMap<GateName, Vec<PolicyReport>>,
     pub(crate) rules: BTreeMap<String, ScopeStrengths>,
     #[serde(skip)]
     pub(crate) max_concurrency: u64,
@@ -198,6 +202,7 @@ impl Policy {
             max_tokens,
             max_cost_micro_usd,
             lenses: resolve_lenses(file, registry)?,
+            gates: resolve_gates(file),
             rules: resolve_rules(file, registry, preset),
             max_concurrency: max_concurrency.clamp(1, 64),
             settings: origins.0,
@@ -258,15 +263,30 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         let mut ignore = stated.ignore.clone();
         ignore.sort();
         ignore.dedup();
+        // Of a gate `[lenses]` says nothing; reading the file has seen to that.
+        let gate = gates::find(&lens.lens_id);
+        let declared = gate.and_then(|gate| file.gates.get(&gate));
         let settings = LensPolicy {
-            enabled: stated.enabled.unwrap_or(true),
-            required: stated.required.unwrap_or(lens.required_by_default),
+            enabled: if gate.is_some() { declared.is_some() } else { stated.enabled.unwrap_or(true) },
+            required: match gate {
+                Some(_) => declared.is_some_and(|gate| gate.required.unwrap_or(lens.required_by_default)),
+                None => stated.required.unwrap_or(lens.required_by_default),
+            },
             ignore,
             overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
         };
         lenses.insert(lens.lens_id.clone(), settings);
     }
     Ok(lenses)
+}
+
+fn resolve_gates(file: &PolicyFile) -> BTreeMap<GateName, Vec<PolicyReport>> {
+    let sorted = |reports: &[PolicyReport]| {
+        let mut reports = reports.to_vec();
+        reports.sort();
+        reports
+    };
+    file.gates.iter().map(|(name, gate)| (*name, sorted(&gate.reports))).collect()
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {

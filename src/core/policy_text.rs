@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
+use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_POLICY_BYTES;
 use crate::contracts::v1::{PolicyFile, Registry, WaiverFile};
 use crate::core::escape::visible_cut;
+use crate::core::gates;
 
 /// Why a file was refused: a line, what is wrong there and, where one is near, what was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,17 +26,63 @@ pub(crate) struct PolicyTextError {
 pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile, PolicyTextError> {
     let file: PolicyFile = parse(text)?;
     check_version(file.version, text)?;
-    let lenses: BTreeSet<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
+    let (gates, lenses): (BTreeSet<&str>, BTreeSet<&str>) =
+        registry.lenses.iter().map(|lens| lens.lens_id.as_str()).partition(|id| gates::find(id).is_some());
     let rules: BTreeSet<&str> =
         registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
     for name in file.lenses.keys() {
+        if gates.contains(name.as_str()) {
+            let message = format!("`{name}` is a gate; its settings are in [gates.{name}]");
+            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+        }
         known(text, "lens", name, &lenses)?;
     }
     for name in file.rules.keys() {
         known(text, "rule", name, &rules)?;
     }
     check_ranges(text, &file)?;
+    check_gates(text, &file)?;
     Ok(file)
+}
+
+/// A report that could not be read by any run would end every run, so it is refused where it is written.
+fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    let fault =
+        |at: &str, message: String| PolicyTextError { line: line_of(text, at), message, suggestion: None };
+    for (name, gate) in &file.gates {
+        if gate.reports.is_empty() {
+            return Err(fault(name.text(), format!("gate `{name}` names no report, so it could never pass")));
+        }
+        let mut seen = BTreeSet::new();
+        for report in &gate.reports {
+            let paths = [Some(&report.path), report.base.as_ref()];
+            for path in paths.into_iter().flatten() {
+                let shown = visible_cut(path, 80);
+                if !is_inside(path) {
+                    let message = format!("`{shown}` is not a path below the repository's root");
+                    return Err(fault(path, message));
+                }
+                if !seen.insert(path) {
+                    return Err(fault(path, format!("gate `{name}` names the report `{shown}` twice")));
+                }
+            }
+            if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
+                let shown = visible_cut(directory, 80);
+                return Err(fault(
+                    directory,
+                    format!("`{shown}` is not a directory below the repository's root"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path is relative, plain and safe, with `/` between its parts.
+fn is_inside(path: &str) -> bool {
+    RepoPath::from_bytes(path.as_bytes()).is_ok()
+        && !path.contains('\\')
+        && !path.chars().any(char::is_control)
 }
 
 /// Reads a waiver file and checks its rules against the registry and its dates against the calendar.
@@ -97,7 +145,13 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<Strin
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-fn known(text: &str, kind: &str, name: &str, names: &BTreeSet<&str>) -> Result<(), PolicyTextError> {
+/// Refuses a name that is not among the known ones.
+pub(crate) fn known(
+    text: &str,
+    kind: &str,
+    name: &str,
+    names: &BTreeSet<&str>,
+) -> Result<(), PolicyTextError> {
     if names.contains(name) {
         return Ok(());
     }

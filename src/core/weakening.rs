@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::gates;
 use super::policy::{Policy, in_scope};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, OverflowPolicy, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyReport, RunMode, Scope, Strength,
+    WaiverFile, WeakenedSetting,
 };
 
 /// How strict a value is; more is stricter.
@@ -39,8 +41,21 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
             });
         }
     }
+    found.extend(base.gates.iter().filter_map(|(gate, reports)| reports_less(*gate, reports, head)));
     found.sort();
     found
+}
+
+/// A gate that stays and reads less, or reads something else in place of what it read.
+fn reports_less(gate: GateName, base: &[PolicyReport], head: &Policy) -> Option<WeakenedSetting> {
+    let head = head.gates.get(&gate)?;
+    let shown = |reports: &[PolicyReport]| shown(&reports.iter().map(|report| report.path.clone()).collect());
+    let gone = base.iter().any(|report| !head.contains(report));
+    gone.then(|| WeakenedSetting {
+        name: format!("gates.{gate}.reports"),
+        base: shown(base),
+        head: shown(head),
+    })
 }
 
 /// The waivers that head has and the base has not.
@@ -102,8 +117,9 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
     let support = i64::try_from(policy.min_support).unwrap_or(i64::MAX);
     add("ratchet.min-support".to_owned(), policy.min_support.to_string(), -support);
     for (id, lens) in &policy.lenses {
-        add(format!("lenses.{id}.enabled"), lens.enabled.to_string(), lens.enabled.into());
-        add(format!("lenses.{id}.required"), lens.required.to_string(), lens.required.into());
+        let table = if gates::find(id).is_some() { "gates" } else { "lenses" };
+        add(format!("{table}.{id}.enabled"), lens.enabled.to_string(), lens.enabled.into());
+        add(format!("{table}.{id}.required"), lens.required.to_string(), lens.required.into());
         let overflow = match lens.overflow {
             OverflowPolicy::Stop => 1,
             OverflowPolicy::Skip | OverflowPolicy::Escalate => 0,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     Conclusion, Finding, FindingOrigin, LensClass, RegistryLens, RegistryRule, Severity,
 };
@@ -31,18 +32,25 @@ impl Format for Sarif {
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
-        document(report, false)
+        document(report, None)
     }
 }
 
 /// The document as it is uploaded without GitHub's upload action: with the fingerprint that code scanning tells alerts
-/// apart by. GitHub's action would make it of whole files; here it is the finding's id, which survives moved lines as
-/// well, and the number of the finding among those of one id.
-pub(crate) fn for_upload(report: &Report<'_>) -> Vec<u8> {
-    document(report, true)
+/// apart by. `hashes` are those that GitHub's action would give the lines of [`places`]; where there is none, it is the
+/// finding's id, which survives moved lines as well, and the number of the finding among those of one id.
+pub(crate) fn for_upload(report: &Report<'_>, hashes: &BTreeMap<(RepoPath, u64), String>) -> Vec<u8> {
+    document(report, Some(hashes))
 }
 
-fn document(report: &Report<'_>, fingerprinted: bool) -> Vec<u8> {
+/// Where the results of the document are: paths at head and first lines.
+pub(crate) fn places(report: &Report<'_>) -> Vec<(RepoPath, u64)> {
+    let files = Files::of(report);
+    let anchors = findings(report).into_iter().take(MAX_RESULTS).map(|finding| files.anchor(finding));
+    anchors.map(|anchor| (anchor.path.clone(), anchor.start_line)).collect()
+}
+
+fn document(report: &Report<'_>, hashes: Option<&BTreeMap<(RepoPath, u64), String>>) -> Vec<u8> {
     let (rules, indexes) = rules(report);
     let files = Files::of(report);
     let all = findings(report);
@@ -52,11 +60,15 @@ fn document(report: &Report<'_>, fingerprinted: bool) -> Vec<u8> {
         .take(MAX_RESULTS)
         .map(|finding| {
             let mut result = result(&files, &indexes, finding);
-            if fingerprinted {
-                let id = finding.finding_id.as_str();
-                let number = seen.entry(id).or_insert(0);
-                *number += 1;
-                let print = format!("{}:{number}", id.get(..16).unwrap_or(id));
+            if let Some(hashes) = hashes {
+                let anchor = files.anchor(finding);
+                let hash = hashes.get(&(anchor.path.clone(), anchor.start_line)).cloned();
+                let print = hash.unwrap_or_else(|| {
+                    let id = finding.finding_id.as_str();
+                    let number = seen.entry(id).or_insert(0);
+                    *number += 1;
+                    format!("{}:{number}", id.get(..16).unwrap_or(id))
+                });
                 result["partialFingerprints"]["primaryLocationLineHash"] = print.into();
             }
             result

@@ -1,51 +1,10 @@
 //! What a tool of a gate is: a description, the command it is run with, and pure functions from output to data.
 
+pub(crate) use crate::contracts::v1::GateName;
+
 pub(crate) use super::report::{
     Attachment, Diagnostic, DiagnosticSeverity, Outcome, Report, Story, TestCase,
 };
-
-/// The largest output or report read, in bytes.
-pub(crate) const MAX_REPORT_BYTES: usize = 32 << 20;
-
-/// A gate of `qa-report.json`, in the order in which faults are to be fixed (S004-29).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum GateName {
-    /// Style and likely mistakes.
-    Lint,
-    /// Types, or whether it compiles.
-    TypeCheck,
-    /// Tests that need no browser.
-    UnitTests,
-    /// Tests in a browser.
-    BrowserTests,
-    /// Steps of a feature, bound to tests by tags; no tool of its own.
-    StoryValidation,
-}
-
-impl GateName {
-    /// Every gate, in order.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Lint, Self::TypeCheck, Self::UnitTests, Self::BrowserTests, Self::StoryValidation];
-
-    /// The name in reports and in the policy.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Lint => "lint",
-            Self::TypeCheck => "type_check",
-            Self::UnitTests => "unit_tests",
-            Self::BrowserTests => "browser_tests",
-            Self::StoryValidation => "story_validation",
-        }
-    }
-
-    /// Whether it has tests, so that one of them has to run, and a failed run may be tried again (C-15).
-    pub(crate) fn runs_tests(self) -> bool {
-        match self {
-            Self::Lint | Self::TypeCheck => false,
-            Self::UnitTests | Self::BrowserTests | Self::StoryValidation => true,
-        }
-    }
-}
 
 /// What a project is written in, as far as it decides about tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

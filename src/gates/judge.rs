@@ -1,10 +1,11 @@
 //! The one place that says what "passed" means.
 
 use super::contract::{
-    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, MAX_REPORT_BYTES, Output, Places, Report,
-    ReportError, Source, Stream, Tool, ToolSpec,
+    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, Output, Places, Report, ReportError, Source,
+    Stream, Tool, ToolSpec,
 };
 use super::text;
+use crate::contracts::limits::MAX_REPORT_BYTES;
 
 /// The rule of the one diagnostic that stands for a status nothing in the report explains.
 pub(crate) const EXIT_STATUS: &str = "exit-status";

@@ -39,3 +39,8 @@ pub(crate) static ALL: &[&dyn Tool] = &[
     &tsc::Tsc,
     &vitest::Vitest,
 ];
+
+/// The tool of an id.
+pub(crate) fn find(id: &str) -> Option<&'static dyn Tool> {
+    ALL.iter().copied().find(|tool| tool.spec().id == id)
+}

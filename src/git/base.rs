@@ -19,6 +19,8 @@ pub(crate) struct Resolved {
     pub(crate) head: CommitId,
     /// The base commit's committer date, seconds since 1970.
     pub(crate) base_time: i64,
+    /// The head commit's committer date, seconds since 1970.
+    pub(crate) head_time: i64,
     /// Which rule named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`.
     pub(crate) base_rule: &'static str,
     /// The codes of the fallback chain, in order.
@@ -54,6 +56,7 @@ pub(crate) fn resolve(
         merge_base: commit_id(merge_base)?,
         head: commit_id(head_commit.id())?,
         base_time: base_commit.committer().when().seconds(),
+        head_time: head_commit.committer().when().seconds(),
         base_rule,
         codes,
     })

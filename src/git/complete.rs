@@ -72,11 +72,14 @@ impl OpenRepository {
 
     /// A repository that holds both commits, their merge base, and the trees of all three: this one when it does, else
     /// one completed from the remote. The store is made below `scratch` and removed with the returned value.
+    ///
+    /// `refs` are where else the commits may be, for a remote that gives out no commit by its id.
     pub(crate) fn completed(
         self,
         base: &CommitId,
         head: &CommitId,
         remote: Option<&Remote<'_>>,
+        refs: &[String],
         scratch: &Path,
     ) -> Result<Self, GitError> {
         let wanted = [oid(base)?, oid(head)?];
@@ -97,14 +100,23 @@ impl OpenRepository {
         let session = Session::open(remote)?;
 
         let mut merge_base = repository.sure_merge_base_or_missing(wanted)?;
+        let mut tips = wanted.map(|id| id.to_string()).to_vec();
+        let mut commits_only = session.filters;
         for depth in DEPTHS {
             if merge_base.is_some() {
                 break;
             }
-            let ids = wanted.map(|id| id.to_string());
-            let request =
-                FetchRequest { wants: &ids, depth, commits_only: session.filters, ..FetchRequest::default() };
-            let shallow = session.fetch(&request, &store)?;
+            let request = FetchRequest { wants: &tips, depth, commits_only, ..FetchRequest::default() };
+            let shallow = match session.fetch(&request, &store) {
+                Ok(shallow) => shallow,
+                Err(error) => {
+                    tips = session.tips(refs).ok_or(error)?;
+                    // Their trees could not be asked for by id afterwards.
+                    commits_only = false;
+                    let request = FetchRequest { wants: &tips, depth, ..FetchRequest::default() };
+                    session.fetch(&request, &store)?
+                }
+            };
             store.write_shallow(&shallow)?;
             repository = repository.moved_to(&store)?;
             merge_base = repository.sure_merge_base_or_missing(wanted)?;
@@ -269,6 +281,15 @@ impl<'a> Session<'a> {
             GitError::Incomplete(format!("{host} does not speak version 2 of git's protocol"))
         })?;
         Ok(Self { remote, host, filters })
+    }
+
+    /// Where those of the refs stand that there are; none without any.
+    fn tips(&self, refs: &[String]) -> Option<Vec<String>> {
+        let found = refs.iter().filter_map(|name| self.remote.tip(name).ok().flatten());
+        let mut tips: Vec<String> = found.map(|commit| commit.to_string()).collect();
+        tips.sort();
+        tips.dedup();
+        (!tips.is_empty()).then_some(tips)
     }
 
     /// Fetches into the store; the commits whose parents did not come.

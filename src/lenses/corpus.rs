@@ -187,7 +187,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
     let mut facts = Vec::new();
     let mut drafts = Vec::new();
     for (file, text) in files {
-        if !globs.matches(&file.path) {
+        if !globs.matches(&file.path) && !file.old_path.as_ref().is_some_and(|old| globs.matches(old)) {
             continue;
         }
         let mut text = text.clone();

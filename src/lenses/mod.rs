@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod feature_guard;
 mod gate_weakening;
 mod idioms;
 mod merge_leftover;
@@ -15,13 +16,14 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &merge_leftover::MergeLeftover,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
 ];
 
-/// The registry, derived from [`ALL`].
+/// The registry, derived from [`ALL`] and the five gates.
 pub(crate) fn registry() -> crate::contracts::v1::Registry {
     use crate::contracts::v1::{Registry, RegistryLens, RegistryRule};
     let lens = |lens: &&dyn Lens| {
@@ -47,7 +49,7 @@ pub(crate) fn registry() -> crate::contracts::v1::Registry {
             rules,
         }
     };
-    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).collect();
+    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).chain(crate::core::gates::entries()).collect();
     lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
     Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::gates;
 use super::parts;
 use super::ports::PortError;
 use super::survey::Surveys;
@@ -11,8 +12,8 @@ use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, FileText, LensPlan, LensResult, LensStatus, PartFile, RecordedSurvey, Side,
-    Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedGates,
+    RecordedSurvey, Side, Strength, UsageMetrics, Waiver,
 };
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
@@ -30,6 +31,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) waivers: &'a [Waiver],
     pub(crate) surveys: &'a dyn Surveys,
+    /// What the gates read.
+    pub(crate) gates: &'a RecordedGates,
     /// The lens of an id.
     pub(crate) lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
 }
@@ -47,6 +50,10 @@ pub(crate) struct Executed {
     /// What stood on removed lines, per plan.
     pub(crate) moved: Vec<BTreeMap<findings::MovedKey, usize>>,
     pub(crate) notices: Vec<Code>,
+    /// Pictures that tests of gates left, sorted.
+    pub(crate) screenshots: BTreeSet<RepoPath>,
+    /// How many tests of gates were tried more than once.
+    pub(crate) retried_tests: u64,
 }
 
 impl Execution<'_> {
@@ -67,10 +74,16 @@ impl Execution<'_> {
             statements: Vec::new(),
             moved: Vec::new(),
             notices: Vec::new(),
+            screenshots: BTreeSet::new(),
+            retried_tests: 0,
         };
         let mut by_plan: BTreeMap<usize, (Swept, BTreeMap<findings::MovedKey, usize>)> =
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
         for (index, plan) in plans.iter().enumerate() {
+            if let Some(gate) = crate::core::gates::find(&plan.lens_id) {
+                self.hear(gate, plan, refusals[index], &mut executed)?;
+                continue;
+            }
             let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
             let ran = refusals[index].is_none() && (self.lens)(&plan.lens_id).is_some();
             let statements = self.statements(plan, &swept, &mut executed.texts)?;
@@ -89,6 +102,61 @@ impl Execution<'_> {
         }
         executed.notices = self.notices(&executed.results);
         Ok(executed)
+    }
+
+    /// A gate's plan: what its reports say, judged like everything else.
+    fn hear(
+        &self,
+        gate: GateName,
+        plan: &LensPlan,
+        refusal: Option<plan::Refusal>,
+        executed: &mut Executed,
+    ) -> Result<(), PortError> {
+        let files = by_path(self.sweep.change_set);
+        let heard = gates::hear(gate, self.policy, self.gates, self.sweep.change_set);
+        let mut judge = Judge {
+            policy: self.policy,
+            waivers: self.waivers,
+            today: findings::day(self.sweep.change_set.base_time),
+            surveys: &[],
+            moved: heard.moved.clone(),
+        };
+        let findings = findings::judge(&plan.lens_id, heard.statements.clone(), &files, &mut judge);
+        let mut result = LensResult {
+            schema_version: Default::default(),
+            plan_ordinal: plan.plan_ordinal,
+            lens_id: plan.lens_id.clone(),
+            sub_lens_id: plan.sub_lens_id.clone(),
+            lens_version: plan.lens_version.clone(),
+            status: if heard.errors.is_empty() { LensStatus::Completed } else { LensStatus::Failed },
+            degraded: false,
+            findings,
+            evidence_summary: heard.summary,
+            usage: UsageMetrics::NONE,
+            error_codes: heard.errors.into_iter().collect(),
+            warning_codes: heard.warnings.into_iter().collect(),
+            execution_audit: None,
+            adapter_response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
+        };
+        if let Some(refusal) = refusal {
+            refuse(&mut result, refusal.status, refusal.code);
+        }
+        executed.inspected.push(vec![None; files.len()]);
+        executed.results.push(result);
+        for statement in &heard.statements {
+            let position =
+                self.sweep.change_set.files.binary_search_by(|file| file.path.cmp(&statement.file));
+            if let Ok(position) = position
+                && !executed.texts.contains_key(&statement.file)
+            {
+                executed.texts.insert(statement.file.clone(), self.sweep.texts.text(position)?.into_owned());
+            }
+        }
+        executed.statements.push(heard.statements);
+        executed.moved.push(heard.moved);
+        executed.screenshots.extend(heard.screenshots);
+        executed.retried_tests += heard.retried_tests;
+        Ok(())
     }
 
     /// What the lenses of the admitted plans say of some files, without judging it: a shard's part.
@@ -342,6 +410,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         end_column: draft.end_column,
         quote: harmless(&draft.quote),
         value: draft.value,
+        subject: String::new(),
         summary: harmless(&draft.summary),
         detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
         verified: verified && rule.is_some(),

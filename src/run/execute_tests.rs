@@ -215,6 +215,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         policy: &policy,
         waivers: &[],
         surveys: &RecordedSurveys(&[]),
+        gates: &RecordedGates::default(),
         lens: &|_| Some(lens),
     };
     execution.run(&plans).unwrap()

@@ -1,6 +1,7 @@
 //! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
 
 pub(crate) mod execute;
+pub(crate) mod gates;
 pub(crate) mod gather;
 pub(crate) mod http;
 pub(crate) mod parts;

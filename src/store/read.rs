@@ -12,7 +12,7 @@ use super::write::{run_digest, strip};
 use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::{Hashes, Metrics, SkillInput, Trace};
+use crate::contracts::v1::{Hashes, Metrics, QaReport, RecordedGates, RecordedInputs, SkillInput, Trace};
 use crate::contracts::{schema, strict_json};
 use crate::core::canonical;
 
@@ -120,6 +120,7 @@ fn deterministic_digest(directory: &Path, name: &str, measured: &Measured) -> Re
         SkillInput::FILE => stripped::<SkillInput>(directory, name),
         Metrics::FILE => stripped::<Metrics>(directory, name),
         Trace::FILE => stripped::<Trace>(directory, name),
+        QaReport::FILE => stripped::<QaReport>(directory, name),
         // Artifacts without volatile members are their own canonical form and a line end; reports are what they are.
         _ if name.ends_with(".json") => Ok(measured.trimmed.clone()),
         _ => Ok(measured.full.clone()),
@@ -243,8 +244,13 @@ impl RunDirectory {
             .iter()
             .map(|file| file.path.clone())
             .filter(|path| {
-                path.starts_with("recordings/") && path != crate::contracts::v1::RecordedInputs::FILE
+                path.starts_with("recordings/") && path != RecordedInputs::FILE && path != RecordedGates::FILE
             })
             .collect()
+    }
+
+    /// Whether the run has a file.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.hashes.files.iter().any(|file| file.path == path)
     }
 }

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::support::parts::packages;
+use crate::support::server::Request;
 use crate::support::{
-    Files, Program, Random, Repo, Request, Response, RunDir, Server, change, qa_skill, sha256, temp,
+    Files, Program, Random, Repo, Response, RunDir, Server, change, qa_skill, sha256, temp,
 };
 
 const ACCOUNT: &str = "qa";
@@ -180,7 +182,7 @@ fn shape(request: &Request) -> Vec<(String, &'static str)> {
 
 #[test]
 fn the_official_client_and_we_read_each_others_artifacts() {
-    let Some(packages) = crate::packages(&["@actions/artifact", "azurite"]) else { return };
+    let Some(packages) = packages(&["@actions/artifact", "azurite"]) else { return };
     let store = Store::start(&packages);
     let service = Service::default();
     let server = service.start();

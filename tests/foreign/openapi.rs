@@ -1,96 +1,12 @@
 //! GitHub's own description of its API, held by Prism against each request of ours and each answer of our fake.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
-
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{Artifact, FakeGitHub, Fault, Route};
+use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route};
 use crate::support::origin::{NAME, Origin};
+use crate::support::prism::{Prism, forward};
 use crate::support::step::{Step, TOKEN, faulty};
-use crate::support::{Request, Response, RunDir, Server, repair, sha256, tamper};
-
-/// Prism between the program and a GitHub, ended with the test.
-struct Prism {
-    process: Child,
-    log: BufReader<ChildStdout>,
-    address: String,
-}
-
-impl Prism {
-    fn start(github: &Server) -> Option<Self> {
-        let program = crate::packages(&["@stoplight/prism-cli"])?
-            .join("node_modules/@stoplight/prism-cli/dist/index.js");
-        let description = crate::part("target/foreign/github.json")?;
-        let mut process = Command::new("node")
-            .arg(program)
-            .args(["proxy", "--host", "127.0.0.1", "--port", "0", "--errors", "--multiprocess", "false"])
-            .arg(description)
-            .arg(github.url())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = BufReader::new(process.stdout.take().unwrap());
-        let mut prism = Self { process, log, address: String::new() };
-        let line = prism.read_until("Prism is listening on ").pop().unwrap();
-        let (_, url) = line.split_once("listening on http://").unwrap();
-        prism.address = url.trim().to_owned();
-        Some(prism)
-    }
-
-    /// The log up to the first line that has these words.
-    fn read_until(&mut self, words: &str) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
-        while lines.last().is_none_or(|line| !line.contains(words)) {
-            let mut line = String::new();
-            let read = self.log.read_line(&mut line).unwrap();
-            assert!(read > 0, "Prism ended: {lines:?}");
-            lines.push(line);
-        }
-        lines
-    }
-
-    /// Sends a request by hand and gives the status and the text of the answer.
-    fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
-        let headers =
-            [("authorization", format!("Bearer {TOKEN}")), ("content-type", "application/json".into())];
-        let request = Request {
-            method: method.to_owned(),
-            target: format!("/repos/{NAME}{path}"),
-            headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-            body: body.map_or_else(Vec::new, |body| body.to_string().into_bytes()),
-        };
-        let answer = forward(&self.address, &request);
-        (answer.status, String::from_utf8(answer.body).unwrap())
-    }
-}
-
-/// Sends a request to an address and gives the answer.
-fn forward(address: &str, request: &Request) -> Response {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let mut head = format!("{} {} HTTP/1.1\r\nhost: {address}\r\n", request.method, request.target);
-    let ours = ["host", "connection", "content-length"];
-    for (name, value) in request.headers.iter().filter(|(name, _)| !ours.contains(&name.as_str())) {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", request.body.len()));
-    stream.write_all(&[head.as_bytes(), &request.body].concat()).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_ascii_lowercase();
-    assert!(head.contains("content-length: ") || end + 4 == answer.len(), "{head}");
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Response::new(status, &answer[end + 4..]).header("content-type", "application/json")
-}
-
-impl Drop for Prism {
-    fn drop(&mut self) {
-        let _already_ended = self.process.kill();
-        let _already_ended = self.process.wait();
-    }
-}
+use crate::support::{Response, Server, archive, repair, sha256, tamper};
 
 fn check(annotations: usize, conclusion: &str) -> Value {
     let annotation = json!({
@@ -109,7 +25,7 @@ fn what_is_published_and_what_the_fake_answers_are_as_github_describes_them() {
     let github = FakeGitHub::new(NAME, TOKEN);
     github.state().pulls.insert(7, origin.head.to_string());
     let api = github.serve();
-    let Some(mut prism) = Prism::start(&api) else { return };
+    let Some(prism) = Prism::start(&api) else { return };
 
     for attempt in 1..=2 {
         std::fs::remove_dir_all(origin.repo.beside("checkout-2")).ok();
@@ -155,17 +71,6 @@ fn what_is_published_and_what_the_fake_answers_are_as_github_describes_them() {
     assert_eq!(received, sent + errors.len() + 1, "{log:?}");
 }
 
-/// The archive of a run as an upload makes it: one directory, named by the key.
-fn archive(run: &RunDir) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for name in run.files() {
-        let path = format!("{}/{name}", run.0.file_name().unwrap().to_str().unwrap());
-        writer.start_file(path, zip::write::SimpleFileOptions::default()).unwrap();
-        writer.write_all(&run.bytes(&name)).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
-}
-
 #[test]
 fn what_a_night_reads_and_tells_is_as_github_describes_it() {
     let origin = Origin::with_topic(&faulty());
@@ -193,6 +98,7 @@ fn what_a_night_reads_and_tells_is_as_github_describes_it() {
         digest: Some(format!("sha256:{}", sha256(&zip))),
         zip,
         expired: false,
+        created_at: LATER.to_owned(),
         head_sha: origin.head.to_string(),
         head_repository_id: 7,
     });

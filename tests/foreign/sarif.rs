@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::support::judged;
+use crate::support::parts::part;
 
 fn run(program: &Path, arguments: &[&str], path: &Path) -> Output {
     Command::new(program).args(arguments).arg(path).output().unwrap()
@@ -17,8 +18,8 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn the_results_are_valid_by_the_official_schema() {
-    let Some(checker) = crate::part(".venv/bin/check-jsonschema") else { return };
-    let Some(schema) = crate::part("target/foreign/sarif-2.1.0.json") else { return };
+    let Some(checker) = part(".venv/bin/check-jsonschema") else { return };
+    let Some(schema) = part("target/foreign/sarif-2.1.0.json") else { return };
     let arguments = ["--regex-variant", "nonunicode", "--schemafile", schema.to_str().unwrap()];
     let failing = judged();
     let clean = crate::support::change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
@@ -56,10 +57,10 @@ generate_summary(files, None, False)
 
 #[test]
 fn another_program_reads_the_same_findings_at_the_same_places() {
-    if crate::part(".venv/bin/sarif").is_none() {
+    if part(".venv/bin/sarif").is_none() {
         return;
     }
-    let Some(python) = crate::part(".venv/bin/python") else { return };
+    let Some(python) = part(".venv/bin/python") else { return };
     let repo = judged();
     let run_dir = repo.run_dir();
     let output = run(&python, &["-c", READ], &run_dir.path("results.sarif"));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Outcome;
 use crate::support::origin::Origin;
+use crate::support::parts::part;
 use crate::support::step::{Step, faulty};
 
 /// What an event must come to: exit, verdict, and the code of the failure.
@@ -17,7 +18,7 @@ const REFUSED: Expected = (2, "could-not-complete", "EVENT_UNUSABLE");
 
 /// The examples by name of event.
 fn examples() -> Option<BTreeMap<String, Vec<Value>>> {
-    let text = std::fs::read(crate::part("target/foreign/webhooks.json")?).unwrap();
+    let text = std::fs::read(part("target/foreign/webhooks.json")?).unwrap();
     let events: Vec<Value> = serde_json::from_slice(&text).unwrap();
     let of = |event: Value| {
         (event["name"].as_str().unwrap().to_owned(), event["examples"].as_array().unwrap().clone())

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{Artifact, FakeGitHub, Fault, Route};
+use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route};
 use crate::support::server::{Server, Spoilt};
 
 const TOKEN: &str = "token-of-the-test";
@@ -146,6 +146,7 @@ fn a_download_leads_to_another_host_where_no_token_belongs() {
         zip: b"PK".to_vec(),
         expired: false,
         digest: None,
+        created_at: LATER.to_owned(),
         head_sha: "a1".repeat(20),
         head_repository_id: 7,
     });

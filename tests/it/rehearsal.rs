@@ -1,101 +1,219 @@
 //! The whole life of a verdict, between the parts a runner has: pull request, step, artifact, a night a week later.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::drift::{Hub, runtime_token};
 use crate::support::fake_github::FakeGitHub;
-use crate::support::origin::{NAME, Origin, git_answer};
-use crate::support::server::Server;
+use crate::support::hub::runtime_token;
+use crate::support::origin::{NAME, Origin};
+use crate::support::prism::{Prism, forward};
+use crate::support::server::{Request, Response};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
-use crate::support::{Files, Outcome, Program, copy_tree, qa_skill, repair, sha256};
+use crate::support::world::{Kept, World};
+use crate::support::{Files, RunDir, archive, conflict, qa_skill, rekey, repair, sha256, tamper, token};
 
-/// Everything a step talks to. It is reached through a proxy, as on runners that have one, so that every host may have
-/// the name it has in the world.
-struct World {
-    origin: Origin,
-    github: FakeGitHub,
-    hub: Hub,
-    proxy: Server,
+/// A change with faults that block and one that does not.
+fn planted() -> Files {
+    clean()
+        .with("src/new.py", conflict())
+        .with("src/config.py", format!("REGION = \"north\"\nKEY = \"{}\"\n", token()))
+        .with("src/app.py", "value = 2\nbreakpoint()\n")
 }
 
-impl World {
-    fn of(topic: &Files) -> Self {
-        let origin = Origin::with_topic(topic);
-        let github = FakeGitHub::new(NAME, TOKEN);
-        let hub = Hub::default();
-        hub.0.lock().unwrap().store = "http://store.localhost".to_owned();
-        let project = origin.repo.path().join(".git");
-        let proxy = Server::start({
-            let (github, hub) = (github.clone(), hub.clone());
-            move |request| {
-                let path = request.path();
-                if path.starts_with(&format!("/{NAME}")) {
-                    git_answer(&project, request)
-                } else if path.starts_with("/repos/") && !path.contains("/actions/artifacts") {
-                    github.answer(request)
-                } else {
-                    hub.answer(request)
-                }
-            }
-        });
-        Self { origin, github, hub, proxy }
+/// All that is to be said about it: level, path, lines, rule.
+const PLANTED: [&str; 3] = [
+    "failure src/config.py:2-2 secret-token/provider-token",
+    "failure src/new.py:1-1 merge-leftover/conflict-marker",
+    "warning src/app.py:2-2 merge-leftover/debugger-statement",
+];
+
+/// The API as GitHub describes it. What the description has no words for goes past Prism: a permission that is missing,
+/// and the redirect of a download, which Prism would follow by itself.
+fn described(
+    github: &FakeGitHub,
+    prism: Option<&Prism>,
+) -> impl Fn(&Request) -> Response + Send + Sync + 'static {
+    let (github, address) = (github.clone(), prism.map(|prism| prism.address.clone()));
+    move |request| {
+        let path = request.path();
+        let past = path.ends_with("/zip") || path.starts_with("/blobs/") || github.denies(request);
+        match address.as_ref().filter(|_| !past) {
+            Some(address) => forward(address, request),
+            None => github.answer(request),
+        }
+    }
+}
+
+/// What became of a pull request.
+struct Day {
+    /// Of its check run.
+    conclusion: Option<String>,
+    annotations: Vec<String>,
+    /// Annotations by workflow command.
+    commands: Vec<String>,
+    comments: usize,
+    summary: String,
+    archive: Vec<u8>,
+    run: RunDir,
+}
+
+fn day(world: &World, pull: &Origin, depth: u32, fork: bool, exit: i32) -> Day {
+    let summary = pull.repo.beside("summary.md");
+    std::fs::remove_file(&summary).ok();
+    let place = pull.repo.beside(&format!("pull-{}", pull.number));
+    let checkout = pull.checkout_at(place, &world.proxy, depth);
+    let mut step = Step::on_pull_request_in(checkout, pull, &world.proxy);
+    if fork {
+        step.event["pull_request"]["head"]["repo"]["id"] = 2.into();
+    }
+    let program = world.program(&step).env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true");
+    let outcome = program.run().expect(exit);
+    let summary = std::fs::read_to_string(summary).unwrap();
+    let archive = world.uploaded();
+    assert_eq!(
+        (step.output("artifact-id"), step.output("artifact-digest"), step.output("published-to")),
+        ("7".into(), sha256(&archive), if fork { "commands" } else { "check-run" }.into())
+    );
+    for canary in [TOKEN, &runtime_token(), &token()] {
+        for said in [&outcome.text(), &outcome.stderr, &summary] {
+            assert!(!said.contains(canary), "{canary} is told: {said}");
+        }
     }
 
-    fn program(&self, step: &Step<'_>) -> Program {
-        step.program()
-            .env("HTTP_PROXY", self.proxy.url())
-            .env("http_proxy", self.proxy.url())
-            .env("GITHUB_SERVER_URL", "http://github.localhost")
-            .env("GITHUB_API_URL", "http://api.github.localhost")
-            .env("ACTIONS_RESULTS_URL", "http://results.localhost/")
-            .env("ACTIONS_RUNTIME_TOKEN", runtime_token())
-            .env("INPUT_UPLOAD-ARTIFACT", "")
-            .env("GITHUB_RETENTION_DAYS", "90")
+    let state = world.github.state();
+    let mut checks = state.checks.iter().filter(|check| check.head_sha == pull.head.to_string());
+    let (check, another) = (checks.next(), checks.next());
+    assert_eq!(another, None);
+    let annotation = |note: &Value| {
+        let text = |name: &str| note[name].as_str().unwrap_or_default();
+        let (path, title) = (text("path"), text("title"));
+        format!("{} {path}:{}-{} {title}", text("annotation_level"), note["start_line"], note["end_line"])
+    };
+    let printed = outcome.text();
+    Day {
+        conclusion: check.and_then(|check| check.conclusion.clone()),
+        annotations: check.map_or(Vec::new(), |check| check.annotations.iter().map(annotation).collect()),
+        commands: printed.lines().filter_map(annotating).collect(),
+        comments: state.comments.iter().filter(|comment| comment.number == pull.number).count(),
+        summary,
+        archive,
+        run: step.run_dir(),
     }
+}
 
-    /// A step of another week: a new checkout, another clock zone.
-    fn night(&self) -> Outcome {
-        std::fs::remove_dir_all(self.origin.repo.beside("checkout-1")).ok();
-        let mut step = Step::on_pull_request(&self.origin, &self.proxy, 1);
-        step.name = "schedule";
-        step.git_ref = "refs/heads/main";
-        step.event = json!({"schedule": "17 3 * * *"});
-        let outcome = self.program(&step).env("TZ", "Pacific/Auckland").env("INPUT_OPEN-ISSUE", "true").run();
-        let expected = if outcome.exit == 0 { "pass" } else { "could-not-complete" };
-        assert_eq!(step.output("verdict"), expected);
-        outcome
+/// The same words about a workflow command that annotates a place.
+fn annotating(line: &str) -> Option<String> {
+    let (command, _) = line.strip_prefix("::")?.split_once("::")?;
+    let (kind, properties) = command.split_once(' ')?;
+    let value = |name: &str| {
+        let mut all = properties.split(',').filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        all.next()
+    };
+    let level = if kind == "error" { "failure" } else { kind };
+    Some(format!("{level} {}:{}-{} {}", value("file")?, value("line")?, value("endLine")?, value("title")?))
+}
+
+/// An archive of the same run after somebody changed it.
+fn forged(world: &World, run: &RunDir, change: impl Fn(&RunDir)) -> Vec<u8> {
+    let place = world.origin.repo.beside("forged").join(run.0.file_name().unwrap());
+    std::fs::remove_dir_all(&place).ok();
+    let copy = run.copy_to(&place);
+    change(&copy);
+    archive(&copy)
+}
+
+fn flip(bytes: &mut [u8]) {
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+}
+
+/// Each night on which something is wrong with an artifact: what, exit code, code, and what is said.
+fn nights_of_damage(world: &World, depth: u32, day: &Day) {
+    let mut stored = day.archive.clone();
+    flip(&mut stored);
+    let inside = forged(world, &day.run, |run| {
+        let mut bytes = run.bytes("coverage.json");
+        flip(&mut bytes);
+        std::fs::write(run.path("coverage.json"), bytes).unwrap();
+    });
+    let lens = forged(world, &day.run, |run| {
+        tamper(run, "trace.json", "/executionKeyPreimage/selectedLensVersions/1/lensVersion", "0".into());
+        rekey(run);
+    });
+    let missing = forged(world, &day.run, |run| {
+        std::fs::remove_file(run.path("recordings/00000.json")).unwrap();
+    });
+    let in_store = Kept { archive: &stored, ..Kept::whole(&day.archive) };
+    let cases = [
+        ("a byte flipped in the store", in_store, 3, "ARTIFACT_UNAVAILABLE", "not the listed"),
+        (
+            "a byte flipped before packing",
+            Kept::whole(&inside),
+            3,
+            "ARTIFACT_SCHEMA_INVALID",
+            "coverage.json",
+        ),
+        ("another lens version", Kept::whole(&lens), 4, "ENGINE_CHANGED", " 0 → "),
+        ("a recording missing", Kept::whole(&missing), 3, "RECORDING_MISSING", "recordings/00000.json"),
+    ];
+    for (what, kept, exit, code, said) in cases {
+        world.keep([kept]);
+        let outcome = world.night(depth).expect_code(exit, code);
+        assert!(outcome.stderr.contains(said), "{what}: {}", outcome.stderr);
+        assert_eq!(world.github.state().issues.len(), usize::from(exit == 4), "{what}");
+        world.github.state().issues.clear();
     }
 }
 
 #[test]
-fn a_verdict_is_published_kept_and_replayed_a_week_later() {
-    for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
-        let world = World::of(&topic);
-        let step = Step::on_pull_request(&world.origin, &world.proxy, 1);
-        let outcome = world.program(&step).run().expect(exit);
-        assert_eq!(world.github.state().checks[0].conclusion.as_deref(), Some(conclusion));
-        let archive = world.hub.0.lock().unwrap().blobs["qa-skill-run"].clone();
-        assert_eq!(
-            (step.output("artifact-id"), step.output("artifact-digest")),
-            ("7".into(), sha256(&archive))
-        );
-        for canary in [TOKEN, &runtime_token()] {
-            assert!(!outcome.text().contains(canary) && !outcome.stderr.contains(canary));
-        }
-        for request in world.proxy.requests().iter().filter(|request| request.path() == "/store") {
-            assert_eq!(request.header("authorization"), None, "the store gets no token");
-        }
+fn pull_requests_are_judged_told_kept_and_replayed_a_week_later() {
+    for depth in [1, 2, 0] {
+        let github = FakeGitHub::new(NAME, TOKEN);
+        let api = github.serve();
+        let prism = Prism::start(&api);
+        let world =
+            World::around(Origin::with_topic(&planted()), github.clone(), described(&github, prism.as_ref()));
 
-        world.hub.list(1, &archive, |_| {});
-        let outcome = world.night().expect(0);
-        assert!(outcome.text().contains("1 run: 1 same"), "{}", outcome.text());
-        assert!(world.github.state().issues.is_empty());
+        let faulty = day(&world, &world.origin, depth, false, 1);
+        assert_eq!((faulty.conclusion.as_deref(), faulty.comments), (Some("failure"), 1));
+        assert_eq!(faulty.annotations, PLANTED);
+        assert!(faulty.commands.is_empty(), "annotations stand once: {:?}", faulty.commands);
+        let good = day(&world, &world.origin.another(8, &clean()), depth, false, 0);
+        assert_eq!((good.conclusion.as_deref(), good.comments), (Some("success"), 1));
+        assert_eq!((good.annotations, good.commands), (vec![], vec![]));
+        github.read_only();
+        let of_fork = world.origin.another(9, &planted().with("FORK.md", "# A fork\n"));
+        let fork = day(&world, &of_fork, depth, true, 1);
+        assert_eq!((fork.conclusion, fork.comments, fork.annotations), (None, 0, vec![]));
+        assert_eq!(fork.commands, PLANTED);
+        for path in ["src/config.py", "src/new.py", "src/app.py"] {
+            assert!(fork.summary.contains(path), "{}", fork.summary);
+        }
+        github.state().denied.clear();
+        assert_eq!(github.state().sarifs.len(), 2);
+        let to_store = world.proxy.requests().into_iter().filter(|request| request.path() == "/store");
+        assert!(to_store.map(|request| request.header("authorization").is_none()).eq([true; 6]));
 
-        let mut damaged = archive.clone();
-        let middle = damaged.len() / 2;
-        damaged[middle] ^= 1;
-        world.hub.list(2, &damaged, |_| {});
-        assert_eq!(world.night().exit, 3);
+        world.keep([
+            Kept::whole(&faulty.archive),
+            Kept::whole(&good.archive),
+            Kept { of_a_fork: true, ..Kept::whole(&fork.archive) },
+            Kept { days_ago: 8, ..Kept::whole(&faulty.archive) },
+        ]);
+        let outcome = world.night(depth).expect(0);
+        let said = outcome.text();
+        assert!(said.contains("2 runs: 2 same") && !said.contains("from the recording alone"), "{said}");
+        assert!(said.contains("3 artifacts named") && said.contains("1 of other repositories"), "{said}");
+        assert!(github.state().issues.is_empty());
+        nights_of_damage(&world, depth, &faulty);
+
+        // Whatever Prism refused stands in its log: one request, made now to see it refuse.
+        let Some(prism) = prism else { continue };
+        let arrived = api.requests().len();
+        assert_eq!(prism.send("POST", "/check-runs", Some(&json!({"head_sha": "1".repeat(40)}))).0, 422);
+        let log = prism.read_until("#UNPROCESSABLE_ENTITY");
+        let count = |words: &str| log.iter().filter(|line| line.contains(words)).count();
+        assert_eq!(count("terminated with error"), 1, "{log:?}");
+        assert_eq!((count("Request received"), arrived >= 20), (arrived + 1, true), "{log:?}");
     }
 }
 
@@ -160,9 +278,8 @@ fn drift_is_told_in_one_issue_however_many_nights_it_lasts() {
     let world = World::of(&faulty());
     let step = Step::on_pull_request(&world.origin, &world.proxy, 1);
     world.program(&step).run().expect(1);
-    let forged = world.origin.repo.beside("forged");
-    copy_tree(&step.run_dir().0, &forged.join(step.run_dir().0.file_name().unwrap()));
-    let run = crate::support::RunDir(forged.join(step.run_dir().0.file_name().unwrap()));
+    let run = step.run_dir();
+    let run = run.copy_to(&world.origin.repo.beside("forged").join(run.0.file_name().unwrap()));
     let text = String::from_utf8(run.bytes("recordings/00000.json")).unwrap();
     std::fs::write(run.path("recordings/00000.json"), text.replace("value = 2", "value = 3")).unwrap();
     repair(&run, false);
@@ -178,14 +295,38 @@ fn drift_is_told_in_one_issue_however_many_nights_it_lasts() {
     }
     upload.run().expect(0);
     let archive = world.hub.0.lock().unwrap().blobs["forged"].clone();
-    world.hub.list(1, &archive, |_| {});
+    world.keep([Kept::whole(&archive)]);
     for _ in 0..2 {
-        let outcome = world.night().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+        let outcome = world.night(1).expect_code(4, "DETERMINISM_DRIFT_DETECTED");
         assert!(outcome.text().contains("recordings/00000.json"), "{}", outcome.text());
         let state = world.github.state();
         assert_eq!(state.issues.len(), 1);
         assert!(state.issues[0].open && state.issues[0].body.contains("recordings/00000.json"));
     }
+}
+
+#[test]
+fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
+    let world = World::of(&faulty());
+    let step = Step::on_pull_request(&world.origin, &world.proxy, 0);
+    world.program(&step).run().expect(1);
+    world.keep([Kept::whole(&world.uploaded())]);
+    // Both sides went on, so that neither the head nor the base is what a ref stands at.
+    let repo = &world.origin.repo;
+    let newer = |parents: &[git2::Oid]| repo.commit(repo.tree(&clean()), parents);
+    let head = newer(&[world.origin.head]);
+    repo.reference("refs/heads/main", newer(&[world.origin.base]));
+    repo.reference("refs/pull/7/head", head);
+    repo.reference("refs/pull/7/merge", newer(&[world.origin.base, head]));
+    world.only_refs.store(true, std::sync::atomic::Ordering::SeqCst);
+    let said = world.night(1).expect(0).text();
+    assert!(said.contains("1 run: 1 same") && !said.contains("from the recording alone"), "{said}");
+
+    for side in ["head", "merge"] {
+        repo.git.find_reference(&format!("refs/pull/7/{side}")).unwrap().delete().unwrap();
+    }
+    let said = world.night(1).expect(0).text();
+    assert!(said.contains("1 run: 1 same") && said.contains("not our ref"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use qa_skill::contracts::codes::{Code, CodeClass};
 use qa_skill::contracts::schema;
-use qa_skill::contracts::v1::{Registry, ScopeStrengths, Strength};
+use qa_skill::contracts::v1::{GateName, Registry, ScopeStrengths, Strength};
 
 use crate::scratch::{project, run_bash};
 
@@ -71,10 +71,13 @@ ratchet (blocks where the base already complies), `A` advises, `–` is off.
         );
         for rule in lens.rules {
             let anchor = rule.rule_id.replace('/', "");
+            let page_of_rule = match GateName::ALL.iter().any(|gate| gate.text() == lens.lens_id) {
+                true => "gates.md#rules".to_owned(),
+                false => format!("../tests/corpus/lenses/{}.md#{anchor}", lens.lens_id),
+            };
             page.push_str(&format!(
-                "| [`{}`](../tests/corpus/lenses/{}.md#{anchor}) | {} | {} | {} | {} | {} |\n",
+                "| [`{}`]({page_of_rule}) | {} | {} | {} | {} | {} |\n",
                 rule.rule_id,
-                lens.lens_id,
                 rule.title,
                 rule.severity,
                 letters(&rule.strengths.default),

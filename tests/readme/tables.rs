@@ -49,7 +49,10 @@ fn run_directory(scratch: &Scratch) -> PathBuf {
 #[test]
 fn the_files_of_a_run_are_those_of_the_tables() {
     let scratch = Scratch::new();
-    let output = run_bash(&scratch.checkout(), "qa-skill run");
+    // With a gate, since its files are there only then.
+    let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n";
+    scratch.commit_on_base(".qa-skill/policy.toml", gate);
+    let output = run_bash(&scratch.checkout(), "echo '[]' > ruff.json && qa-skill run");
     assert!(output.status.success(), "{output:#?}");
     let kept = files_below(&run_directory(&scratch), "");
     let in_readme = first_cells("README.md", "### Files of a run");

@@ -3,6 +3,7 @@
 mod artifact;
 mod commits;
 mod drift;
+mod fingerprints;
 mod publication;
 mod surfaces;
 
@@ -20,6 +21,7 @@ use super::face;
 use super::inputs::{Opened, Request, open_in};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
+use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
 use crate::config::{ActionEnvironment, Asked, Environment};
@@ -188,8 +190,9 @@ fn check_change(
             return Err(failure);
         }
     };
-    let published =
-        publication.publish(&report, runner).inspect_err(|failure| publication.failed(failure))?;
+    let published = publication
+        .publish(&report, &finished.opened.objects, runner)
+        .inspect_err(|failure| publication.failed(failure))?;
     runner.outputs(&outputs(&finished, &published, kept.as_ref()))?;
     Ok(published.exit)
 }
@@ -271,7 +274,13 @@ fn open_change(
         Some(name) => Base { commit: named(name, "base")?, rule: "configured" },
         None => sources.base(change)?,
     };
-    let repository = repository.completed(&base.commit, &head, remote, &scratch)?;
+    let number = change.pull_request;
+    let refs = number.map(pull_request_refs).unwrap_or_default();
+    let repository = repository.completed(&base.commit, &head, remote, &refs, &scratch)?;
+    let mut settings = environment.settings.clone();
+    settings.extend(crate::config::pace());
+    // Which nights look for the commits by, should they not be given out by id.
+    settings.extend(number.map(pull_request_setting));
     let request = Request {
         repository: directory,
         base: Some(base.commit.as_str().to_owned()),
@@ -284,7 +293,7 @@ fn open_change(
         },
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
-        settings: environment.settings.clone(),
+        settings,
     };
     let mut opened = open_in(&request, repository)?;
     opened.resolved.base_rule = base.rule;

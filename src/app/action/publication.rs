@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fingerprints;
 use super::surfaces::{Runner, annotate};
 use crate::app::exit::{Exit, Failure};
 use crate::app::face;
@@ -19,7 +20,7 @@ use crate::net::NetClient;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use crate::run::ports::Cancellation;
+use crate::run::ports::{Cancellation, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
@@ -144,7 +145,12 @@ impl<'a> Publication<'a> {
     }
 
     /// Publishes a verdict.
-    pub(crate) fn publish(&self, report: &Report<'_>, runner: &Runner) -> Result<Published, Failure> {
+    pub(crate) fn publish(
+        &self,
+        report: &Report<'_>,
+        objects: &dyn Objects,
+        runner: &Runner,
+    ) -> Result<Published, Failure> {
         let verdict = &report.result.final_verdict;
         let surfaces = self.environment.inputs.surfaces;
         let mut published = Published { exit: Exit::from(verdict.conclusion), surface: "files", url: None };
@@ -161,7 +167,7 @@ impl<'a> Publication<'a> {
             }
             face::write_stdout(&face::rendered("github", report))?;
         }
-        self.beside_the_check(report)?;
+        self.beside_the_check(report, objects)?;
         if let Err(failure) = runner.summary(&face::rendered("markdown", report)) {
             annotate("warning", "qa-skill", &failure.message);
         }
@@ -183,7 +189,7 @@ impl<'a> Publication<'a> {
     }
 
     /// The comment and code scanning, which are asked for one by one and whose want is told and nothing more.
-    fn beside_the_check(&self, report: &Report<'_>) -> Result<(), Failure> {
+    fn beside_the_check(&self, report: &Report<'_>, objects: &dyn Objects) -> Result<(), Failure> {
         let inputs = &self.environment.inputs;
         let budget = Duration::from_secs(inputs.publish_timeout);
         let comment = self.change.pull_request.filter(|_| inputs.comment);
@@ -205,7 +211,7 @@ impl<'a> Publication<'a> {
             told.push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
         }
         if inputs.upload_sarif {
-            told.push(self.upload_sarif(&github, report));
+            told.push(self.upload_sarif(&github, report, objects));
         }
         for error in told.into_iter().filter_map(Result::err) {
             if matches!(error, PublishError::Cancelled { .. }) {
@@ -216,7 +222,12 @@ impl<'a> Publication<'a> {
         Ok(())
     }
 
-    fn upload_sarif(&self, github: &GitHub, report: &Report<'_>) -> Result<(), PublishError> {
+    fn upload_sarif(
+        &self,
+        github: &GitHub,
+        report: &Report<'_>,
+        objects: &dyn Objects,
+    ) -> Result<(), PublishError> {
         let context = &self.environment.context;
         // On a pull request code scanning files results under the merge commit, which is what the event ran for.
         let commit = if self.change.scanning_ref.ends_with("/merge") {
@@ -227,7 +238,7 @@ impl<'a> Publication<'a> {
         let upload = SarifUpload {
             commit: &commit,
             git_ref: &self.change.scanning_ref,
-            sarif: &sarif::for_upload(report),
+            sarif: &sarif::for_upload(report, &fingerprints::of_head(report, objects)),
             checkout_uri: &format!("file://{}", context.workspace),
             tool: "qa-skill",
         };

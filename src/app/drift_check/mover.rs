@@ -98,6 +98,7 @@ mod tests {
             schema_set_hash: sha("4"),
             diff_algorithm: "myers".to_owned(),
             requested_lens_ids: None,
+            gate_reports_hash: None,
         };
         (key, config)
     }

@@ -5,12 +5,13 @@ use std::path::Path;
 use super::super::drift::{self, Difference};
 use super::super::exit::Failure;
 use super::super::keys::ENGINE_VERSION;
+use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
 use super::mover::{Preimages, moved, mover_of_file};
 use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
 use crate::contracts::v1::{
-    ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover, Trace,
+    ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover,
+    SkillInput, Trace,
 };
 use crate::core::escape::{visible, visible_cut};
 use crate::git::{GitError, OpenRepository, Remote};
@@ -61,13 +62,17 @@ struct Recorded {
     trace: Trace,
     change_set: ChangeSet,
     conclusion: Conclusion,
+    /// Where its commits may be, when they are not given out by id.
+    refs: Vec<String>,
 }
 
 fn open(path: &Path) -> Result<Recorded, Failure> {
     let run = RunDirectory::open(path)?;
     let (trace, change_set) = (run.artifact()?, run.artifact()?);
     let conclusion = run.artifact::<FinalVerdict>()?.conclusion;
-    Ok(Recorded { run, trace, change_set, conclusion })
+    let settings = run.artifact::<SkillInput>()?.settings;
+    let refs = recorded_pull_request(&settings).map(pull_request_refs).unwrap_or_default();
+    Ok(Recorded { run, trace, change_set, conclusion, refs })
 }
 
 impl Recorded {
@@ -99,8 +104,7 @@ impl Replayer<'_> {
     fn try_replay(&self, path: &Path, entry: &mut DriftRun) -> Result<(), Failure> {
         let recorded = open(path)?;
         recorded.describe(entry);
-        let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
-        let (source, unavailable) = match self.source(base, head) {
+        let (source, unavailable) = match self.source(&recorded) {
             Ok(source) => (source, None),
             Err(error) if matches!(self.against, Against::Completed { .. }) => {
                 self.cancellation.check()?;
@@ -124,12 +128,13 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    fn source(&self, base: &CommitId, head: &CommitId) -> Result<Source, GitError> {
+    fn source(&self, recorded: &Recorded) -> Result<Source, GitError> {
+        let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
         match self.against {
             Against::Recording => Ok(Source::Recording),
             Against::Repository(path) => OpenRepository::discover(path).map(Source::Repository),
             Against::Completed { checkout, remote, scratch } => OpenRepository::discover(checkout)?
-                .completed(base, head, Some(remote), scratch)
+                .completed(base, head, Some(remote), &recorded.refs, scratch)
                 .map(Source::Repository),
         }
     }

@@ -85,7 +85,7 @@ pub struct SettingOrigin {
     pub name: String,
     /// The value as text.
     pub value: String,
-    /// `input`, `policy` or `default`.
+    /// `input`, `environment`, `policy` or `default`.
     pub origin: String,
 }
 
@@ -221,4 +221,6 @@ pub struct ConfigPreimage {
     pub diff_algorithm: String,
     /// The lenses asked for by name.
     pub requested_lens_ids: Option<Vec<String>>,
+    /// The digest over the reports that gates read; null when no gate reads any.
+    pub gate_reports_hash: Option<Sha256Hex>,
 }

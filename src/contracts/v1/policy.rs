@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlockingPolicy, OverflowPolicy, Preset, RunMode, Scope, Severity, Strength};
+use super::{BlockingPolicy, GateName, OverflowPolicy, Preset, RunMode, Scope, Severity, Strength};
 
 /// The policy file. Every member is optional; an absent file is an empty one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct PolicyFile {
     /// How the run uses the machine.
     #[serde(default)]
     pub run: PolicyRun,
+    /// The quality gates that take part, by name. A gate that is not here does not run.
+    #[serde(default)]
+    pub gates: BTreeMap<GateName, PolicyGate>,
     /// Settings per lens, by id.
     #[serde(default)]
     pub lenses: BTreeMap<String, PolicyLens>,
@@ -140,6 +143,43 @@ pub struct PolicyRun {
     /// How many workers; changes nothing but the time.
     #[cfg_attr(test, schemars(range(min = 1, max = 64)))]
     pub max_concurrency: Option<u64>,
+}
+
+/// A quality gate.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyGate {
+    /// Whether PASS needs it; true when absent, because who declares a gate means it.
+    pub required: Option<bool>,
+    /// The reports it reads, which an earlier step wrote.
+    #[serde(default)]
+    pub reports: Vec<PolicyReport>,
+}
+
+/// A report that an earlier step of the workflow wrote.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyReport {
+    /// The file, relative to the root of the repository, and not one that is committed.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub path: String,
+    /// The tool that wrote it; docs/gates.md lists them.
+    #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
+    pub tool: String,
+    /// Its format; the tool's own when absent.
+    #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
+    pub format: Option<String>,
+    /// The report of the same tool about the base, so that what it says too is not held against the change.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub base: Option<String>,
+    /// The directory the tool ran in, where its paths are relative to that.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub directory: Option<String>,
+    /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub module: Option<String>,
 }
 
 /// Settings of one lens.

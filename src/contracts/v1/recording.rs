@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{GateName, Side};
 use crate::contracts::artifact::{Artifact, schema_tag};
+use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
 
 schema_tag! {
@@ -10,6 +12,8 @@ schema_tag! {
     RecordingTag = "recording.v1";
     /// Names the schema of [`RecordedInputs`].
     RecordedInputsTag = "recorded-inputs.v1";
+    /// Names the schema of [`RecordedGates`].
+    RecordedGatesTag = "recorded-gates.v1";
 }
 
 /// Which of a file's recorded texts an offset points into.
@@ -150,4 +154,42 @@ pub struct RecordedInputs {
 impl Artifact for RecordedInputs {
     const SCHEMA: &'static str = "recorded-inputs.v1";
     const FILE: &'static str = "recordings/inputs.json";
+}
+
+/// What the quality gates read: reports as they were found, secrets masked. Replay reads them here, so nothing is
+/// executed or looked for again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedGates {
+    /// The schema's name.
+    pub schema_version: RecordedGatesTag,
+    /// The reports, by gate and path, the base's after head's.
+    pub reports: Vec<RecordedReport>,
+}
+
+/// A report that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedReport {
+    /// The gate that reads it.
+    pub gate: GateName,
+    /// The path as the policy has it.
+    pub path: String,
+    /// Which commit it is about.
+    pub side: Side,
+    /// The digest of its text with the checkout's place replaced and no secret masked; null when it was not read.
+    pub sha256: Option<Sha256Hex>,
+    /// Its text, with `/github/workspace` for the place of the checkout and secrets masked; null when it was not read.
+    pub text: Option<String>,
+    /// Why it was not read.
+    pub code: Option<Code>,
+    /// What was wrong with it, for a person.
+    pub problem: Option<String>,
+}
+
+impl Artifact for RecordedGates {
+    const SCHEMA: &'static str = "recorded-gates.v1";
+    const FILE: &'static str = "recordings/gates.json";
 }

@@ -106,6 +106,19 @@ words! {
         /// Wasted time or memory.
         Performance = "performance",
     }
+    /// The quality gates of a repository's own tools (S004-29).
+    GateName {
+        /// Linters.
+        Lint = "lint",
+        /// Type checkers and compilers.
+        TypeCheck = "type_check",
+        /// Tests that need no browser.
+        UnitTests = "unit_tests",
+        /// Tests that drive a browser.
+        BrowserTests = "browser_tests",
+        /// Tests bound to the steps of a feature.
+        StoryValidation = "story_validation",
+    }
     /// How a plan ended (S003-51).
     LensStatus {
         /// Everything planned was looked at.
@@ -267,6 +280,60 @@ words! {
         Introduced = "introduced",
         /// It stood in the base already, perhaps elsewhere.
         PreExisting = "pre_existing",
+    }
+    /// Where the work on a feature stands (S004-10).
+    WorkflowPhase {
+        /// Nothing was done yet.
+        Start = "START",
+        /// The list of features is being made.
+        Initializer = "INITIALIZER",
+        /// A feature can be worked on.
+        DevReady = "DEV_READY",
+        /// A feature is worked on.
+        Dev = "DEV",
+        /// A change waits for QA.
+        QaReady = "QA_READY",
+        /// QA has begun and has no verdict.
+        Qa = "QA",
+        /// QA has passed the change.
+        QaPassed = "QA_PASSED",
+        /// QA has sent the change back.
+        DevFeedback = "DEV_FEEDBACK",
+        /// Every feature passes. Nothing follows.
+        Complete = "COMPLETE",
+    }
+    /// Whose turn it is (S004-11).
+    WorkflowAgent {
+        /// Who makes the list of features.
+        Initializer = "initializer",
+        /// Who changes the product.
+        Dev = "dev",
+        /// Who judges the change.
+        Qa = "qa",
+    }
+    /// What leads from one phase to another.
+    WorkflowTrigger {
+        /// The list of features exists.
+        FeatureList = "feature_list",
+        /// Commits were pushed.
+        Push = "push",
+        /// A pull request was opened or made ready.
+        PullRequest = "pull_request",
+        /// QA gave its verdict.
+        Qa = "qa",
+        /// Every feature of the list passes.
+        AllFeaturesPass = "all_features_pass",
+    }
+}
+
+impl GateName {
+    /// Whether it has tests, so that one of them has to run, and a failed run may be tried again (C-15).
+    #[must_use]
+    pub fn runs_tests(self) -> bool {
+        match self {
+            Self::Lint | Self::TypeCheck => false,
+            Self::UnitTests | Self::BrowserTests | Self::StoryValidation => true,
+        }
     }
 }
 

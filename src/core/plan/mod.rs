@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::canonical;
 use super::classify::PathSet;
+use super::gates;
 use super::policy::Policy;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, RepoPath, Sha256Hex};
@@ -57,7 +58,10 @@ pub(crate) fn plan(
     let mut plans: Vec<LensPlan> = candidates
         .iter()
         .filter(|candidate| is_selected(candidate.lens, policy, requested))
-        .map(|candidate| plan_lens(candidate, &change_set.files, sensitivity, policy, &hard))
+        .map(|candidate| match gates::find(&candidate.lens.lens_id) {
+            Some(_) => plan_gate(candidate.lens, policy),
+            None => plan_lens(candidate, &change_set.files, sensitivity, policy, &hard),
+        })
         .collect();
     sort_queue(&mut plans);
     for (ordinal, plan) in plans.iter_mut().enumerate() {
@@ -144,6 +148,35 @@ fn plan_lens(
         confidence: selection.confidence,
         omitted_hunks,
         planning_codes,
+    }
+}
+
+/// A gate looks at no file: its evidence is a report about the whole repository.
+fn plan_gate(lens: &RegistryLens, policy: &Policy) -> LensPlan {
+    let settings = &policy.lenses[&lens.lens_id];
+    LensPlan {
+        schema_version: Default::default(),
+        plan_ordinal: 0,
+        lens_id: lens.lens_id.clone(),
+        sub_lens_id: None,
+        lens_version: lens.lens_version.clone(),
+        lens_class: lens.lens_class,
+        required: settings.required,
+        blocking_policy: policy.blocking_policy,
+        provider_binding_id: BUILTIN_BINDING.to_owned(),
+        permission_profile_id: PermissionProfileId::ReadOnly,
+        scope_digest: scope_digest(lens, &[], &[], &[]),
+        changed_files: Vec::new(),
+        full_context_files: Vec::new(),
+        omitted_files: Vec::new(),
+        execution_commands: Vec::new(),
+        max_input_tokens: 0,
+        max_output_tokens: 0,
+        max_cost_usd: None,
+        overflow_policy: settings.overflow,
+        confidence: 100,
+        omitted_hunks: Vec::new(),
+        planning_codes: Vec::new(),
     }
 }
 

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use super::github_shapes::Names;
 use super::server::{Request, Response, Server, Spoilt};
 
+/// Never long ago.
+pub(crate) const LATER: &str = "2999-01-01T00:00:00Z";
+
 /// Who writes with the token.
 pub(crate) const BOT: &str = "github-actions[bot]";
 
@@ -124,6 +127,7 @@ pub(crate) struct Artifact {
     pub(crate) expired: bool,
     /// `sha256:…`, or null.
     pub(crate) digest: Option<String>,
+    pub(crate) created_at: String,
     pub(crate) head_sha: String,
     /// 7 is the repository itself.
     pub(crate) head_repository_id: u64,
@@ -185,6 +189,11 @@ impl FakeGitHub {
 
     pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Whether this request is of a kind that the token has no permission for.
+    pub(crate) fn denies(&self, request: &Request) -> bool {
+        self.route(request).is_some_and(|(route, _)| self.state().denied.contains(&route))
     }
 
     /// Spoils the `call`-th request of a route, counted from 1 over the fake's life.

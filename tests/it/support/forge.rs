@@ -1,5 +1,7 @@
 //! Changes run directories as somebody would who knows how they are made.
 
+use std::io::Write;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -73,4 +75,26 @@ pub(crate) fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
     assert_ne!(*member, to, "{name}#{pointer} says so already");
     *member = to;
     write_json(run, name, &value);
+}
+
+/// Makes the names that follow from a run's trace fit it again, as if that run had really been made so.
+pub(crate) fn rekey(run: &RunDir) {
+    let mut trace = run.json("trace.json");
+    trace["executionKeyPreimage"]["configHash"] = sha256(&canonical(&trace["configPreimage"])).into();
+    let key = sha256(&canonical(&trace["executionKeyPreimage"]));
+    trace["executionKey"] = key.as_str().into();
+    write_json(run, "trace.json", &trace);
+    tamper(run, "hashes.json", "/executionKey", key.into());
+    repair(run, false);
+}
+
+/// The archive of a run as an upload makes it: one directory, named by the key.
+pub(crate) fn archive(run: &RunDir) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in run.files() {
+        let path = format!("{}/{name}", run.0.file_name().unwrap().to_str().unwrap());
+        writer.start_file(path, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(&run.bytes(&name)).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
 }

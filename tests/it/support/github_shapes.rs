@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 const TIME: &str = "2026-01-02T03:04:05Z";
-/// Never long ago.
-const LATER: &str = "2999-01-01T00:00:00Z";
 
 /// Names that all shapes share.
 pub(crate) struct Names {
@@ -180,7 +178,8 @@ impl Names {
         json!({
             "id": artifact.id, "node_id": format!("AR_{}", artifact.id), "name": artifact.name,
             "size_in_bytes": artifact.zip.len(), "url": url, "archive_download_url": format!("{url}/zip"),
-            "expired": artifact.expired, "created_at": LATER, "updated_at": LATER, "expires_at": LATER,
+            "expired": artifact.expired, "created_at": artifact.created_at, "updated_at": artifact.created_at,
+            "expires_at": super::fake_github::LATER,
             "digest": artifact.digest,
             "workflow_run": {
                 "id": 10 + artifact.id, "repository_id": 7, "head_repository_id": artifact.head_repository_id,

@@ -3,18 +3,22 @@
 pub(crate) mod fake_github;
 mod forge;
 pub(crate) mod github_shapes;
+pub(crate) mod hub;
 pub(crate) mod origin;
+pub(crate) mod parts;
+pub(crate) mod prism;
 mod program;
 mod repo;
 mod run_dir;
 pub(crate) mod server;
 pub(crate) mod step;
+pub(crate) mod world;
 
-pub(crate) use forge::{canonical, repair, sha256, tamper, write_json};
+pub(crate) use forge::{archive, rekey, repair, sha256, tamper, write_json};
 pub(crate) use program::{Outcome, Program, qa_skill};
 pub(crate) use repo::{Files, Repo, change, git};
 pub(crate) use run_dir::{RunDir, copy_tree, runs_in};
-pub(crate) use server::{Request, Response, Server};
+pub(crate) use server::{Response, Server};
 
 /// A fresh directory that goes away with the test.
 pub(crate) fn temp() -> tempfile::TempDir {

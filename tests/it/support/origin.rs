@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use git2::Oid;
@@ -13,9 +14,16 @@ use super::server::{Request, Response, Server};
 /// Its name on the server.
 pub(crate) const NAME: &str = "acme/widget";
 
+/// When the first commit was made.
+const START: i64 = 1_714_000_000;
+
 /// A pull request on a main branch that has gone on since.
 pub(crate) struct Origin {
-    pub(crate) repo: Repo,
+    pub(crate) repo: Rc<Repo>,
+    /// The pull request's number.
+    pub(crate) number: u64,
+    /// The ref that its event ran for.
+    pub(crate) merge_ref: String,
     pub(crate) base: Oid,
     pub(crate) fork_point: Oid,
     pub(crate) head: Oid,
@@ -28,7 +36,7 @@ impl Origin {
         let repo = Repo::new();
         let start = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
         let commit = |files: &Files, parents: &[Oid], time: i64| {
-            repo.commit_at(repo.tree(files), parents, 1_714_000_000 + time * 60)
+            repo.commit_at(repo.tree(files), parents, START + time * 60)
         };
         let root = commit(&start, &[], 0);
         let fork_point = commit(&start.clone().with("docs/a.md", "one\n"), &[root], 1);
@@ -36,17 +44,30 @@ impl Origin {
         for step in 2..7 {
             base = commit(&start.clone().with("docs/a.md", format!("step {step}\n")), &[base], step);
         }
+        repo.reference("refs/heads/main", base);
+        git(&repo.path(), &["config", "uploadpack.allowFilter", "true"]);
+        Self::opened(Rc::new(repo), 7, base, fork_point, topic)
+    }
+
+    /// Another pull request of the same origin.
+    pub(crate) fn another(&self, number: u64, topic: &Files) -> Self {
+        Self::opened(Rc::clone(&self.repo), number, self.base, self.fork_point, topic)
+    }
+
+    fn opened(repo: Rc<Repo>, number: u64, base: Oid, fork_point: Oid, topic: &Files) -> Self {
+        let commit = |files: &Files, parents: &[Oid], time: i64| {
+            repo.commit_at(repo.tree(files), parents, START + time * 60)
+        };
         let mut head = fork_point;
         for step in 0..2 {
             head = commit(&topic.clone().with("notes.md", format!("{step}\n")), &[head], 10 + step);
         }
         let head = commit(topic, &[head], 20);
         let merge = commit(&topic.clone().with("docs/a.md", "step 6\n"), &[base, head], 30);
-        repo.reference("refs/heads/main", base);
-        repo.reference("refs/pull/7/head", head);
-        repo.reference("refs/pull/7/merge", merge);
-        git(&repo.path(), &["config", "uploadpack.allowFilter", "true"]);
-        Self { repo, base, fork_point, head, merge }
+        let merge_ref = format!("refs/pull/{number}/merge");
+        repo.reference(&format!("refs/pull/{number}/head"), head);
+        repo.reference(&merge_ref, merge);
+        Self { repo, number, merge_ref, base, fork_point, head, merge }
     }
 
     /// What serves it: `git http-backend`, git's own server.
@@ -57,10 +78,15 @@ impl Origin {
 
     /// A checkout as actions/checkout leaves it on `pull_request`; 0 fetches all history of all branches.
     pub(crate) fn checkout(&self, server: &Server, depth: u32) -> PathBuf {
-        let place = self.repo.beside(&format!("checkout-{depth}"));
-        std::fs::create_dir(&place).unwrap();
+        self.checkout_at(self.repo.beside(&format!("checkout-{depth}")), server, depth)
+    }
+
+    /// As [`Origin::checkout`], at a place of its own.
+    pub(crate) fn checkout_at(&self, place: PathBuf, server: &Server, depth: u32) -> PathBuf {
+        std::fs::create_dir_all(&place).unwrap();
         let url = format!("file://{}", self.repo.path().display());
-        let refspec = format!("+{}:refs/remotes/pull/7/merge", self.merge);
+        let tracked = format!("refs/remotes/pull/{}/merge", self.number);
+        let refspec = format!("+{}:{tracked}", self.merge);
         let depth = format!("--depth={depth}");
         git(&place, &["init", "-q"]);
         if depth == "--depth=0" {
@@ -69,7 +95,7 @@ impl Origin {
             git(&place, &["fetch", "-q", "--no-tags", &depth, &url, &refspec]);
         }
         git(&place, &["remote", "add", "origin", &format!("{}/{NAME}", server.url())]);
-        git(&place, &["checkout", "-q", "--detach", "refs/remotes/pull/7/merge"]);
+        git(&place, &["checkout", "-q", "--detach", &tracked]);
         place
     }
 }

@@ -16,6 +16,7 @@ pub(crate) struct Program {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     directory: Option<OsString>,
+    binary: Option<OsString>,
 }
 
 /// How it ended.
@@ -32,6 +33,7 @@ pub(crate) fn qa_skill<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) 
         arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
         environment: Vec::new(),
         directory: None,
+        binary: None,
     }
 }
 
@@ -61,6 +63,13 @@ impl Program {
         self
     }
 
+    /// Runs this copy of the program as another person.
+    pub(crate) fn by_user(mut self, user: u32, binary: &Path) -> Self {
+        self.binary = Some(binary.into());
+        let ids = ["--reuid", "--regid"].map(|option| format!("{option}={user}"));
+        self.under(["setpriv".to_owned(), "--clear-groups".to_owned()].into_iter().chain(ids))
+    }
+
     /// The command, bounded in time and memory.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("timeout");
@@ -76,9 +85,8 @@ impl Program {
     }
 
     fn finish(&self, mut command: Command) -> Command {
-        // What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
-        let binary = std::env::var_os("QA_SKILL_BINARY").filter(|_| self.arguments.is_empty());
-        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
+        let image = in_another_programs_place().filter(|_| self.arguments.is_empty());
+        let binary = self.binary.clone().or(image).unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
         command.args(&self.before).arg(binary).args(&self.arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -100,6 +108,11 @@ impl Program {
         );
         outcome
     }
+}
+
+/// What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
+pub(crate) fn in_another_programs_place() -> Option<OsString> {
+    std::env::var_os("QA_SKILL_BINARY")
 }
 
 impl Outcome {

@@ -31,13 +31,17 @@ pub(crate) struct Step<'a> {
 
 impl<'a> Step<'a> {
     pub(crate) fn on_pull_request(origin: &'a Origin, server: &'a Server, depth: u32) -> Self {
-        let event = json!({"action": "synchronize", "number": 7, "pull_request": {
-            "number": 7,
+        Self::on_pull_request_in(origin.checkout(server, depth), origin, server)
+    }
+
+    /// As [`Step::on_pull_request`], in a checkout that is there already.
+    pub(crate) fn on_pull_request_in(checkout: PathBuf, origin: &'a Origin, server: &'a Server) -> Self {
+        let event = json!({"action": "synchronize", "number": origin.number, "pull_request": {
+            "number": origin.number,
             "head": {"sha": origin.head.to_string(), "repo": {"id": 1}},
             "base": {"sha": origin.fork_point.to_string(), "ref": "main", "repo": {"id": 1}},
         }});
-        let checkout = origin.checkout(server, depth);
-        Self { origin, server, checkout, name: "pull_request", git_ref: "refs/pull/7/merge", event }
+        Self { origin, server, checkout, name: "pull_request", git_ref: &origin.merge_ref, event }
     }
 
     pub(crate) fn program(&self) -> Program {

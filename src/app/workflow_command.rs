@@ -1,0 +1,326 @@
+//! `qa-skill workflow`: what comes next in the work on a feature, from the stored state and what has happened since.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::face;
+use crate::contracts::codes::Code;
+use crate::contracts::limits::MAX_JSON_BYTES;
+use crate::contracts::v1::{FeatureList, WorkflowPhase, WorkflowState};
+use crate::core::escape::visible;
+use crate::core::features::{self, FeatureDocument, FeatureListError};
+use crate::core::workflow::{self, QaVerdict, ReportedVerdict, WorkflowError, WorkflowEvent};
+
+/// From so many verdicts in a row that sent a feature back, the next one is hardly another.
+const MANY_RETRIES: u64 = 3;
+
+#[derive(Args)]
+pub(crate) struct WorkflowArgs {
+    /// The state; where there is no such file, the work has not begun
+    #[arg(long, value_name = "FILE", default_value = "workflow-state.json")]
+    state: PathBuf,
+    /// What has happened since
+    #[arg(long, value_enum)]
+    event: Option<Happened>,
+    /// What QA says
+    #[arg(long, value_enum, conflicts_with = "report")]
+    verdict: Option<Said>,
+    /// The qa-report.json that says what QA says
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The feature that is worked on
+    #[arg(long, value_name = "ID")]
+    feature: Option<u64>,
+    /// The feature_list.json
+    #[arg(long, value_name = "FILE")]
+    feature_list: Option<PathBuf>,
+    /// Write the list with QA's verdict on the feature to this file
+    #[arg(long, value_name = "FILE", requires = "feature_list")]
+    propose: Option<PathBuf>,
+    /// Store the new state
+    #[arg(long)]
+    write: bool,
+    /// How to print it
+    #[arg(long, value_parser = ["text", "json"], default_value = "text")]
+    format: String,
+}
+
+/// What may have happened besides a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Happened {
+    /// Commits that QA is to look at
+    Push,
+    /// A pull request was opened or made ready
+    PullRequest,
+    /// A draft of a pull request was opened or pushed to
+    Draft,
+}
+
+/// What QA may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Said {
+    /// Every gate passed
+    Passed,
+    /// A gate failed
+    Failed,
+    /// There is no verdict
+    Error,
+}
+
+impl From<FeatureListError> for Failure {
+    fn from(error: FeatureListError) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..Self::with_code(error.code(), format!("failed to read the list: {error}"))
+        }
+    }
+}
+
+impl From<WorkflowError> for Failure {
+    fn from(error: WorkflowError) -> Self {
+        let message = format!("failed to find the next state: {error}");
+        Self { exit: Exit::Usage, ..Self::with_code(error.code(), visible(&message)) }
+    }
+}
+
+/// A list of features with its text.
+struct Listed {
+    text: String,
+    list: FeatureList,
+}
+
+/// What the command found.
+struct Next {
+    state: WorkflowState,
+    /// How many steps were there before.
+    known_steps: usize,
+    listed: Option<Listed>,
+    /// Whether a list with the verdict was written.
+    proposed: bool,
+}
+
+/// Derives the next state and prints it; stores it when asked to.
+pub(crate) fn workflow(arguments: &WorkflowArgs, now: SystemTime) -> Result<Vec<u8>, Failure> {
+    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = workflow::timestamp(i64::try_from(seconds).unwrap_or(0));
+    let next = next(arguments, &now)?;
+    let mut document = serde_json::to_vec_pretty(&next.state).expect("contract types are JSON");
+    document.push(b'\n');
+    if arguments.write {
+        replace(&arguments.state, &document)?;
+    }
+    Ok(if arguments.format == "json" { document } else { text(arguments, &next).into_bytes() })
+}
+
+fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
+    let mut state = match read(&arguments.state)? {
+        Some(bytes) => workflow::read(&bytes).map_err(|error| named(&arguments.state, error))?,
+        None => workflow::start(now),
+    };
+    let known_steps = state.history.len();
+    let mut listed = arguments.feature_list.as_deref().map(read_list).transpose()?;
+    let said = said(arguments)?;
+    if listed.as_ref().is_some_and(|listed| !listed.list.0.is_empty()) {
+        state = workflow::advance(&state, WorkflowEvent::FeaturesListed, now)?;
+    }
+    let feature_id = feature_id(arguments, said.as_ref(), listed.as_ref())?;
+    if let Some(feature_id) = feature_id {
+        state = workflow::choose(state, feature_id);
+    }
+    if let Some(event) = arguments.event {
+        state = workflow::advance(&state, event.into(), now)?;
+    }
+    if let Some(said) = &said {
+        state = workflow::advance(&state, WorkflowEvent::Verdict(said.verdict), now)?;
+    }
+    let mut proposed = false;
+    if let (Some(path), Some(listed), Some(said)) = (&arguments.propose, &mut listed, &said) {
+        let Some(feature_id) = state.current_feature_id else {
+            return Err(Failure::usage(
+                "nothing says which feature the verdict is about",
+                "add --feature ID",
+            ));
+        };
+        if let Some(passed) = passed(said.verdict) {
+            let text = features::propose(&listed.text, feature_id, passed, now, said.summary.as_deref())?;
+            replace(path, text.as_bytes())?;
+            *listed = Listed::new(text)?;
+            proposed = true;
+        }
+    }
+    let all_pass =
+        |listed: &Listed| !listed.list.0.is_empty() && listed.list.0.iter().all(|each| each.passes);
+    if state.current_state == WorkflowPhase::QaPassed && listed.as_ref().is_some_and(all_pass) {
+        state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;
+    }
+    Ok(Next { state, known_steps, listed, proposed })
+}
+
+fn passed(verdict: QaVerdict) -> Option<bool> {
+    match verdict {
+        QaVerdict::Passed => Some(true),
+        QaVerdict::Failed => Some(false),
+        QaVerdict::Error => None,
+    }
+}
+
+impl From<Happened> for WorkflowEvent {
+    fn from(event: Happened) -> Self {
+        match event {
+            Happened::Push => Self::Push,
+            Happened::PullRequest => Self::PullRequest,
+            Happened::Draft => Self::DraftPullRequest,
+        }
+    }
+}
+
+/// What QA says, from the command line or its report.
+fn said(arguments: &WorkflowArgs) -> Result<Option<ReportedVerdict>, Failure> {
+    let Some(path) = &arguments.report else {
+        return Ok(arguments.verdict.map(|said| ReportedVerdict {
+            verdict: match said {
+                Said::Passed => QaVerdict::Passed,
+                Said::Failed => QaVerdict::Failed,
+                Said::Error => QaVerdict::Error,
+            },
+            feature_id: None,
+            summary: None,
+        }));
+    };
+    let bytes = read(path)?.ok_or_else(|| missing(path))?;
+    workflow::reported(&bytes).map(Some).map_err(|error| named(path, error))
+}
+
+/// The feature that is named, which has to be in the list where there is one.
+fn feature_id(
+    arguments: &WorkflowArgs,
+    said: Option<&ReportedVerdict>,
+    listed: Option<&Listed>,
+) -> Result<Option<u64>, Failure> {
+    let reported = said.and_then(|said| said.feature_id);
+    let named = arguments.feature.or(reported);
+    if let (Some(named), Some(reported)) = (named, reported)
+        && named != reported
+    {
+        let message = format!("--feature is {named}, and the report is about feature {reported}");
+        return Err(Failure::usage(message, "leave out --feature"));
+    }
+    match (named, listed) {
+        (Some(id), Some(listed)) if !listed.list.0.iter().any(|feature| feature.id == id) => {
+            Err(FeatureListError::UnknownFeature(id).into())
+        }
+        _ => Ok(named),
+    }
+}
+
+impl Listed {
+    fn new(text: String) -> Result<Self, FeatureListError> {
+        let list = FeatureDocument::read(&text)?.list(&text)?;
+        Ok(Self { text, list })
+    }
+}
+
+fn read_list(path: &Path) -> Result<Listed, Failure> {
+    let bytes = read(path)?.ok_or_else(|| missing(path))?;
+    let shown = visible(&path.display().to_string());
+    let failed = |message: String| Failure {
+        exit: Exit::Usage,
+        ..Failure::with_code(Code::FeatureListInvalid, format!("failed to read {shown}: {message}"))
+    };
+    let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))?;
+    Listed::new(text).map_err(|error| failed(visible(&error.to_string())))
+}
+
+/// The bytes of a file; none when there is no such file. What is too large is cut where its reader refuses it.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let unreadable = |error: &std::io::Error| {
+        let path = visible(&path.display().to_string());
+        Failure::usage(format!("failed to read {path}: {error}"), "name a file that can be read")
+    };
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(&error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_JSON_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    Ok(Some(bytes))
+}
+
+fn missing(path: &Path) -> Failure {
+    let path = visible(&path.display().to_string());
+    Failure::usage(format!("there is no file {path}"), "name a file that exists")
+}
+
+fn named(path: &Path, error: WorkflowError) -> Failure {
+    let message = format!("failed to read {}: {error}", path.display());
+    Failure { message: visible(&message), ..error.into() }
+}
+
+/// Puts a file in place whole or not at all, with the permissions of the one it replaces.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let path = visible(&path.display().to_string());
+        Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {path}: {error}"))
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Created as any new file is: what the umask leaves, and not for its owner alone as temporary files are.
+    let mut file = tempfile::Builder::new()
+        .prefix(".qa-skill-")
+        .make_in(folder, |path| std::fs::File::create_new(path))
+        .map_err(failed)?;
+    if let Ok(replaced) = std::fs::metadata(path) {
+        file.as_file().set_permissions(replaced.permissions()).map_err(failed)?;
+    }
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
+fn text(arguments: &WorkflowArgs, next: &Next) -> String {
+    let state = &next.state;
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        writeln!(text, "{name:<13}{value}").expect("a string can be written to");
+    };
+    let steps = &state.history[next.known_steps..];
+    let phases: Vec<&str> = steps
+        .first()
+        .map(|step| step.from.text())
+        .into_iter()
+        .chain(steps.iter().map(|step| step.to.text()))
+        .collect();
+    line("state", if phases.is_empty() { state.current_state.to_string() } else { phases.join(" -> ") });
+    line("next agent", state.next_agent.to_string());
+    line("feature", state.current_feature_id.map_or("none".to_owned(), |id| id.to_string()));
+    line("qa retries", state.qa_retries.to_string());
+    if let Some(Listed { list: FeatureList(features), .. }) = &next.listed {
+        let passing = features.iter().filter(|feature| feature.passes).count();
+        let open = features.iter().find(|feature| !feature.passes);
+        let open =
+            open.map_or(String::new(), |feature| format!(", the first that does not is {}", feature.id));
+        line("features", format!("{passing} of {} pass{open}", features.len()));
+    }
+    if let Some(path) = &arguments.propose {
+        let path = visible(&path.display().to_string());
+        line("proposal", if next.proposed { path } else { "none, there is no verdict on it".to_owned() });
+    }
+    let path = visible(&arguments.state.display().to_string());
+    line("stored", if arguments.write { path } else { "no; --write stores it".to_owned() });
+    if state.qa_retries >= MANY_RETRIES {
+        line(
+            "note",
+            format!("QA sent the feature back {} times in a row; look at it anew", state.qa_retries),
+        );
+    }
+    text
+}
+
+/// Answers the command.
+pub(crate) fn answer(arguments: &WorkflowArgs) -> Result<Exit, Failure> {
+    face::write_stdout(&workflow(arguments, crate::config::now())?).map(|()| Exit::Pass)
+}

@@ -1,0 +1,70 @@
+//! `CODE_QA_*`: how often a model's wider review is due, in the seed's names (S000-19, 20).
+//!
+//! The values are recorded and shown. They steer when a model is asked; no model is configured in this version, and no
+//! verdict ever depends on them (P1).
+
+use serde::Deserialize;
+
+use crate::contracts::v1::SettingOrigin;
+
+const CADENCE: u64 = 3;
+const COOLDOWN: u64 = 1;
+
+#[derive(Debug, Default, Deserialize)]
+struct Raw {
+    code_qa_cadence: Option<String>,
+    code_qa_review_cooldown_turns: Option<String>,
+}
+
+/// The effective values, each with where it comes from.
+pub(crate) fn pace() -> Vec<SettingOrigin> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    from_variables(variables)
+}
+
+fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Vec<SettingOrigin> {
+    let raw: Raw = envy::from_iter(variables).unwrap_or_default();
+    let cadence = raw.code_qa_cadence.as_deref().map(str::trim);
+    vec![
+        match cadence {
+            Some("off") => setting("observer.cadence", "off".to_owned(), "environment"),
+            text => counted("observer.cadence", text, CADENCE),
+        },
+        counted("observer.review-cooldown-turns", raw.code_qa_review_cooldown_turns.as_deref(), COOLDOWN),
+    ]
+}
+
+/// Zero and what is no number mean the default, as in the program the names come from.
+fn counted(name: &str, text: Option<&str>, default: u64) -> SettingOrigin {
+    match text.and_then(|text| text.trim().parse().ok()).filter(|turns: &u64| *turns > 0) {
+        Some(turns) => setting(name, turns.to_string(), "environment"),
+        None => setting(name, default.to_string(), "default"),
+    }
+}
+
+fn setting(name: &str, value: String, origin: &str) -> SettingOrigin {
+    SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[(&str, &str)]) -> Vec<String> {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let settings = from_variables(owned).into_iter();
+        settings.map(|setting| format!("{} {}", setting.value, setting.origin)).collect()
+    }
+
+    #[test]
+    fn zero_and_nonsense_mean_the_default_and_off_is_off() {
+        assert_eq!(of(&[]), ["3 default", "1 default"]);
+        assert_eq!(of(&[("CODE_QA_CADENCE", "5")]), ["5 environment", "1 default"]);
+        assert_eq!(of(&[("CODE_QA_CADENCE", "off")]), ["off environment", "1 default"]);
+        for nonsense in ["0", "-1", "three", "", "99999999999999999999"] {
+            let variables = [("CODE_QA_CADENCE", nonsense), ("CODE_QA_REVIEW_COOLDOWN_TURNS", nonsense)];
+            assert_eq!(of(&variables), ["3 default", "1 default"], "{nonsense}");
+        }
+    }
+}

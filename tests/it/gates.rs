@@ -1,0 +1,317 @@
+//! Quality gates by import: what reports of earlier steps do to a verdict, and what they must never do.
+
+use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::{Files, Outcome, Repo, qa_skill, token};
+
+const POLICY: &str = ".qa-skill/policy.toml";
+const ESLINT: &str = "[gates.lint]\nreports = [{ path = \"reports/eslint.json\", tool = \"eslint\" }]\n";
+const PYTEST: &str = "[gates.unit_tests]\nreports = [{ path = \"reports/junit.xml\", tool = \"pytest\" }]\n";
+
+/// A change of one line under a policy.
+fn under(policy: &str) -> Repo {
+    let repo = Repo::new();
+    let base = Files::of(&[(POLICY, policy), ("src/a.js", "const a = 1;\n")]);
+    let head = Files::of(&[(POLICY, policy), ("src/a.js", "const a = 1;\nconst x = 2;\n")]);
+    repo.change(&base, &head);
+    repo
+}
+
+fn report(repo: &Repo, path: &str, text: impl AsRef<[u8]>) {
+    let full = repo.path().join(path);
+    std::fs::create_dir_all(full.parent().unwrap()).unwrap();
+    std::fs::write(full, text).unwrap();
+}
+
+/// ESLint's report about `src/a.js`.
+fn eslint(messages: &[Value]) -> String {
+    let count = |severity: u8| messages.iter().filter(|message| message["severity"] == severity).count();
+    json!([{
+        "filePath": "/github/workspace/src/a.js", "messages": messages, "suppressedMessages": [],
+        "errorCount": count(2), "fatalErrorCount": 0, "warningCount": count(1),
+        "fixableErrorCount": 0, "fixableWarningCount": 0, "usedDeprecatedRules": []
+    }])
+    .to_string()
+}
+
+fn unused(line: u64, severity: u8) -> Value {
+    json!({
+        "ruleId": "no-unused-vars", "severity": severity, "message": "'x' is assigned a value but never used.",
+        "line": line, "column": 7, "messageId": "unusedVar", "endLine": line, "endColumn": 8
+    })
+}
+
+/// A JUnit report of tests by name and what stands inside each.
+fn junit(tests: &[(&str, &str)]) -> String {
+    let failures = tests.iter().filter(|(_, inside)| inside.contains("<failure")).count();
+    let cases: String = tests
+        .iter()
+        .map(|(name, inside)| {
+            format!(
+                r#"<testcase classname="sum" name="{name}" file="src/a.js" time="0.1">{inside}</testcase>"#
+            )
+        })
+        .collect();
+    format!(
+        r#"<?xml version="1.0"?><testsuites tests="{0}" failures="{failures}"><testsuite name="sum" tests="{0}" failures="{failures}" errors="0" skipped="0">{cases}</testsuite></testsuites>"#,
+        tests.len()
+    )
+}
+
+fn verdict(repo: &Repo) -> Value {
+    repo.run_dir().json("final-verdict.json")
+}
+
+fn codes(repo: &Repo) -> Vec<String> {
+    let verdict = verdict(repo);
+    verdict["errorCodes"].as_array().unwrap().iter().map(|code| code.as_str().unwrap().to_owned()).collect()
+}
+
+fn judge(repo: &Repo) -> Outcome {
+    repo.judge().run()
+}
+
+#[test]
+fn a_clean_report_passes_and_one_with_an_error_fails_at_its_line() {
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[]));
+    judge(&repo).expect(0);
+    let qa = repo.run_dir().json("qa-report.json");
+    assert_eq!(json!([qa["status"], qa["summary"]]), json!(["PASSED", "1 of 1 gates passed"]));
+
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
+    judge(&repo).expect(1);
+    assert_eq!(repo.run_dir().findings(), ["lint/error src/a.js:2"]);
+    let qa = repo.run_dir().json("qa-report.json");
+    assert_eq!(json!([qa["status"], qa["summary"]]), json!(["FAILED", "0 of 1 gates passed"]));
+    assert_eq!(
+        qa["priority_fixes"],
+        json!(["[lint] src/a.js:2 - eslint: no-unused-vars: 'x' is assigned a value but never used."])
+    );
+}
+
+#[test]
+fn a_warning_is_told_and_blocks_nothing() {
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[unused(2, 1)]));
+    judge(&repo).expect(0);
+    assert_eq!(repo.run_dir().findings(), ["lint/warning src/a.js:2"]);
+}
+
+#[test]
+fn a_report_that_proves_nothing_is_never_a_pass() {
+    let whole = eslint(&[unused(2, 2)]);
+    let cut = &whole[..whole.len() - 4];
+    let cases: [(&str, &str); 6] = [
+        ("", "GATE_REPORT_INCOMPLETE"),
+        ("no JSON at all", "GATE_REPORT_INCOMPLETE"),
+        ("{}", "GATE_REPORT_INCOMPLETE"),
+        (cut, "GATE_REPORT_INCOMPLETE"),
+        (r#"[{"filePath": "a.js"}]"#, "GATE_REPORT_INCOMPLETE"),
+        ("[]", "GATE_NOTHING_RAN"),
+    ];
+    for (text, code) in cases {
+        let repo = under(ESLINT);
+        report(&repo, "reports/eslint.json", text);
+        judge(&repo).expect(3);
+        assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", code], "{text}");
+        assert_eq!(repo.run_dir().json("qa-report.json")["status"], "ERROR", "{text}");
+    }
+}
+
+#[test]
+fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
+    let clean = eslint(&[]);
+    let path = "reports/eslint.json";
+
+    let missing = under(ESLINT);
+
+    let committed = under(ESLINT);
+    let files = [(POLICY, ESLINT), ("src/a.js", "const a = 1;\n"), (path, clean.as_str())];
+    committed.change(&Files::of(&[(POLICY, ESLINT)]), &Files::of(&files));
+    report(&committed, path, &clean);
+
+    let linked = under(ESLINT);
+    report(&linked, "elsewhere.json", &clean);
+    std::fs::create_dir_all(linked.path().join("reports")).unwrap();
+    symlink(linked.path().join("elsewhere.json"), linked.path().join(path)).unwrap();
+
+    let below_link = under(ESLINT);
+    report(&below_link, "elsewhere/eslint.json", &clean);
+    symlink(below_link.path().join("elsewhere"), below_link.path().join("reports")).unwrap();
+
+    let directory = under(ESLINT);
+    std::fs::create_dir_all(directory.path().join(path)).unwrap();
+
+    let old = under(ESLINT);
+    report(&old, path, &clean);
+    let file = std::fs::File::options().append(true).open(old.path().join(path)).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+
+    let binary = under(ESLINT);
+    report(&binary, path, b"[\xff]");
+
+    let cases = [
+        (missing, "GATE_REPORT_MISSING"),
+        (committed, "GATE_REPORT_REFUSED"),
+        (linked, "GATE_REPORT_REFUSED"),
+        (below_link, "GATE_REPORT_REFUSED"),
+        (directory, "GATE_REPORT_REFUSED"),
+        (old, "GATE_REPORT_STALE"),
+        (binary, "GATE_REPORT_REFUSED"),
+    ];
+    for (repo, code) in cases {
+        let outcome = judge(&repo).expect(3);
+        assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", code]);
+        assert!(outcome.text().contains(code), "{}", outcome.text());
+    }
+}
+
+#[test]
+fn a_gate_that_is_not_required_degrades_and_lets_pass() {
+    let policy = format!("{ESLINT}required = false\n");
+    let repo = under(&policy);
+    judge(&repo).expect(0);
+    assert_eq!(
+        (&verdict(&repo)["degraded"], codes(&repo)),
+        (&json!(true), vec!["GATE_REPORT_MISSING".into()])
+    );
+}
+
+#[test]
+fn a_failing_test_fails_and_no_test_at_all_proves_nothing() {
+    let failure = r#"<failure message="expected 2, got 3">at src/a.js:2</failure>"#;
+    for (tests, exit) in [
+        (&[("adds", "")][..], 0),
+        (&[("adds", ""), ("doubles", failure)][..], 1),
+        (&[("adds", "<skipped/>")][..], 3),
+        (&[][..], 3),
+    ] {
+        let repo = under(PYTEST);
+        report(&repo, "reports/junit.xml", junit(tests));
+        judge(&repo).expect(exit);
+        match exit {
+            1 => assert!(repo.run_dir().findings()[0].starts_with("unit_tests/failure src/a.js:")),
+            3 => assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_NOTHING_RAN"]),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn what_the_base_has_too_is_not_held_against_the_change_once_for_each_time() {
+    let policy = "[gates.lint]\nreports = [{ path = \"reports/eslint.json\", tool = \"eslint\", base = \"reports/base.json\" }]\n";
+    for (head, base, exit) in [
+        (vec![unused(9, 2)], vec![unused(2, 2)], 0),
+        (vec![unused(2, 2), unused(9, 2)], vec![unused(2, 2)], 1),
+    ] {
+        let repo = under(policy);
+        report(&repo, "reports/eslint.json", eslint(&head));
+        report(&repo, "reports/base.json", eslint(&base));
+        judge(&repo).expect(exit);
+        let qa = repo.run_dir().json("qa-report.json");
+        let old = qa["gates"]["lint"]["errors"].as_array().unwrap().iter();
+        assert_eq!(old.filter(|error| error["pre_existing"] == true).count(), 1);
+    }
+    // Without the base's report everything counts.
+    let repo = under(policy);
+    report(&repo, "reports/eslint.json", eslint(&[unused(9, 2)]));
+    judge(&repo).expect(1);
+}
+
+#[test]
+fn the_verdict_is_replayed_from_the_record_when_the_report_is_gone() {
+    for messages in [vec![], vec![unused(2, 2)]] {
+        let repo = under(ESLINT);
+        report(&repo, "reports/eslint.json", eslint(&messages));
+        judge(&repo).expect(i32::from(!messages.is_empty()));
+        let run = repo.run_dir();
+        std::fs::remove_dir_all(repo.path().join("reports")).unwrap();
+        qa_skill(["verify"]).arg(&run.0).run().expect(0);
+        qa_skill(["verify", "--repo"]).arg(repo.path()).arg(&run.0).run().expect(0);
+    }
+}
+
+#[test]
+fn the_place_of_the_checkout_changes_nothing() {
+    let keys: Vec<Value> = (0..2)
+        .map(|_| {
+            let repo = under(ESLINT);
+            let here = repo.path().canonicalize().unwrap();
+            let text = eslint(&[unused(2, 2)]).replace("/github/workspace", here.to_str().unwrap());
+            report(&repo, "reports/eslint.json", text);
+            judge(&repo).expect(1);
+            assert_eq!(repo.run_dir().findings(), ["lint/error src/a.js:2"]);
+            repo.run_dir().json("trace.json")["executionKey"].clone()
+        })
+        .collect();
+    assert_eq!(keys[0], keys[1]);
+}
+
+#[test]
+fn another_report_is_another_key() {
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[]));
+    judge(&repo).expect(0);
+    let first = repo.run_dir().json("trace.json")["executionKey"].clone();
+    std::fs::remove_dir_all(repo.run_dir().0).unwrap();
+    report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
+    judge(&repo).expect(1);
+    assert_ne!(repo.run_dir().json("trace.json")["executionKey"], first);
+}
+
+#[test]
+fn a_secret_that_a_test_prints_is_recorded_masked() {
+    let secret = token();
+    let failure = format!(r#"<failure message="refused">{secret}</failure>"#);
+    let repo = under(PYTEST);
+    report(&repo, "reports/junit.xml", junit(&[("logs in", &failure)]));
+    let outcome = judge(&repo).expect(1);
+    assert!(!outcome.text().contains(&secret));
+    for entry in repo.run_dir().digests().keys() {
+        let bytes = repo.run_dir().bytes(entry);
+        assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{entry}");
+    }
+}
+
+#[test]
+fn a_policy_that_no_report_could_satisfy_is_refused_with_the_way_out() {
+    let gate = |reports: &str| format!("[gates.lint]\nreports = [{reports}]\n");
+    for (policy, says) in [
+        (gate(""), "names no report"),
+        (gate("{ path = \"../a.json\", tool = \"eslint\" }"), "not a path below the repository's root"),
+        (gate("{ path = \"/tmp/a.json\", tool = \"eslint\" }"), "not a path below the repository's root"),
+        (gate("{ path = \"a.json\", tool = \"eslnt\" }"), "did you mean `eslint`?"),
+        (gate("{ path = \"a.json\", tool = \"pytest\" }"), "no tool of gate lint `pytest`"),
+        (gate("{ path = \"a.json\", tool = \"eslint\", format = \"eslint\" }"), "no report format of eslint"),
+        (
+            gate("{ path = \"a\", tool = \"eslint\" }, { path = \"a\", tool = \"ruff\" }"),
+            "names the report `a` twice",
+        ),
+        ("[gates.lnt]\nreports = []\n".to_owned(), "did you mean `lint`?"),
+        ("[lenses.lint]\nrequired = true\n".to_owned(), "its settings are in [gates.lint]"),
+    ] {
+        let repo = under(&policy);
+        let outcome = judge(&repo).expect(2);
+        assert_eq!(outcome.code(), "POLICY_INVALID");
+        assert!(outcome.stderr.contains(says), "{policy}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_gate_is_softened_by_the_base_alone() {
+    let repo = Repo::new();
+    let softer = "[rules.\"lint/error\"]\nstrength = \"advise\"\n";
+    repo.change(
+        &Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]),
+        &Files::of(&[(POLICY, softer), ("src/a.js", "const a = 1;\nconst x = 2;\n")]),
+    );
+    report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
+    judge(&repo).expect(1);
+    let preview = &verdict(&repo)["policyPreview"];
+    assert!(preview.to_string().contains("gates.lint"), "{preview}");
+}
