@@ -16,7 +16,7 @@ impl Tool for Clippy {
             gate: GateName::Lint,
             language: Language::Rust,
             about: "Likely mistakes in Rust",
-            formats: &[ReportFormat::CargoJson],
+            formats: &[ReportFormat::CargoJson, ReportFormat::Sarif],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (101, ExitMeaning::Faults)],
         }

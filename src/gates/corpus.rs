@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, Output, Places, Project, ReportError, ReportFormat, Source, Stream, TestCase,
-    Tool,
+    CommandOutput, Diagnostic, MAX_REPORT_BYTES, Output, Places, Project, ReportError, ReportFormat, Source,
+    Stream, TestCase, Tool,
 };
 use super::judge::{Judged, judge};
 
@@ -501,4 +501,95 @@ fn the_order_of_a_report_decides_nothing() {
         turned += 1;
     });
     assert!(turned > 8, "{turned} reports");
+}
+
+#[test]
+fn a_report_over_the_limit_is_not_read() {
+    let report = vec![b' '; MAX_REPORT_BYTES + 1];
+    for tool in ALL {
+        let places = Places { roots: &[], directory: "", module: "" };
+        let source = Source::Import { format: tool.spec().formats[0], report: &report };
+        let judged = judge(*tool, &Output { source, places });
+        assert!(matches!(judged, Err(ReportError::TooLarge(_))), "{}", tool.spec().id);
+    }
+}
+
+#[test]
+fn places_of_this_machine_never_stand_in_a_result() {
+    each_report(|page, case, tool| {
+        let shown = shown(&case.judged(tool));
+        for place in ["/github/workspace/", "\u{1b}", "\u{7}"] {
+            assert!(!shown.contains(place), "{}.md, {}: {shown}", page.name, case.title);
+        }
+    });
+}
+
+/// The table of tools in `docs/gates.md`.
+fn table() -> String {
+    let mut table =
+        "| Tool | Gate | Language | Looks at | Imported from |\n|---|---|---|---|---|\n".to_owned();
+    for spec in ALL.iter().map(|tool| tool.spec()) {
+        let formats: Vec<String> = spec.formats.iter().map(|format| format!("`{}`", format.text())).collect();
+        let page = format!("[`{0}`](../tests/corpus/gates/{0}.md)", spec.id);
+        let (gate, language) = (spec.gate.text(), spec.language.text());
+        table += &format!("| {page} | `{gate}` | {language} | {} | {} |\n", spec.about, formats.join(", "));
+    }
+    table
+}
+
+#[test]
+fn the_documentation_lists_every_tool_as_it_is() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/gates.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(page.contains(&table()), "docs/gates.md should have this table:\n{}", table());
+    for format in ReportFormat::ALL {
+        assert!(page.contains(&format!("- `{}`", format.text())), "docs/gates.md explains {}", format.text());
+        assert!(
+            ALL.iter().any(|tool| tool.spec().formats.contains(format)),
+            "{} is read for no tool",
+            format.text()
+        );
+    }
+}
+
+#[test]
+fn a_report_made_to_take_long_does_not() {
+    let many = 20_000;
+    let attributes: String = (0..many).map(|number| format!(" a{number}='1'")).collect();
+    let runners = "/home/runner/work/a/a/".repeat(many);
+    let tags: String = (1..many).map(|number| format!("@feature:{number} @step:1 ")).collect();
+    let failures = "a.py:1".repeat(many);
+    let rules = r#"{"id":"R"},"#.repeat(many) + r#"{"id":"Q"}"#;
+    let results =
+        r#"{"ruleId":"Q","message":{"text":"t"}},"#.repeat(many) + r#"{"ruleId":"Q","message":{"text":"t"}}"#;
+    let reports = [
+        (ReportFormat::Junit, format!("<testsuite{attributes}/>")),
+        (ReportFormat::Junit, format!("<testsuite><testcase name='{tags}'/></testsuite>")),
+        (
+            ReportFormat::Junit,
+            format!(
+                "<testsuite><testcase name='a' file='a.py'><failure>{failures}</failure></testcase></testsuite>"
+            ),
+        ),
+        (
+            ReportFormat::MypyText,
+            format!("a.py:1: error: {runners}\nFound 1 error in 1 file (checked 1 source file)\n"),
+        ),
+        (
+            ReportFormat::Sarif,
+            format!(
+                r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"x","rules":[{rules}]}}}},"results":[{results}]}}]}}"#
+            ),
+        ),
+    ];
+    for (format, report) in reports {
+        let places = Places { roots: &[], directory: "", module: "" };
+        let judged = super::readers::read(format, report.as_bytes(), &places)
+            .map(|report| report.finish().totals.ran());
+        assert!(
+            judged.is_ok() || matches!(judged, Err(ReportError::TooLarge(_))),
+            "{}: {judged:?}",
+            format.text()
+        );
+    }
 }

@@ -16,7 +16,7 @@ impl Tool for GoVet {
             gate: GateName::Lint,
             language: Language::Go,
             about: "Likely mistakes in Go",
-            formats: &[ReportFormat::GoVetJson],
+            formats: &[ReportFormat::GoVetJson, ReportFormat::Sarif],
             stream: Stream::Both,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],
         }

@@ -269,3 +269,63 @@ fn keep<T>(items: &mut Vec<T>, important: impl Fn(&T) -> bool) {
         kept
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diagnostic(number: usize, severity: DiagnosticSeverity) -> Diagnostic {
+        Diagnostic {
+            path: None,
+            line: u32::try_from(number).ok(),
+            column: None,
+            rule: None,
+            message: String::new(),
+            severity,
+            end_line: None,
+            end_column: None,
+        }
+    }
+
+    fn test(id: &str, outcome: Outcome) -> TestCase {
+        let stories = Vec::new();
+        let attachments = Vec::new();
+        TestCase {
+            id: id.to_owned(),
+            outcome,
+            path: None,
+            line: None,
+            message: None,
+            attempts: 1,
+            stories,
+            attachments,
+        }
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_counted_and_faults_stay() {
+        let warnings = (1..=MAX_KEPT).map(|number| diagnostic(number, DiagnosticSeverity::Warning));
+        let errors = (1..=10).map(|number| diagnostic(MAX_KEPT + number, DiagnosticSeverity::Error));
+        let tests = (0..MAX_KEPT).map(|number| test(&format!("a{number}"), Outcome::Passed));
+        let tests = tests.chain([test("z", Outcome::Failed)]).collect();
+        let report =
+            Report { diagnostics: warnings.chain(errors).collect(), tests, ..Report::default() }.finish();
+        assert_eq!((report.diagnostics.len(), report.tests.len()), (MAX_KEPT, MAX_KEPT));
+        let kept = report.diagnostics.iter().filter(|it| it.severity == DiagnosticSeverity::Error).count();
+        assert_eq!((kept, report.totals.errors, report.totals.warnings), (10, 10, MAX_KEPT as u64));
+        assert_eq!(
+            (report.totals.passed, report.totals.failed, report.totals.left_out),
+            (MAX_KEPT as u64, 1, 11)
+        );
+        assert_eq!(report.tests.last().map(|test| test.outcome), Some(Outcome::Failed));
+    }
+
+    #[test]
+    fn tests_of_one_name_are_numbered_in_an_order_of_their_own() {
+        let turned = |tests: Vec<TestCase>| Report { tests, ..Report::default() }.finish().tests;
+        let (one, two) = (test("a", Outcome::Failed), test("a", Outcome::Passed));
+        let forward = turned(vec![one.clone(), two.clone()]);
+        assert_eq!(forward, turned(vec![two, one]));
+        assert_eq!(forward.iter().map(|test| test.id.as_str()).collect::<Vec<_>>(), ["a", "a #2"]);
+    }
+}

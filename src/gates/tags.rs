@@ -71,7 +71,7 @@ pub(crate) fn in_order(stories: &mut Vec<Story>) {
     stories.dedup();
     let with_steps: Vec<u64> =
         stories.iter().filter(|story| story.step.is_some()).map(|story| story.feature).collect();
-    stories.retain(|story| story.step.is_some() || !with_steps.contains(&story.feature));
+    stories.retain(|story| story.step.is_some() || with_steps.binary_search(&story.feature).is_err());
 }
 
 /// Digits alone: no sign, no leading zero, within what every reader of JSON keeps.

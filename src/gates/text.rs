@@ -16,14 +16,14 @@ const WORKSPACES: &[&str] = &["/github/workspace"];
 
 /// A message: lines stay, colours, control characters and places of this machine go.
 pub(crate) fn message(text: &str, places: &Places<'_>) -> String {
-    let plain = without_escapes(text).replace("\r\n", "\n");
+    let plain = without_escapes(head(text, 8 * MAX_MESSAGE)).replace("\r\n", "\n");
     let lines: Vec<String> = plain.trim().split('\n').map(|line| visible(line.trim_end())).collect();
     cut(&without_addresses(&without_roots(&lines.join("\n"), places)), MAX_MESSAGE)
 }
 
 /// A name: one line.
 pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
-    let plain = without_escapes(text);
+    let plain = without_escapes(head(text, 8 * MAX_NAME));
     let words: Vec<&str> = plain.split_whitespace().collect();
     cut(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
 }
@@ -40,6 +40,11 @@ pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String 
         lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_call(line)).collect();
     let last = kept[kept.len().saturating_sub(10)..].join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
+}
+
+/// The beginning of a text, at most so many bytes: what is looked at costs no more than what is kept is worth.
+pub(crate) fn head(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
 }
 
 fn cut(text: &str, limit: usize) -> String {

@@ -28,7 +28,7 @@ impl Tool for Vitest {
             gate: GateName::UnitTests,
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript",
-            formats: &[ReportFormat::JestJson],
+            formats: &[ReportFormat::JestJson, ReportFormat::Junit],
             stream: Stream::File,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],
         }

@@ -1,6 +1,6 @@
 //! `go test -json` and `go vet -json`: events of packages and tests, and diagnostics of packages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -163,16 +163,15 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             _ => {}
         }
     }
+    let failed = tests.iter().filter(|(_, test)| test.outcome == Some(Outcome::Failed));
+    let failed: BTreeSet<&str> = failed.map(|((package, _), _)| package.as_str()).collect();
     for (package, state) in &packages {
-        let of_package = |outcome: Outcome| {
-            tests.iter().any(|((of, _), test)| of == package && test.outcome == Some(outcome))
-        };
         match state.outcome {
             None => {
                 return Err(ReportError::unreadable(format!("it ends before the package {package:?} does")));
             }
             // A package may fail beside its tests: it does not compile, it ends itself, its TestMain says so.
-            Some(Outcome::Failed) if !of_package(Outcome::Failed) => {
+            Some(Outcome::Failed) if !failed.contains(package.as_str()) => {
                 read.tests.push(package_fault(package, &state.output, places));
             }
             Some(_) => {}

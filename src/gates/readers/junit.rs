@@ -9,6 +9,10 @@ use crate::gates::text;
 
 /// Attempts that did not decide: they failed, and the test was tried again.
 const RETRIED: &[&str] = &["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
+/// How much of the text of a failure is searched for its place, in bytes.
+const MAX_SEARCHED: usize = 64 << 10;
+/// How many places in it are looked at.
+const MAX_PLACES: usize = 64;
 /// Names under which writers state the commit.
 const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
 /// What the message of a failure is when the writer has none.
@@ -121,7 +125,7 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let line = stated
         .and_then(|line| line.saturating_add(1).checked_sub(context.first_line))
         .filter(|&line| line > 0);
-    let panic = fault.and_then(|fault| panic(&fault.text, places));
+    let panic = fault.and_then(|fault| panic(text::head(&fault.text, MAX_SEARCHED), places));
     let failed_at = match &panic {
         Some((path, line, _)) => Some((path.clone(), *line)),
         None => {
@@ -190,8 +194,9 @@ fn reason(element: &Element) -> String {
 /// Where the text of a failure names a file first, with a full path before a relative one: that of a test may be
 /// relative to a directory which the report does not state.
 fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
+    let said = text::head(said, MAX_SEARCHED);
     let needle = format!("{path}:");
-    let named = said.match_indices(&needle).filter_map(|(at, found)| {
+    let named = said.match_indices(&needle).take(MAX_PLACES).filter_map(|(at, found)| {
         let start = said[..at].rfind([' ', '\n', '\t', '(', '"', '\'']).map_or(0, |before| before + 1);
         let after = &said[at + found.len()..];
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
@@ -261,4 +266,80 @@ fn attachments(element: &Element, places: &Places<'_>) -> Vec<Attachment> {
         media_type: String::new(),
     };
     names.map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(report: &str) -> Result<Vec<String>, &'static str> {
+        let places = Places { roots: &[], directory: "", module: "" };
+        let read = read(report.as_bytes(), &places, 1).map_err(|error| error.kind())?.finish();
+        let one = |test: &TestCase| {
+            let stories: Vec<String> =
+                test.stories.iter().map(|it| format!("{}.{:?}", it.feature, it.step)).collect();
+            let words = [test.outcome.text(), &test.id, test.message.as_deref().unwrap_or("-")];
+            format!("{} x{} {}", words.join(" | "), test.attempts, stories.join(" ")).trim().to_owned()
+        };
+        Ok(read.tests.iter().map(one).collect())
+    }
+
+    #[test]
+    fn each_dialect_says_how_its_tests_ended() {
+        let cases: &[(&str, &[&str])] = &[
+            // Surefire: attempts that did not decide stand in the case.
+            (
+                r#"<testsuite name="a.B" tests="2" failures="0" errors="1"><testcase classname="a.B" name="one"><flakyError message="first"/></testcase><testcase classname="a.B" name="two"><error message="npe" type="x"/><rerunFailure message="again"/><rerunError/></testcase></testsuite>"#,
+                &["errored | a.B::two | npe x3", "flaky | a.B::one | first x2"],
+            ),
+            // gotestsum: the message is empty of meaning and the text has it.
+            (
+                r#"<testsuites tests="1" failures="1"><testsuite name="demo/calc" tests="1" failures="1"><testcase classname="demo/calc" name="TestAdd"><failure message="Failed" type="">    calc_test.go:8: sum is 2</failure></testcase></testsuite></testsuites>"#,
+                &["failed | demo/calc::TestAdd | calc_test.go:8: sum is 2 x1"],
+            ),
+            // Suites in suites, as PHPUnit and Mocha write them; a title of a suite names the feature.
+            (
+                r#"<testsuites><testsuite name="all" tests="2" failures="1"><testsuite name="cart @feature:7" tests="2" failures="1"><testcase name="adds @step:2"/><testcase name="takes"><failure>no</failure></testcase></testsuite></testsuite></testsuites>"#,
+                &[
+                    "failed | cart @feature:7::takes | no x1 7.None",
+                    "passed | cart @feature:7::adds @step:2 | - x1 7.Some(2)",
+                ],
+            ),
+            // GoogleTest and CTest: words in attributes.
+            (
+                r#"<testsuite name="g"><testcase name="a" status="run" result="completed"/><testcase name="b" status="notrun"/><testcase name="c" status="fail"/></testsuite>"#,
+                &["failed | g::c | - x1", "passed | g::a | - x1", "skipped | g::b | - x1"],
+            ),
+            // A fault of the suite itself.
+            (
+                r#"<testsuite name="s" errors="1"><error message="does not load"/><testcase name="a"/></testsuite>"#,
+                &["errored | s | does not load x1", "passed | s::a | - x1"],
+            ),
+        ];
+        for (report, expected) in cases {
+            let mut found = shown(report).unwrap();
+            found.sort();
+            assert_eq!(found, *expected, "{report}");
+        }
+    }
+
+    #[test]
+    fn a_report_that_states_more_than_it_shows_is_no_pass() {
+        assert_eq!(shown(r#"<testsuite tests="2"><testcase name="a"/></testsuite>"#), Err("inconsistent"));
+        assert_eq!(shown(r#"<testsuite tests="many"><testcase name="a"/></testsuite>"#), Err("unreadable"));
+        assert_eq!(shown(r#"<testsuites tests="0"/>"#), Err("nothing"));
+        assert_eq!(shown(r#"<results><testcase name="a"/></results>"#), Err("unreadable"));
+        let hidden =
+            shown(r#"<testsuites failures="1"><testsuite><testcase name="a"/></testsuite></testsuites>"#);
+        assert_eq!(hidden.unwrap()[0], "errored | (suite) | the suite states 1 more faults than it shows x1");
+    }
+
+    #[test]
+    fn the_commit_and_steps_stand_in_properties() {
+        let report = r#"<testsuite name="s"><properties><property name="git.commit" value="0123456789abcdef0123456789abcdef01234567"/></properties><testcase name="a"><properties><property name="feature" value="3"/><property name="step" value="1"/></properties></testcase></testsuite>"#;
+        let places = Places { roots: &[], directory: "", module: "" };
+        let read = read(report.as_bytes(), &places, 1).unwrap();
+        assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
+        assert_eq!(read.tests[0].stories, [Story { feature: 3, step: Some(1) }]);
+    }
 }

@@ -1,5 +1,6 @@
 //! What Rust's test harness prints, as text between cargo's JSON, and as lines of JSON, which cargo-nextest writes too.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -153,8 +154,9 @@ impl Suite {
             Some(_) => {}
             None => read.tests.push(unfinished(program, self.stated, self.tests.len())),
         }
+        let shown: BTreeMap<String, String> = self.shown.into_iter().collect();
         for (name, outcome, reason) in self.tests {
-            let output = self.shown.iter().find(|(shown, _)| *shown == name).map_or("", |(_, output)| output);
+            let output = shown.get(&name).map_or("", String::as_str);
             let output = if outcome == Outcome::Skipped { &reason } else { output };
             read.tests.push(test_case(program, &name, outcome, output, places));
         }

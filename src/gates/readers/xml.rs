@@ -10,6 +10,8 @@ use crate::gates::contract::ReportError;
 const MAX_DEPTH: usize = 64;
 /// The most elements.
 const MAX_ELEMENTS: usize = 1_000_000;
+/// The most attributes of an element.
+const MAX_ATTRIBUTES: usize = 64;
 
 /// An element.
 #[derive(Debug, Default)]
@@ -94,6 +96,11 @@ fn element(start: &BytesStart<'_>) -> Result<Element, ReportError> {
     let mut attributes = Vec::new();
     // The iterator refuses a name that appears twice.
     for attribute in start.attributes() {
+        if attributes.len() == MAX_ATTRIBUTES {
+            return Err(ReportError::TooLarge(format!(
+                "an element has more than {MAX_ATTRIBUTES} attributes"
+            )));
+        }
         let attribute = attribute.map_err(unreadable)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(unreadable)?;
         attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
