@@ -41,7 +41,7 @@ pub(crate) fn qa_report(
         return None;
     }
     let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES.0)).collect();
-    let errors = gates.values().map(|gate| fixes_count(gate)).sum::<usize>();
+    let errors = gates.values().map(fixes_count).sum::<usize>();
     let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES.1).collect();
     let (feature_id, feature_description) = circumstances.feature.unzip();
     let passed = gates.values().filter(|gate| gate.passed).count();

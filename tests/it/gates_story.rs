@@ -29,7 +29,9 @@ fn state(phase: &str, agent: &str) -> String {
 fn junit(tests: &[(&str, &str)]) -> String {
     let cases: String = tests
         .iter()
-        .map(|(name, inside)| format!(r#"<testcase classname="test_sum" name="{name}" time="0.1">{inside}</testcase>"#))
+        .map(|(name, inside)| {
+            format!(r#"<testcase classname="test_sum" name="{name}" time="0.1">{inside}</testcase>"#)
+        })
         .collect();
     let failures = tests.iter().filter(|(_, inside)| inside.contains("<failure")).count();
     format!(
@@ -90,7 +92,10 @@ fn a_feature_fails_is_mended_passes_is_proposed_and_does_not_get_lost() {
     let fixes = report["priority_fixes"].to_string();
     assert!(fixes.contains("step 1 is not shown") && fixes.contains("step 2 is not shown"), "{fixes}");
     let state = told(&repo).expect(0).json();
-    assert_eq!(json!([state["current_state"], state["next_agent"], state["qa_retries"]]), json!(["DEV_FEEDBACK", "dev", 1]));
+    assert_eq!(
+        json!([state["current_state"], state["next_agent"], state["qa_retries"]]),
+        json!(["DEV_FEEDBACK", "dev", 1])
+    );
 
     let repo = in_qa(POLICY, false, &[(ADDS, ""), (NONE, "")]);
     repo.judge().run().expect(0);
