@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, MAX_REPORT_BYTES, Output, Places, Project, ReportError, ReportFormat, Source,
-    Stream, TestCase, Tool,
+    CommandOutput, Diagnostic, Output, Places, Project, ReportError, ReportFormat, Source, Stream, TestCase,
+    Tool,
 };
 use super::judge::{Judged, judge};
+use crate::contracts::limits::MAX_REPORT_BYTES;
 
 /// One case of a page.
 #[derive(Debug, Default, Clone)]
