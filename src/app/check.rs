@@ -219,9 +219,7 @@ fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
 
 fn timestamp(time: std::time::SystemTime) -> String {
     let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let day = crate::core::findings::day(i64::try_from(since).unwrap_or(i64::MAX));
-    let second = since % 86_400;
-    format!("{day}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    crate::core::workflow::timestamp(i64::try_from(since).unwrap_or(i64::MAX))
 }
 
 fn peak_rss_kib() -> Option<u64> {

@@ -107,7 +107,7 @@ pub(crate) fn effective(
 fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
     for (gate, reports) in &policy.gates {
         let tools: Vec<_> =
-            gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.gate == *gate).collect();
+            gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
         for report in reports {
             let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
             policy_text::known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;

@@ -5,12 +5,13 @@ use super::derive::Recorded;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, read_policy};
 use crate::config::Workspace;
+use crate::contracts::limits::MAX_REPORT_BYTES;
 use crate::contracts::v1::{RecordedGates, Registry};
 use crate::core::crosscheck::LineReader;
 use crate::lenses;
 use crate::run::gates::{Subject, record};
 use crate::run::gather::Gathered;
-use crate::run::ports::{Cancellation, Objects, Progress};
+use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
 use crate::run::survey::Surveys;
 use crate::run::sweep::Joined;
 
@@ -51,10 +52,18 @@ pub(crate) fn prepare<'a>(
 
 fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
     let is_committed = |path: &str| Ok(opened.objects.file_at(&opened.resolved.head, path)?.is_some());
+    let text = |path: &str| {
+        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else { return Ok(None) };
+        Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
+            BlobRead::Content(bytes) => String::from_utf8(bytes).ok(),
+            BlobRead::TooLarge(_) => None,
+        })
+    };
     let root = &opened.repository.root;
     let place = root.display().to_string();
     let place = place.trim_end_matches('/');
-    let head = Subject { is_committed: &is_committed, time: opened.resolved.head_time, root: place };
+    let head =
+        Subject { is_committed: &is_committed, text: &text, time: opened.resolved.head_time, root: place };
     Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
 }
 

@@ -21,6 +21,7 @@ use crate::contracts::v1::{
 use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats;
 use crate::formats::contract::{Report, TerminalStyle};
+use crate::run::gates::feature;
 use crate::run::gather::Texts;
 use crate::run::ports::Cancellation;
 use crate::store::{ArtifactRoot, Entry, RunDirectory, RunWriter, StoreError};
@@ -134,6 +135,7 @@ pub(crate) fn artifacts(
         duration_total_ms: outcome.machine.elapsed_ms,
         screenshots: derived.screenshots.clone(),
         retry_count: derived.retried_tests,
+        feature: feature(outcome.recorded_gates),
     };
     if let Some(report) = qa_report(&derived.plans, &derived.results, circumstances) {
         add(Entry::artifact(&report))?;

@@ -11,10 +11,10 @@ use super::exit::{Exit, Failure};
 use super::face;
 use crate::contracts::codes::Code;
 use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::{FeatureList, WorkflowPhase, WorkflowState};
+use crate::contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
 use crate::core::escape::visible;
 use crate::core::features::{self, FeatureDocument, FeatureListError};
-use crate::core::workflow::{self, QaVerdict, ReportedVerdict, WorkflowError, WorkflowEvent};
+use crate::core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
 
 /// From so many verdicts in a row that sent a feature back, the next one is hardly another.
 const MANY_RETRIES: u64 = 3;
@@ -136,7 +136,7 @@ fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
         state = workflow::advance(&state, event.into(), now)?;
     }
     if let Some(said) = &said {
-        state = workflow::advance(&state, WorkflowEvent::Verdict(said.verdict), now)?;
+        state = workflow::advance(&state, WorkflowEvent::Verdict(said.status), now)?;
     }
     let mut proposed = false;
     if let (Some(path), Some(listed), Some(said)) = (&arguments.propose, &mut listed, &said) {
@@ -146,7 +146,7 @@ fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
                 "add --feature ID",
             ));
         };
-        if let Some(passed) = passed(said.verdict) {
+        if let Some(passed) = passed(said.status) {
             let text = features::propose(&listed.text, feature_id, passed, now, said.summary.as_deref())?;
             replace(path, text.as_bytes())?;
             *listed = Listed::new(text)?;
@@ -161,11 +161,11 @@ fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     Ok(Next { state, known_steps, listed, proposed })
 }
 
-fn passed(verdict: QaVerdict) -> Option<bool> {
+fn passed(verdict: QaStatus) -> Option<bool> {
     match verdict {
-        QaVerdict::Passed => Some(true),
-        QaVerdict::Failed => Some(false),
-        QaVerdict::Error => None,
+        QaStatus::Passed => Some(true),
+        QaStatus::Failed => Some(false),
+        QaStatus::Error => None,
     }
 }
 
@@ -180,13 +180,13 @@ impl From<Happened> for WorkflowEvent {
 }
 
 /// What QA says, from the command line or its report.
-fn said(arguments: &WorkflowArgs) -> Result<Option<ReportedVerdict>, Failure> {
+fn said(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure> {
     let Some(path) = &arguments.report else {
-        return Ok(arguments.verdict.map(|said| ReportedVerdict {
-            verdict: match said {
-                Said::Passed => QaVerdict::Passed,
-                Said::Failed => QaVerdict::Failed,
-                Said::Error => QaVerdict::Error,
+        return Ok(arguments.verdict.map(|said| Reported {
+            status: match said {
+                Said::Passed => QaStatus::Passed,
+                Said::Failed => QaStatus::Failed,
+                Said::Error => QaStatus::Error,
             },
             feature_id: None,
             summary: None,
@@ -199,7 +199,7 @@ fn said(arguments: &WorkflowArgs) -> Result<Option<ReportedVerdict>, Failure> {
 /// The feature that is named, which has to be in the list where there is one.
 fn feature_id(
     arguments: &WorkflowArgs,
-    said: Option<&ReportedVerdict>,
+    said: Option<&Reported>,
     listed: Option<&Listed>,
 ) -> Result<Option<u64>, Failure> {
     let reported = said.and_then(|said| said.feature_id);

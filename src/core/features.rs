@@ -12,6 +12,9 @@ use crate::contracts::schema;
 use crate::contracts::strict_json::{self, StrictJsonError};
 use crate::contracts::v1::FeatureList;
 
+/// More faults than anybody mends at once; to find the place of each costs a pass over the text.
+const MOST_FAULTS: usize = 20;
+
 /// Why a text is not a list of features, or has not the feature that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FeatureListError {
@@ -71,7 +74,7 @@ pub(crate) struct FeatureEntry {
 pub(crate) struct FeatureDocument {
     /// The features that have an id, in the text's order.
     pub(crate) entries: Vec<FeatureEntry>,
-    /// What breaks the contract, the first by line first. An id that stands twice is none of these: it is the entries'
+    /// What breaks the contract, up to a bound, the first by line first. An id that stands twice is none of these: it is the entries'
     /// matter.
     pub(crate) faults: Vec<FeatureFault>,
     value: Value,
@@ -117,8 +120,10 @@ impl FeatureDocument {
                     entries.push(FeatureEntry { id, index, place, members: places, value: members.clone() });
                 }
                 // A number like 1.0 is an integer to the schema and to nobody who compares ids.
-                Some(None) => faults.push(fault(text, format!("/{index}/id"), "the id is not an integer")),
-                None => {}
+                Some(None) if faults.len() < 2 * MOST_FAULTS => {
+                    faults.push(fault(text, format!("/{index}/id"), "the id is not an integer"))
+                }
+                Some(None) | None => {}
             }
         }
         faults.sort_by(|left, right| (left.line, &left.pointer).cmp(&(right.line, &right.pointer)));
@@ -168,7 +173,12 @@ fn fault(text: &str, pointer: String, message: &str) -> FeatureFault {
 
 fn schema_faults(text: &str, value: &Value) -> Vec<FeatureFault> {
     let schema = schema::find("feature-list.v1").expect("the schema is embedded");
-    schema.faults(value).into_iter().map(|found| fault(text, found.pointer, &found.message)).collect()
+    schema
+        .faults(value)
+        .into_iter()
+        .take(MOST_FAULTS)
+        .map(|found| fault(text, found.pointer, &found.message))
+        .collect()
 }
 
 /// The text with QA's result for one feature (S004-47): `passes`, `qa_validated`, `last_qa_run` and `qa_notes` of that

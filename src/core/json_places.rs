@@ -78,6 +78,23 @@ pub(crate) fn find(text: &str, pointer: &str) -> Range<usize> {
     place
 }
 
+/// Where the lines of a text begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    pub(crate) fn new(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(offset, _)| offset + 1);
+        Self(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// The line an offset is on, from 1, and where the line begins.
+    pub(crate) fn line(&self, offset: usize) -> (u64, usize) {
+        let number = self.0.partition_point(|start| *start <= offset);
+        (number as u64, self.0[number - 1])
+    }
+}
+
 /// The line an offset is on, from 1.
 pub(crate) fn line(text: &str, offset: usize) -> u64 {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
@@ -202,6 +219,9 @@ mod tests {
     #[test]
     fn lines_count_from_1() {
         let text = "[\n1,\n  2]";
-        assert_eq!([0, 2, 6, 999].map(|offset| line(text, offset)), [1, 2, 3, 3]);
+        assert_eq!([0, 1, 2, 6, 999].map(|offset| line(text, offset)), [1, 1, 2, 3, 3]);
+        let starts = LineStarts::new(text);
+        let found = [0, 1, 2, 6, 999].map(|offset| starts.line(offset));
+        assert_eq!(found, [(1, 0), (1, 0), (2, 2), (3, 5), (3, 5)]);
     }
 }

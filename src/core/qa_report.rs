@@ -21,6 +21,8 @@ pub(crate) struct Circumstances {
     /// Sorted.
     pub(crate) screenshots: Vec<RepoPath>,
     pub(crate) retry_count: u64,
+    /// The feature that is worked on, with its description.
+    pub(crate) feature: Option<(u64, String)>,
 }
 
 /// The report; null when the policy declares no gate.
@@ -41,12 +43,13 @@ pub(crate) fn qa_report(
     let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES.0)).collect();
     let errors = gates.values().map(|gate| fixes_count(gate)).sum::<usize>();
     let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES.1).collect();
+    let (feature_id, feature_description) = circumstances.feature.unzip();
     let passed = gates.values().filter(|gate| gate.passed).count();
     let has_failed = gates.values().any(|gate| fixes_count(gate) > 0);
     Some(QaReport {
         schema_version: Default::default(),
-        feature_id: None,
-        feature_description: None,
+        feature_id,
+        feature_description,
         status: match (passed == gates.len(), has_failed) {
             (true, _) => QaStatus::Passed,
             (false, true) => QaStatus::Failed,

@@ -1,12 +1,15 @@
 //! The phases of the work on a feature, which may follow which, and which steps an event leads through (S004-16…28).
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::findings::day;
 use crate::contracts::codes::Code;
 use crate::contracts::schema;
 use crate::contracts::strict_json::{self, StrictJsonError};
-use crate::contracts::v1::{WorkflowAgent, WorkflowPhase, WorkflowState, WorkflowStep, WorkflowTrigger};
+use crate::contracts::v1::{
+    QaStatus, WorkflowAgent, WorkflowPhase, WorkflowState, WorkflowStep, WorkflowTrigger,
+};
 
 /// Why there is no next state.
 #[derive(Debug, thiserror::Error)]
@@ -35,21 +38,10 @@ impl WorkflowError {
     }
 }
 
-/// What QA says of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum QaVerdict {
-    /// Every gate passed.
-    Passed,
-    /// A gate failed.
-    Failed,
-    /// There is no verdict, and so no step from QA (C-18).
-    Error,
-}
-
 /// What a report says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReportedVerdict {
-    pub(crate) verdict: QaVerdict,
+pub(crate) struct Reported {
+    pub(crate) status: QaStatus,
     /// The feature it is about.
     pub(crate) feature_id: Option<u64>,
     /// `N of M gates passed`.
@@ -68,7 +60,7 @@ pub(crate) enum WorkflowEvent {
     /// A pull request was opened or pushed to that is not to be judged yet.
     DraftPullRequest,
     /// QA has looked.
-    Verdict(QaVerdict),
+    Verdict(QaStatus),
     /// Every feature of the list passes.
     AllFeaturesPass,
 }
@@ -227,9 +219,9 @@ pub(crate) fn derive(
         },
         WorkflowEvent::Verdict(verdict) => {
             let to = match verdict {
-                QaVerdict::Passed => QaPassed,
-                QaVerdict::Failed => DevFeedback,
-                QaVerdict::Error => Qa,
+                QaStatus::Passed => QaPassed,
+                QaStatus::Failed => DevFeedback,
+                QaStatus::Error => Qa,
             };
             match phase {
                 QaReady | Qa => path(phase, to),
@@ -278,26 +270,22 @@ fn trigger(event: WorkflowEvent) -> WorkflowTrigger {
 
 /// Reads what `qa-report.json` says (S004-31…34, 58). One that passes without a gate, or with a gate that did not, is
 /// refused.
-pub(crate) fn reported(bytes: &[u8]) -> Result<ReportedVerdict, WorkflowError> {
+pub(crate) fn reported(bytes: &[u8]) -> Result<Reported, WorkflowError> {
     let report = strict_json::parse(bytes)?;
     let wrong = |pointer: &str, message: &str| WorkflowError::Schema {
         pointer: pointer.to_owned(),
         message: message.to_owned(),
     };
-    let verdict = match report["status"].as_str() {
-        Some("PASSED") => QaVerdict::Passed,
-        Some("FAILED") => QaVerdict::Failed,
-        Some("ERROR") => QaVerdict::Error,
-        _ => return Err(wrong("/status", "it is not PASSED, FAILED or ERROR")),
-    };
+    let status = QaStatus::deserialize(&report["status"])
+        .map_err(|_| wrong("/status", "it is not PASSED, FAILED or ERROR"))?;
     let gates = report["gates"].as_object().ok_or_else(|| wrong("/gates", "it is not an object"))?;
     let all_passed = !gates.is_empty() && gates.values().all(|gate| gate["passed"] == true);
-    if (verdict == QaVerdict::Passed) != all_passed {
+    if (status == QaStatus::Passed) != all_passed {
         return Err(wrong("/status", "it says something else than the gates"));
     }
     let id = |id: &Value| id.as_u64().ok_or_else(|| wrong("/feature_id", "it is not an integer"));
     let feature_id = report.get("feature_id").filter(|id| !id.is_null()).map(id).transpose()?;
-    Ok(ReportedVerdict { verdict, feature_id, summary: report["summary"].as_str().map(str::to_owned) })
+    Ok(Reported { status, feature_id, summary: report["summary"].as_str().map(str::to_owned) })
 }
 
 /// A time in seconds since 1970, as `YYYY-MM-DDThh:mm:ssZ`.

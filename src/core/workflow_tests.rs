@@ -11,9 +11,9 @@ const EVENTS: [WorkflowEvent; 8] = [
     WorkflowEvent::Push,
     WorkflowEvent::PullRequest,
     WorkflowEvent::DraftPullRequest,
-    WorkflowEvent::Verdict(QaVerdict::Passed),
-    WorkflowEvent::Verdict(QaVerdict::Failed),
-    WorkflowEvent::Verdict(QaVerdict::Error),
+    WorkflowEvent::Verdict(QaStatus::Passed),
+    WorkflowEvent::Verdict(QaStatus::Failed),
+    WorkflowEvent::Verdict(QaStatus::Error),
     WorkflowEvent::AllFeaturesPass,
 ];
 
@@ -104,9 +104,9 @@ fn an_event_leads_through_these_phases_and_no_others() {
             DraftPullRequest,
             ["INITIALIZER DEV_READY DEV", "DEV_READY DEV", "DEV", "", "", "", "DEV_READY DEV", "DEV", "!"],
         ),
-        (Verdict(QaVerdict::Passed), ["!", "!", "!", "!", "QA QA_PASSED", "QA_PASSED", "", "!", "!"]),
-        (Verdict(QaVerdict::Failed), ["!", "!", "!", "!", "QA DEV_FEEDBACK", "DEV_FEEDBACK", "!", "", "!"]),
-        (Verdict(QaVerdict::Error), ["!", "!", "!", "!", "QA", "", "!", "!", "!"]),
+        (Verdict(QaStatus::Passed), ["!", "!", "!", "!", "QA QA_PASSED", "QA_PASSED", "", "!", "!"]),
+        (Verdict(QaStatus::Failed), ["!", "!", "!", "!", "QA DEV_FEEDBACK", "DEV_FEEDBACK", "!", "", "!"]),
+        (Verdict(QaStatus::Error), ["!", "!", "!", "!", "QA", "", "!", "!", "!"]),
         (AllFeaturesPass, ["!", "!", "!", "!", "!", "!", "COMPLETE", "!", ""]),
     ];
     for (event, expected) in table {
@@ -123,8 +123,8 @@ fn an_event_leads_through_these_phases_and_no_others() {
 fn retries_count_until_qa_passes_or_the_feature_changes() {
     let mut state = choose(start(NOW), 42);
     let mut seen = Vec::new();
-    let failed = [WorkflowEvent::Push, WorkflowEvent::Verdict(QaVerdict::Failed)];
-    let passed = [WorkflowEvent::Push, WorkflowEvent::Verdict(QaVerdict::Passed)];
+    let failed = [WorkflowEvent::Push, WorkflowEvent::Verdict(QaStatus::Failed)];
+    let passed = [WorkflowEvent::Push, WorkflowEvent::Verdict(QaStatus::Passed)];
     for round in [failed, failed, passed, failed] {
         for event in round {
             state = advance(&state, event, NOW).unwrap();
@@ -138,7 +138,7 @@ fn retries_count_until_qa_passes_or_the_feature_changes() {
 
 #[test]
 fn a_push_after_a_pass_leaves_the_whole_chain_with_what_triggered_it() {
-    let passed = advance(&at(Qa), WorkflowEvent::Verdict(QaVerdict::Passed), NOW).unwrap();
+    let passed = advance(&at(Qa), WorkflowEvent::Verdict(QaStatus::Passed), NOW).unwrap();
     let later = "2025-12-08T00:00:00Z";
     let pushed = advance(&passed, WorkflowEvent::Push, later).unwrap();
     let chain: Vec<_> = pushed.history[1..]
@@ -204,9 +204,9 @@ fn a_report_says_what_its_gates_say_or_it_is_refused() {
         format!(r#"{{"feature_id":42,"status":{status},"gates":{gates},"summary":"1 of 2 gates passed"}}"#)
     };
     let cases = [
-        (r#""PASSED""#, r#"{"lint":{"passed":true},"unit_tests":{"passed":true}}"#, Ok(QaVerdict::Passed)),
-        (r#""FAILED""#, r#"{"lint":{"passed":true},"unit_tests":{"passed":false}}"#, Ok(QaVerdict::Failed)),
-        (r#""ERROR""#, "{}", Ok(QaVerdict::Error)),
+        (r#""PASSED""#, r#"{"lint":{"passed":true},"unit_tests":{"passed":true}}"#, Ok(QaStatus::Passed)),
+        (r#""FAILED""#, r#"{"lint":{"passed":true},"unit_tests":{"passed":false}}"#, Ok(QaStatus::Failed)),
+        (r#""ERROR""#, "{}", Ok(QaStatus::Error)),
         (r#""PASSED""#, "{}", Err("/status: it says something else than the gates")),
         (
             r#""PASSED""#,
@@ -226,7 +226,7 @@ fn a_report_says_what_its_gates_say_or_it_is_refused() {
     ];
     for (status, gates, expected) in cases {
         let found = reported(report(status, gates).as_bytes());
-        let found = found.map(|said| (said.verdict, said.feature_id)).map_err(|error| error.to_string());
+        let found = found.map(|said| (said.status, said.feature_id)).map_err(|error| error.to_string());
         assert_eq!(
             found,
             expected.map(|verdict| (verdict, Some(42))).map_err(str::to_owned),
@@ -255,7 +255,7 @@ proptest! {
         for event in events.into_iter().map(|index| EVENTS[index]) {
             let Ok(next) = advance(&state, event, NOW) else { continue };
             if next.current_state == QaPassed && state.current_state != QaPassed {
-                prop_assert_eq!(event, WorkflowEvent::Verdict(QaVerdict::Passed));
+                prop_assert_eq!(event, WorkflowEvent::Verdict(QaStatus::Passed));
             }
             prop_assert_ne!(state.current_state == Complete && next != state, true);
             prop_assert!(next.history.starts_with(&state.history));

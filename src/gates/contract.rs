@@ -133,6 +133,11 @@ pub(crate) struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Whether a gate may read its reports. Any test may show a step of a feature.
+    pub(crate) fn serves(&self, gate: GateName) -> bool {
+        self.gate == gate || gate == GateName::StoryValidation && self.gate.runs_tests()
+    }
+
     /// What an exit status means.
     pub(crate) fn meaning(&self, exit: i32) -> ExitMeaning {
         let known = self.exits.iter().find(|(status, _)| *status == exit);

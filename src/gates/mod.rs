@@ -17,6 +17,7 @@ mod pytest;
 mod readers;
 pub(crate) mod report;
 mod ruff;
+pub(crate) mod stories;
 mod tags;
 mod text;
 mod tsc;

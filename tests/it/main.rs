@@ -12,6 +12,7 @@ mod drift;
 mod fake_github;
 mod faults;
 mod gates;
+mod gates_story;
 mod git;
 mod hostile;
 mod rehearsal;

@@ -93,6 +93,8 @@ fn a_forger_who_repairs_the_manifest_is_caught_with_the_place_named() {
     let repo = judged();
     let elsewhere = temp();
     let pass = || Value::from("pass");
+    let findings = format!("/lensResults/{}/findings", repo.run_dir().position("secret-token"));
+    let in_findings = format!("lens-results.json#{findings}");
     let cases: &[(&str, &str, Value, &str)] = &[
         ("final-verdict.json", "/conclusion", pass(), "final-verdict.json#/conclusion"),
         ("final-verdict.json", "/status", "PASS".into(), "final-verdict.json#/status"),
@@ -115,12 +117,7 @@ fn a_forger_who_repairs_the_manifest_is_caught_with_the_place_named() {
             "degraded".into(),
             "lens-results.json#/lensResults/0/status",
         ),
-        (
-            "lens-results.json",
-            "/lensResults/1/findings",
-            Value::Array(vec![]),
-            "lens-results.json#/lensResults/1/findings",
-        ),
+        ("lens-results.json", &findings, Value::Array(vec![]), &in_findings),
         ("coverage.json", "/fullCells", 99.into(), "coverage.json#/fullCells"),
         ("coverage.json", "/rows/0/hunks", 7.into(), "coverage.json#/rows/0/hunks"),
         ("cross-check.json", "/items/0/detail", "fine".into(), "cross-check.json#/items/0/detail"),

@@ -49,6 +49,16 @@ pub enum FeatureStep {
     Action(Map<String, Value>),
 }
 
+impl FeatureStep {
+    /// The step in words.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Action(members) => Value::Object(members.clone()).to_string(),
+        }
+    }
+}
+
 impl From<FeatureStep> for Value {
     fn from(step: FeatureStep) -> Self {
         match step {

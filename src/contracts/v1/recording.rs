@@ -166,6 +166,10 @@ pub struct RecordedGates {
     pub schema_version: RecordedGatesTag,
     /// The reports, by gate and path, the base's after head's.
     pub reports: Vec<RecordedReport>,
+    /// `feature_list.json` at head, where steps of features are looked at; null when absent or not readable as text.
+    pub feature_list: Option<String>,
+    /// `workflow-state.json` at head, likewise.
+    pub workflow_state: Option<String>,
 }
 
 /// A report that was looked for.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::contracts::v1::Side;
 use crate::core::features::FeatureEntry;
-use crate::core::json_places;
+use crate::core::json_places::LineStarts;
 use crate::core::packet::{Line, Packet};
 use crate::lenses::contract::Draft;
 
@@ -16,17 +16,24 @@ const LONGEST_QUOTE: usize = 200;
 /// The changed lines of a file and the texts they are of.
 pub(super) struct Anchors<'p> {
     packet: &'p Packet<'p>,
-    base: &'p str,
-    head: &'p str,
+    base: LineStarts,
+    head: LineStarts,
+    base_bytes: usize,
     added: BTreeMap<u64, Line<'p>>,
     removed: BTreeMap<u64, Line<'p>>,
 }
 
 impl<'p> Anchors<'p> {
-    pub(super) fn new(packet: &'p Packet<'p>, base: &'p str, head: &'p str) -> Self {
+    pub(super) fn new(packet: &'p Packet<'p>, base: &str, head: &str) -> Self {
         let added = packet.added().map(|line| (line.number, line)).collect();
         let removed = packet.removed().map(|line| (line.number, line)).collect();
-        Self { packet, base, head, added, removed }
+        let (base, head, base_bytes) = (LineStarts::new(base), LineStarts::new(head), base.len());
+        Self { packet, base, head, base_bytes, added, removed }
+    }
+
+    /// Whether a line of a feature at head is added.
+    pub(super) fn is_new(&self, entry: &FeatureEntry) -> bool {
+        first(&self.head, &self.added, entry.place.clone()).is_some()
     }
 
     /// About a member of a feature at head.
@@ -71,7 +78,7 @@ impl<'p> Anchors<'p> {
 
     /// About a file that is gone: its first line, when lines were removed.
     pub(super) fn on_gone_file(&self, rule: &'static str, summary: String) -> Draft {
-        let whole = 0..self.base.len();
+        let whole = 0..self.base_bytes;
         self.at_base(rule, whole, &summary).unwrap_or_else(|| {
             let path = self.packet.file.old_path.as_ref().unwrap_or(self.packet.path());
             Draft::on_file(rule, path, Side::Base, summary)
@@ -87,19 +94,19 @@ impl<'p> Anchors<'p> {
                 Draft::on_line(rule, self.packet, line, quote, summary)
             }
             None => self
-                .at_base(rule, 0..self.base.len(), summary)
+                .at_base(rule, 0..self.base_bytes, summary)
                 .unwrap_or_else(|| Draft::on_file(rule, self.packet.path(), Side::Head, summary)),
         }
     }
 
     /// Quotes the first added line of a place.
     pub(super) fn at_head(&self, rule: &'static str, place: Range<usize>, summary: &str) -> Option<Draft> {
-        let (line, span) = first(self.head, &self.added, place)?;
+        let (line, span) = first(&self.head, &self.added, place)?;
         Some(Draft::on_line(rule, self.packet, line, span, summary))
     }
 
     fn at_base(&self, rule: &'static str, place: Range<usize>, summary: &str) -> Option<Draft> {
-        let (line, span) = first(self.base, &self.removed, place)?;
+        let (line, span) = first(&self.base, &self.removed, place)?;
         Some(Draft::on_base_line(rule, self.packet, line, span, summary))
     }
 }
@@ -111,17 +118,16 @@ fn member(entry: &FeatureEntry, name: &str) -> Range<usize> {
 
 /// The first changed line of a place, and what of it belongs to the place.
 fn first<'l, 't>(
-    text: &str,
+    starts: &LineStarts,
     lines: &'l BTreeMap<u64, Line<'t>>,
     place: Range<usize>,
 ) -> Option<(&'l Line<'t>, Range<usize>)> {
-    let from = json_places::line(text, place.start);
-    let to = json_places::line(text, place.end.saturating_sub(1).max(place.start));
+    let (from, from_start) = starts.line(place.start);
+    let (to, to_start) = starts.line(place.end.saturating_sub(1).max(place.start));
     let (number, line) = lines.range(from..=to).next()?;
     // A place of several lines begins inside its first one and ends inside its last one.
-    let line_start = |offset: usize| text[..offset].rfind('\n').map_or(0, |end| end + 1);
-    let start = if *number == from { place.start - line_start(place.start) } else { 0 };
-    let end = if *number == to { place.end - line_start(place.end) } else { line.text.len() };
+    let start = if *number == from { place.start - from_start } else { 0 };
+    let end = if *number == to { place.end - to_start } else { line.text.len() };
     Some((line, cut(line.text, start..end)))
 }
 

@@ -23,25 +23,51 @@ pub(super) fn compare(
     anchors: &Anchors<'_>,
 ) -> Vec<Draft> {
     let (old, new) = (by_id(before), by_id(after));
+    let renumbered = Renumbered::new(before, after, &old, &new);
     let mut drafts = duplicates(Some(before), after, anchors);
     for entry in &after.entries {
         match old.get(&entry.id) {
             Some(versions) => drafts.extend(changed(versions, entry, anchors)),
-            None => drafts.extend(added(before, &new, entry, anchors)),
+            None => drafts.extend(added(&renumbered, entry, anchors)),
         }
     }
     for entry in before.entries.iter().filter(|entry| !new.contains_key(&entry.id)) {
-        let renumbered = after.entries.iter().find(|candidate| {
-            !old.contains_key(&candidate.id) && differing(DEFINITION, entry, candidate).is_empty()
-        });
-        let summary = match renumbered {
-            Some(now) => format!("feature {} gets the id {}", entry.id, now.id),
+        let summary = match renumbered.now(entry) {
+            Some(id) => format!("feature {} gets the id {id}", entry.id),
             None => format!("feature {} is removed", entry.id),
         };
         drafts.push(anchors.on_gone(REMOVED, entry, summary).with("feature", entry.id));
     }
     drafts.extend(reordered(before, after, anchors));
     drafts
+}
+
+/// Features that only changed their id, by what they ask for.
+struct Renumbered {
+    /// The ids that are new.
+    now: BTreeMap<String, u64>,
+    /// What passed under an id that is gone.
+    passed: BTreeSet<String>,
+}
+
+impl Renumbered {
+    fn new(before: &FeatureDocument, after: &FeatureDocument, old: &ById<'_>, new: &ById<'_>) -> Self {
+        let added = after.entries.iter().filter(|entry| !old.contains_key(&entry.id));
+        let gone = before.entries.iter().filter(|entry| !new.contains_key(&entry.id));
+        Self {
+            now: added.map(|entry| (asks_for(entry), entry.id)).collect(),
+            passed: gone.filter(|entry| entry.passes()).map(asks_for).collect(),
+        }
+    }
+
+    fn now(&self, gone: &FeatureEntry) -> Option<u64> {
+        self.now.get(&asks_for(gone)).copied()
+    }
+}
+
+/// A feature's definition as one text.
+fn asks_for(entry: &FeatureEntry) -> String {
+    DEFINITION.iter().map(|name| format!("{}\n", entry.value(name))).collect()
 }
 
 /// Ids that stand twice and did not before.
@@ -52,12 +78,17 @@ pub(super) fn duplicates(
 ) -> Vec<Draft> {
     let known: BTreeSet<u64> =
         before.into_iter().flat_map(FeatureDocument::repeated).map(|(entry, _)| entry.id).collect();
+    let features = by_id(after);
     after
         .repeated()
         .filter(|(entry, _)| !known.contains(&entry.id))
         .map(|(entry, _)| {
             let summary = format!("the id {} stands twice, and readers take the one or the other", entry.id);
-            anchors.on_member(DUPLICATE_ID, entry, "id", summary).with("feature", entry.id)
+            // Of two that are the same, the difference may count the first one as added.
+            let twins = features.get(&entry.id).into_iter().flatten();
+            let anchor = std::iter::once(&entry).chain(twins).find(|twin| anchors.is_new(twin));
+            let anchor = anchor.unwrap_or(&entry);
+            anchors.on_member(DUPLICATE_ID, anchor, "id", summary).with("feature", entry.id)
         })
         .collect()
 }
@@ -140,16 +171,8 @@ fn is_another(before: &FeatureEntry, after: &FeatureEntry) -> bool {
 }
 
 /// A feature that has a new id: it is new, or it had another id before.
-fn added(
-    before: &FeatureDocument,
-    new: &ById<'_>,
-    entry: &FeatureEntry,
-    anchors: &Anchors<'_>,
-) -> Option<Draft> {
-    let passed_before = before.entries.iter().any(|old| {
-        old.passes() && !new.contains_key(&old.id) && differing(DEFINITION, old, entry).is_empty()
-    });
-    if !entry.passes() || passed_before {
+fn added(renumbered: &Renumbered, entry: &FeatureEntry, anchors: &Anchors<'_>) -> Option<Draft> {
+    if !entry.passes() || renumbered.passed.contains(&asks_for(entry)) {
         return None;
     }
     let summary = format!("feature {} is new and passes, and QA has not seen it", entry.id);

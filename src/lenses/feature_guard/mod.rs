@@ -3,6 +3,8 @@
 mod anchors;
 mod compare;
 
+use std::collections::BTreeMap;
+
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangedFile, LensClass, PresetStrengths, Scope, Severity, Strength};
@@ -154,8 +156,30 @@ impl Lens for FeatureGuard {
             (Some((_, Err(_))), _) | (None, None) => Vec::new(),
             (None, Some(text)) => first_list(packet, text),
         };
-        Inspection { drafts, facts: Vec::new() }
+        Inspection { drafts: fold(drafts), facts: Vec::new() }
     }
+}
+
+/// How many findings of one rule a list has at most.
+const MOST_FINDINGS: usize = 20;
+
+/// Lets the last finding of a rule that is kept speak for all that follow it; it is bound to their features, so that no
+/// waiver covers one that was not there.
+fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
+    let mut seen: BTreeMap<&str, Vec<Draft>> = BTreeMap::new();
+    for draft in drafts {
+        seen.entry(draft.rule).or_default().push(draft);
+    }
+    let folded = seen.into_values().map(|mut drafts| {
+        let others = drafts.split_off(drafts.len().min(MOST_FINDINGS));
+        if let Some(last) = drafts.last_mut().filter(|_| !others.is_empty()) {
+            last.summary = format!("{}, and so it is with {} more", last.summary, others.len());
+            let features = others.into_iter().filter_map(|mut other| other.detail.remove("feature"));
+            last.detail.insert("alsoFeatures".into(), features.collect());
+        }
+        drafts
+    });
+    folded.flatten().collect()
 }
 
 /// Whether a path is a list that is worked with: lists that stand among tests, documents, generated or vendored files
@@ -208,3 +232,6 @@ fn judge(packet: &Packet<'_>, base: &str, before: &FeatureDocument, head: Option
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

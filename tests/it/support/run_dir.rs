@@ -52,6 +52,13 @@ impl RunDir {
         self.json("hashes.json")["runDigest"].as_str().unwrap().to_owned()
     }
 
+    /// The position of a lens among the results.
+    pub(crate) fn position(&self, lens: &str) -> usize {
+        let results = self.json("lens-results.json");
+        let all = results["lensResults"].as_array().unwrap();
+        all.iter().position(|result| result["lensId"] == lens).unwrap()
+    }
+
     /// `rule file:line` of every finding of all lenses, in the order of the results.
     pub(crate) fn findings(&self) -> Vec<String> {
         let results = self.json("lens-results.json");

@@ -1,149 +1,29 @@
 //! What the quality gates come to: reports read once and recorded, then judged from the record alone.
 
+mod features;
+mod record;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ports::PortError;
+pub(crate) use features::feature;
+pub(crate) use record::{Found, Reports, Subject, record};
+
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, RepoPath, Sha256Hex};
-use crate::contracts::limits::MAX_REPORT_BYTES;
 use crate::contracts::v1::{ChangeSet, GateName, PolicyReport, RecordedGates, RecordedReport, Scope, Side};
 use crate::core::crosscheck::GateSeen;
 use crate::core::escape::{harmless, visible_cut};
 use crate::core::findings::{MovedKey, Statement, normalized};
 use crate::core::gates::{GateRule, rule_id};
 use crate::core::policy::Policy;
-use crate::core::{canonical, secrets};
 use crate::gates;
 use crate::gates::contract::{
     DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
 };
 use crate::gates::judge::{Judged, judge};
 
-/// Where reports are read from.
-pub(crate) trait Reports {
-    /// What stands at a path below the workspace.
-    fn read(&self, path: &str) -> Found;
-}
-
-/// What stands at a report's path.
-pub(crate) enum Found {
-    /// Nothing.
-    Missing,
-    /// Something that is not taken, and why.
-    Refused(String),
-    /// A file.
-    Content {
-        /// Its bytes.
-        bytes: Vec<u8>,
-        /// When it was written, in seconds since 1970.
-        modified: i64,
-    },
-}
-
-/// The commit a report has to be about.
-pub(crate) struct Subject<'a> {
-    /// Whether a path is committed there: whoever wrote the change wrote that file too.
-    pub(crate) is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
-    /// When the commit was made, in seconds since 1970.
-    pub(crate) time: i64,
-    /// Where the checkout is, as tools write it.
-    pub(crate) root: &'a str,
-}
-
-/// What stands in a recorded report for the place of the checkout, so that the same report of two checkouts is the same.
-const ANY_ROOT: &str = "/github/workspace";
-
-/// Looks for every report the policy names.
-pub(crate) fn record(
-    policy: &Policy,
-    reports: &dyn Reports,
-    head: &Subject<'_>,
-) -> Result<RecordedGates, PortError> {
-    let mut recorded = RecordedGates::default();
-    let mut room = MAX_REPORT_BYTES;
-    for (gate, wanted) in &policy.gates {
-        for report in wanted {
-            let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
-            for (side, path) in sides {
-                let Some(path) = path else { continue };
-                let taken = if (head.is_committed)(path)? {
-                    Err((
-                        Code::GateReportRefused,
-                        format!("{path} is committed, so the change could have written it"),
-                    ))
-                } else {
-                    // The base's report may come from a cache, and be as old as the base.
-                    let since = if side == Side::Head { head.time } else { i64::MIN };
-                    take(path, reports.read(path), since, &mut room)
-                };
-                recorded.reports.push(recorded_report(*gate, path, side, head.root, taken));
-            }
-        }
-    }
-    Ok(recorded)
-}
-
-fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8>, (Code, String)> {
-    let refused = |problem| Err((Code::GateReportRefused, problem));
-    match found {
-        Found::Missing => Err((Code::GateReportMissing, format!("{path} is not there"))),
-        Found::Refused(problem) => refused(problem),
-        Found::Content { modified, .. } if modified < since => Err((
-            Code::GateReportStale,
-            format!("{path} was written {} s before the commit that is judged", since - modified),
-        )),
-        Found::Content { bytes, .. } if bytes.len() > *room => {
-            refused(format!("all reports together have more than {MAX_REPORT_BYTES} bytes"))
-        }
-        Found::Content { bytes, .. } => {
-            *room -= bytes.len();
-            Ok(bytes)
-        }
-    }
-}
-
-/// Secrets are masked before anything else sees the text: a test may print what it was given.
-fn recorded_report(
-    gate: GateName,
-    path: &str,
-    side: Side,
-    root: &str,
-    taken: Result<Vec<u8>, (Code, String)>,
-) -> RecordedReport {
-    let mut report = RecordedReport {
-        gate,
-        path: path.to_owned(),
-        side,
-        sha256: None,
-        text: None,
-        code: None,
-        problem: None,
-    };
-    let text = taken.and_then(|bytes| {
-        let refused = |_| (Code::GateReportRefused, format!("{path} is not UTF-8"));
-        String::from_utf8(bytes).map_err(refused)
-    });
-    match text {
-        Ok(text) => {
-            let mut text = somewhere(text, root);
-            report.sha256 = Some(canonical::sha256(text.as_bytes()));
-            let spans = secrets::find(&text);
-            secrets::mask(&mut text, &spans);
-            report.text = Some(text);
-        }
-        Err((code, problem)) => {
-            report.code = Some(code);
-            report.problem = Some(problem);
-        }
-    }
-    report
-}
-
-/// The text as it would be of a checkout elsewhere.
-fn somewhere(text: String, root: &str) -> String {
-    // The root of the file system is in every path.
-    if root.len() < 2 { text } else { text.replace(&format!("{root}/"), &format!("{ANY_ROOT}/")) }
-}
+const FEATURE_LIST: &str = "feature_list.json";
+const WORKFLOW_STATE: &str = "workflow-state.json";
 
 /// What the reports of a gate come to.
 #[derive(Debug, Default)]
@@ -176,6 +56,7 @@ pub(crate) fn hear(
 ) -> Heard {
     let mut heard = Heard { passed: true, ..Heard::default() };
     let scopes = Scopes(change_set);
+    let mut tests = Vec::new();
     for wanted in policy.gates.get(&gate).map_or(&[][..], Vec::as_slice) {
         let recorded = |path: &str, side| {
             recorded
@@ -186,6 +67,10 @@ pub(crate) fn hear(
         let about_head = recorded(&wanted.path, Side::Head);
         heard.digests.push(about_head.and_then(|report| report.sha256.clone()));
         match read(wanted, about_head, Some(&change_set.head_sha)) {
+            Ok(judged) if gate == GateName::StoryValidation => {
+                heard.look_at(wanted, &judged.report);
+                tests.extend(judged.report.tests);
+            }
             Ok(judged) => heard.take(gate, wanted, &judged),
             Err((code, problem)) => heard.fail(wanted, code, &problem),
         }
@@ -204,6 +89,9 @@ pub(crate) fn hear(
                 heard.summary.push(format!("the report about the base does not count: {problem}"));
             }
         }
+    }
+    if gate == GateName::StoryValidation {
+        heard.hold_against_features(policy, recorded, &tests);
     }
     heard
 }
@@ -294,11 +182,15 @@ impl Heard {
         if !judged.passed && !statements.iter().any(fails) {
             self.fail(wanted, Code::GateReportIncomplete, "it fails without saying where");
         }
-        self.summary.push(summary(wanted, &judged.report));
-        let pictures = judged.report.screenshots().into_iter();
-        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
-        self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
+        self.look_at(wanted, &judged.report);
         self.statements.extend(statements);
+    }
+
+    fn look_at(&mut self, wanted: &PolicyReport, report: &Report) {
+        self.summary.push(summary(wanted, report));
+        let pictures = report.screenshots().into_iter();
+        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
+        self.retried_tests += report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
     }
 
     fn fail(&mut self, wanted: &PolicyReport, code: Code, problem: &str) {

@@ -1,0 +1,141 @@
+//! Looks for the reports of other tools, once, and keeps what it finds.
+
+use super::{FEATURE_LIST, WORKFLOW_STATE};
+use crate::contracts::codes::Code;
+use crate::contracts::limits::MAX_REPORT_BYTES;
+use crate::contracts::v1::{GateName, RecordedGates, RecordedReport, Side};
+use crate::core::policy::Policy;
+use crate::core::{canonical, secrets};
+use crate::run::ports::PortError;
+
+/// Where reports are read from.
+pub(crate) trait Reports {
+    /// What stands at a path below the workspace.
+    fn read(&self, path: &str) -> Found;
+}
+
+/// What stands at a report's path.
+pub(crate) enum Found {
+    /// Nothing.
+    Missing,
+    /// Something that is not taken, and why.
+    Refused(String),
+    /// A file.
+    Content {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// When it was written, in seconds since 1970.
+        modified: i64,
+    },
+}
+
+/// The commit a report has to be about.
+pub(crate) struct Subject<'a> {
+    /// Whether a path is committed there: whoever wrote the change wrote that file too.
+    pub(crate) is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
+    /// When the commit was made, in seconds since 1970.
+    pub(crate) time: i64,
+    /// A file's text there, when it has one.
+    pub(crate) text: &'a dyn Fn(&str) -> Result<Option<String>, PortError>,
+    /// Where the checkout is, as tools write it.
+    pub(crate) root: &'a str,
+}
+
+/// What stands in a recorded report for the place of the checkout, so that the same report of two checkouts is the same.
+const ANY_ROOT: &str = "/github/workspace";
+
+/// Looks for every report the policy names.
+pub(crate) fn record(
+    policy: &Policy,
+    reports: &dyn Reports,
+    head: &Subject<'_>,
+) -> Result<RecordedGates, PortError> {
+    let mut recorded = RecordedGates::default();
+    let mut room = MAX_REPORT_BYTES;
+    for (gate, wanted) in &policy.gates {
+        for report in wanted {
+            let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
+            for (side, path) in sides {
+                let Some(path) = path else { continue };
+                let taken = if (head.is_committed)(path)? {
+                    Err((
+                        Code::GateReportRefused,
+                        format!("{path} is committed, so the change could have written it"),
+                    ))
+                } else {
+                    // The base's report may come from a cache, and be as old as the base.
+                    let since = if side == Side::Head { head.time } else { i64::MIN };
+                    take(path, reports.read(path), since, &mut room)
+                };
+                recorded.reports.push(recorded_report(*gate, path, side, head.root, taken));
+            }
+        }
+    }
+    if policy.gates.contains_key(&GateName::StoryValidation) {
+        recorded.feature_list = (head.text)(FEATURE_LIST)?;
+        recorded.workflow_state = (head.text)(WORKFLOW_STATE)?;
+    }
+    Ok(recorded)
+}
+
+fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8>, (Code, String)> {
+    let refused = |problem| Err((Code::GateReportRefused, problem));
+    match found {
+        Found::Missing => Err((Code::GateReportMissing, format!("{path} is not there"))),
+        Found::Refused(problem) => refused(problem),
+        Found::Content { modified, .. } if modified < since => Err((
+            Code::GateReportStale,
+            format!("{path} was written {} s before the commit that is judged", since - modified),
+        )),
+        Found::Content { bytes, .. } if bytes.len() > *room => {
+            refused(format!("all reports together have more than {MAX_REPORT_BYTES} bytes"))
+        }
+        Found::Content { bytes, .. } => {
+            *room -= bytes.len();
+            Ok(bytes)
+        }
+    }
+}
+
+/// Secrets are masked before anything else sees the text: a test may print what it was given.
+fn recorded_report(
+    gate: GateName,
+    path: &str,
+    side: Side,
+    root: &str,
+    taken: Result<Vec<u8>, (Code, String)>,
+) -> RecordedReport {
+    let mut report = RecordedReport {
+        gate,
+        path: path.to_owned(),
+        side,
+        sha256: None,
+        text: None,
+        code: None,
+        problem: None,
+    };
+    let text = taken.and_then(|bytes| {
+        let refused = |_| (Code::GateReportRefused, format!("{path} is not UTF-8"));
+        String::from_utf8(bytes).map_err(refused)
+    });
+    match text {
+        Ok(text) => {
+            let mut text = somewhere(text, root);
+            report.sha256 = Some(canonical::sha256(text.as_bytes()));
+            let spans = secrets::find(&text);
+            secrets::mask(&mut text, &spans);
+            report.text = Some(text);
+        }
+        Err((code, problem)) => {
+            report.code = Some(code);
+            report.problem = Some(problem);
+        }
+    }
+    report
+}
+
+/// The text as it would be of a checkout elsewhere.
+fn somewhere(text: String, root: &str) -> String {
+    // The root of the file system is in every path.
+    if root.len() < 2 { text } else { text.replace(&format!("{root}/"), &format!("{ANY_ROOT}/")) }
+}
