@@ -13,7 +13,7 @@ use super::store_run::{Stored, store};
 use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfile, PermissionProfileId,
-    ProviderBinding, Registry, RenameSummary, SkillInput, WorktreeMode,
+    ProviderBinding, RecordedGates, Registry, RenameSummary, SkillInput, WorktreeMode,
 };
 use crate::core::canonical;
 use crate::core::plan::BUILTIN_BINDING;
@@ -31,8 +31,17 @@ pub(crate) struct Finished {
     pub(crate) registry: Registry,
     pub(crate) derived: Derived,
     pub(crate) stored: Stored,
+    /// What the gates read.
+    pub(crate) gates: RecordedGates,
     /// Where head can still be read.
     pub(crate) opened: Opened,
+}
+
+impl Finished {
+    /// Whether the policy declares any gate.
+    pub(crate) fn has_gates(&self) -> bool {
+        !self.gates.reports.is_empty()
+    }
 }
 
 /// Judges a change and stores the proof. `keyed` is told the key before any plan runs; with directories
@@ -102,7 +111,7 @@ pub(crate) fn check_opened(
     };
     let stored = store(&outcome, texts)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
-    Ok(Finished { input, change_set, sensitivity, registry, derived, stored, opened })
+    Ok(Finished { input, change_set, sensitivity, registry, derived, stored, gates, opened })
 }
 
 /// Reads what changed between the merge base and head.

@@ -10,6 +10,8 @@ mod go_test;
 mod go_vet;
 mod jest;
 pub(crate) mod judge;
+#[cfg(test)]
+mod mutation_tests;
 mod mypy;
 mod playwright;
 mod project;

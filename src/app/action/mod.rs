@@ -4,6 +4,7 @@ mod artifact;
 mod commits;
 mod drift;
 mod fingerprints;
+mod next_agent;
 mod publication;
 mod surfaces;
 
@@ -216,6 +217,8 @@ fn outputs(
         ("run-path", directory.display().to_string()),
         ("report-path", file("report.html")),
         ("sarif-path", file("results.sarif")),
+        ("qa-report-path", if finished.has_gates() { file("qa-report.json") } else { String::new() }),
+        ("next-agent", next_agent::next_agent(finished).map_or(String::new(), |agent| agent.to_string())),
         ("blocking-findings", blocking.len().to_string()),
         ("advisory-findings", other.len().to_string()),
         ("published-to", published.surface.to_owned()),

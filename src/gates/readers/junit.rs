@@ -16,7 +16,8 @@ const MAX_PLACES: usize = 64;
 /// Names under which writers state the commit.
 const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
 /// What the message of a failure is when the writer has none.
-const NO_MESSAGE: &[&str] = &["", "Failed", "failed", "test failure", "collection failure"];
+const NO_MESSAGE: &[&str] =
+    &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
 
 /// Reads a report whose lines are counted from `first_line`.
 pub(crate) fn read(report: &[u8], places: &Places<'_>, first_line: u32) -> Result<Report, ReportError> {

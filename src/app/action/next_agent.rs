@@ -1,0 +1,17 @@
+//! Whose turn it is after a verdict, for the jobs of a workflow that come after.
+
+use crate::app::check::Finished;
+use crate::contracts::v1::WorkflowAgent;
+use crate::core::qa_report::{Circumstances, qa_report};
+use crate::core::workflow::{self, WorkflowEvent};
+
+/// The agent that the workflow's state at head and what the gates say lead to; none without a state there, or with one
+/// that cannot be read, which `qa-skill workflow` says more about.
+pub(super) fn next_agent(finished: &Finished) -> Option<WorkflowAgent> {
+    let state = workflow::read(finished.gates.workflow_state.as_ref()?.as_bytes()).ok()?;
+    let derived = &finished.derived;
+    let status = qa_report(&derived.plans, &derived.results, Circumstances::default())?.status;
+    let when = state.last_transition.clone();
+    let looked_at = workflow::advance(&state, WorkflowEvent::PullRequest, &when).ok()?;
+    Some(workflow::advance(&looked_at, WorkflowEvent::Verdict(status), &when).ok()?.next_agent)
+}
