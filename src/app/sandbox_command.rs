@@ -10,7 +10,7 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::face;
 use crate::contracts::codes::Code;
-use crate::core::escape::visible;
+use crate::core::escape::{harmless, visible};
 use crate::exec::{Fence, Room};
 use crate::git::{OpenRepository, TreeLimits};
 use crate::run::commands::{
@@ -153,7 +153,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<&Ended>) -> Vec<u8> {
             document["stdout"] = output(&ended.stdout);
             document["stderr"] = output(&ended.stderr);
         }
-        return format!("{document:#}\n").into_bytes();
+        return inert(&format!("{document:#}\n"), "\\u0023#[").into_bytes();
     }
     let mut text =
         format!("fence       Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.text());
@@ -179,10 +179,15 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<&Ended>) -> Vec<u8> {
             captured.sha256.short()
         ));
         for line in String::from_utf8_lossy(&captured.kept).lines() {
-            text.push_str(&format!("  | {}\n", visible(line)));
+            text.push_str(&format!("  | {}\n", inert(&visible(line), "#\\u{23}[")));
         }
     }
     text.into_bytes()
+}
+
+/// The runner of GitHub Actions obeys what begins so, wherever in a line it stands.
+fn inert(text: &str, instead: &str) -> String {
+    text.replace("##[", instead)
 }
 
 fn output(captured: &Captured) -> serde_json::Value {
@@ -190,7 +195,7 @@ fn output(captured: &Captured) -> serde_json::Value {
         "bytes": captured.bytes,
         "keptBytes": captured.kept.len(),
         "sha256": captured.sha256.as_str(),
-        "text": String::from_utf8_lossy(&captured.kept),
+        "text": harmless(&String::from_utf8_lossy(&captured.kept)),
     })
 }
 

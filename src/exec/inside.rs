@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
@@ -287,10 +287,7 @@ fn unusable(path: &Path, reason: &str) -> Stopped {
 /// The last step. It gives a report only where there is no command.
 fn carry_out(job: &Job) -> Report {
     match &job.purpose {
-        Purpose::Probe { outside, program } => {
-            let inside: Vec<&PathBuf> = job.writable.iter().collect();
-            Report::Probed(probe::all(outside, &inside, *program))
-        }
+        Purpose::Probe { outside, program } => Report::Probed(probe::all(outside, &job.writable, *program)),
         Purpose::Command { argv, directory, environment } => {
             let Some((program, arguments)) = argv.split_first() else {
                 return Report::NotStarted { reason: "there is no program".to_owned() };

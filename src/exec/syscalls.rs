@@ -171,6 +171,11 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
     let typing = [libc::TIOCSTI as u64, TIOCLINUX];
     let typing = typing.into_iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // Limits and priorities of others; one's own are process 0.
+    rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    let of_others = [(0, libc::PRIO_PROCESS as u64), (1, 0)];
+    let of_others = of_others.into_iter().map(|(argument, own)| rule(&[(argument, SeccompCmpOp::Ne, own)]));
+    rules.insert(libc::SYS_setpriority, of_others.collect::<Result<_, _>>()?);
 
     let denied = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, architecture)?;

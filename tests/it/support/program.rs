@@ -57,6 +57,18 @@ impl Program {
         self
     }
 
+    /// Leaves an argument out.
+    pub(crate) fn without(mut self, argument: &str) -> Self {
+        self.arguments.retain(|word| word != argument);
+        self
+    }
+
+    /// Runs a copy of the program, in a place of the test's choice.
+    pub(crate) fn of(mut self, binary: &Path) -> Self {
+        self.binary = Some(binary.into());
+        self
+    }
+
     /// Puts another program before this one, such as `taskset`.
     pub(crate) fn under(mut self, before: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.before.extend(before.into_iter().map(|word| word.as_ref().to_owned()));
@@ -87,6 +99,10 @@ impl Program {
     fn finish(&self, mut command: Command) -> Command {
         let image = in_another_programs_place().filter(|_| self.arguments.is_empty());
         let binary = self.binary.clone().or(image).unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
+        // What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
+        let binary = std::env::var_os("QA_SKILL_BINARY").filter(|_| self.arguments.is_empty());
+        let binary = self.binary.clone().or(binary);
+        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
         command.args(&self.before).arg(binary).args(&self.arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
