@@ -10,9 +10,10 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::face;
 use crate::contracts::codes::Code;
+use crate::contracts::ids::RepoPath;
 use crate::core::escape::{harmless, visible};
 use crate::exec::{Fence, Room};
-use crate::git::{OpenRepository, TreeLimits};
+use crate::git::{Omitted, OpenRepository, TreeLimits};
 use crate::run::commands::{
     Captured, CommandLimits, Ended, Exit as CommandExit, Layers, Order, Refusal, Sandbox, SandboxError,
 };
@@ -106,12 +107,13 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
         let message = format!("failed to make a room in {}: {error}", arguments.scratch.display());
         Failure::with_code(Code::ExecutionDenied, visible(&message))
     })?;
+    let mut omitted = Vec::new();
     if !arguments.empty {
         let repository = OpenRepository::discover(&arguments.repo)?;
         let commit = repository.commit_named(&arguments.rev)?.ok_or_else(|| {
             Failure::usage(format!("{} names no commit", visible(&arguments.rev)), "name one with --rev")
         })?;
-        repository.write_tree(&commit, &room.tree, TreeLimits::default())?;
+        omitted = repository.write_tree(&commit, &room.tree, TreeLimits::default())?.omitted;
     }
     let environment = arguments.environment()?;
     let order = Order {
@@ -128,13 +130,13 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
     for _ in 1..arguments.times {
         ended = fence.run(&order)?;
     }
-    face::write_stdout(&shown(arguments.json, &layers, Some(&ended)))?;
+    face::write_stdout(&shown(arguments.json, &layers, Some((&ended, &omitted))))?;
     let succeeded = ended.exit == CommandExit::Code(0) && ended.stopped.is_none();
     Ok(if succeeded { Exit::Pass } else { Exit::Fail })
 }
 
 /// The document, or lines for a person. What the command printed is shown with nothing in it that could act.
-fn shown(as_json: bool, layers: &Layers, ended: Option<&Ended>) -> Vec<u8> {
+fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omitted)])>) -> Vec<u8> {
     if as_json {
         let mut document = json!({ "layers": {
             "landlockAbi": layers.landlock_abi,
@@ -142,7 +144,10 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<&Ended>) -> Vec<u8> {
             "seccomp": true,
             "residuals": layers.residuals,
         }});
-        if let Some(ended) = ended {
+        if let Some((ended, omitted)) = ended {
+            let left_out =
+                |(path, reason): &(RepoPath, Omitted)| json!({ "path": path, "reason": reason.text() });
+            document["omitted"] = omitted.iter().map(left_out).collect();
             let (code, signal) = match ended.exit {
                 CommandExit::Code(code) => (Some(code), None),
                 CommandExit::Signal(signal) => (None, Some(signal)),
@@ -160,7 +165,10 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<&Ended>) -> Vec<u8> {
     for residual in &layers.residuals {
         text.push_str(&format!("not held    {residual}\n"));
     }
-    let Some(ended) = ended else { return text.into_bytes() };
+    let Some((ended, omitted)) = ended else { return text.into_bytes() };
+    for (path, reason) in omitted {
+        text.push_str(&format!("left out    {path} ({})\n", reason.text()));
+    }
     let exit = match (ended.stopped, ended.exit) {
         (Some(stop), _) => format!("stopped: {}", stop.text()),
         (None, CommandExit::Code(code)) => format!("exit {code}"),

@@ -18,4 +18,4 @@ pub(crate) use error::GitError;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
 #[cfg(unix)]
-pub(crate) use worktree::TreeLimits;
+pub(crate) use worktree::{Omitted, TreeLimits};

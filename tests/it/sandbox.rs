@@ -102,7 +102,6 @@ fn without_the_fence_the_same_attempts_work() {
         .current_dir(&work)
         .output()
         .unwrap();
-    let _not_there_when_it_failed = fs::remove_file("/dev/shm/qa-skill-probe");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let found: BTreeSet<&str> = hits(&printed).into_iter().collect();
     let all: BTreeSet<&str> = printed.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -201,10 +200,8 @@ fn no_token_in_reach_of_the_program_is_in_reach_of_the_command() {
             yard.write("outside/file_commands/env", 0o666, canary),
         ];
         let script = format!(
-            "env; set; cat {} {}/* /proc/*/environ /proc/*/cmdline /proc/$PPID/environ; \
-             grep -ra tok-can[a] {} /tmp /root /home /etc /dev/shm /run /proc/self; \
-             for pid in /proc/[0-9]*; do cat $pid/environ $pid/fd/* < /dev/null; done; \
-             cat /proc/$PPID/fd/*; true",
+            "env; set; cat {} {}/* /proc/*/environ /proc/*/cmdline /proc/$PPID/fd/* < /dev/null; \
+             grep -ra tok-can[a] {} /root /home /etc /dev/shm /run /opt /var; true",
             places.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>().join(" "),
             outside.directory.display(),
             yard.directory.path().display(),

