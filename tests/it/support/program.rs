@@ -99,10 +99,6 @@ impl Program {
     fn finish(&self, mut command: Command) -> Command {
         let image = in_another_programs_place().filter(|_| self.arguments.is_empty());
         let binary = self.binary.clone().or(image).unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
-        // What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
-        let binary = std::env::var_os("QA_SKILL_BINARY").filter(|_| self.arguments.is_empty());
-        let binary = self.binary.clone().or(binary);
-        let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_qa-skill").into());
         command.args(&self.before).arg(binary).args(&self.arguments);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
