@@ -26,8 +26,8 @@ image=localhost/qa-skill-sandbox-base
 "${engine[@]}" image exists "$image" || "${engine[@]}" import --quiet "$state/base.tar" "$image" > /dev/null
 
 work=$(mktemp -d)
-victim=
-trap '[ -z "$victim" ] || kill "$victim"; rm -rf "$work"' EXIT
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
 install -m 0755 "$binary" "$work/qa-skill"
 for name in probes storm; do cc -static -O1 -o "$work/$name" "tests/it/probes/$name.c"; done
 
