@@ -242,14 +242,13 @@ fn restrict_files(job: &Job) -> Result<u32, Stopped> {
         ruleset = allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it is not there"))?;
     }
     let status = ruleset.restrict_self().map_err(failed)?;
-    match status.landlock {
-        LandlockStatus::Available { effective_abi, .. }
-            if status.ruleset != RulesetStatus::NotEnforced && effective_abi >= FLOOR =>
-        {
-            Ok(effective_abi as u32)
-        }
-        _ => Err(Stopped::Layer { layer: "landlock", reason: "the kernel does not enforce it".to_owned() }),
+    if let LandlockStatus::Available { effective_abi, .. } = status.landlock
+        && status.ruleset != RulesetStatus::NotEnforced
+        && effective_abi >= FLOOR
+    {
+        return Ok(effective_abi as u32);
     }
+    Err(Stopped::Layer { layer: "landlock", reason: "the kernel does not enforce it".to_owned() })
 }
 
 fn allow_where_present(

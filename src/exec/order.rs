@@ -138,7 +138,7 @@ fn check(order: &Order<'_>) -> Result<PathBuf, SandboxError> {
     let mut directory = order.worktree.to_owned();
     let inside = Path::new(order.cwd).components().map(|part| match part {
         Component::Normal(name) => Some(name),
-        _ => None,
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
     });
     for name in std::iter::once(None).chain(inside.map(Some)) {
         match name {

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn so_many_times_the_limit_is_too_much() {
-        let all = vec![b'x'; 65];
+        let all = [b'x'; 65];
         let mut intake = Intake::new(&all[..], 4);
         assert!(!intake.take_some(&mut [0; 64]).unwrap());
         assert!(intake.take_some(&mut [0; 64]).unwrap());

@@ -142,7 +142,8 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWUTS,
 ];
-/// The console's own way to type; `libc` has no name for it.
+/// Typing into a terminal, and the console's own way to do so. `libc` does not give them one type everywhere.
+const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
 /// The kinds of socket, without the flags that may be added to them.
 const KIND: u64 = 0xf;
@@ -168,7 +169,7 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
         rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)])
     });
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
-    let typing = [libc::TIOCSTI as u64, TIOCLINUX];
+    let typing = [TIOCSTI, TIOCLINUX];
     let typing = typing.into_iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
     // Limits and priorities of others; one's own are process 0.

@@ -65,12 +65,12 @@ pub(super) fn room_left(directories: &[&Path]) -> u64 {
 
 /// The memory that a process and its descendants have resident.
 pub(super) fn memory_used(ancestor: u32) -> u64 {
-    let page = 4096;
-    let pages = |process: &u32| -> Option<u64> {
-        let text = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-        text.split(' ').nth(1)?.parse().ok()
+    let resident = |process: &u32| -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
     };
-    descendants(ancestor).iter().filter_map(pages).sum::<u64>() * page
+    descendants(ancestor).iter().filter_map(resident).sum()
 }
 
 /// Everything a process started that still runs, directly or not. Orphans count when the process takes them in.
@@ -104,8 +104,7 @@ fn parent_of(process: u32) -> Option<u32> {
 pub(super) fn threads_of(user: u32) -> u64 {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     let threads = entries.flatten().filter_map(|entry| {
-        let metadata = entry.metadata().ok().filter(|metadata| metadata.uid() == user)?;
-        let _only_processes_have_it = metadata.is_dir().then_some(())?;
+        entry.metadata().ok().filter(|metadata| metadata.uid() == user)?;
         Some(fs::read_dir(entry.path().join("task")).ok()?.count() as u64)
     });
     threads.sum()

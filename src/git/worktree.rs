@@ -226,7 +226,39 @@ fn stays_inside(link: &[u8], target: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::stays_inside;
+    use super::*;
+
+    #[test]
+    fn a_tree_over_a_limit_is_an_error_and_nothing_that_is_there_is_written_to() {
+        let home = tempfile::tempdir().unwrap();
+        let repository = git2::Repository::init(home.path().join("repo")).unwrap();
+        let blob = repository.blob(b"12345").unwrap();
+        let mut tree = repository.treebuilder(None).unwrap();
+        for name in ["a", "b"] {
+            tree.insert(name, blob, 0o100_644).unwrap();
+        }
+        let tree = repository.find_tree(tree.write().unwrap()).unwrap();
+        let who = git2::Signature::new("A", "a@example.com", &git2::Time::new(0, 0)).unwrap();
+        let commit = repository.commit(None, &who, &who, "A commit", &tree, &[]).unwrap();
+        let commit = CommitId::parse(&commit.to_string()).unwrap();
+        let open = OpenRepository::discover(&home.path().join("repo")).unwrap();
+        let write = |name: &str, files, bytes| {
+            let place = home.path().join(name);
+            fs::create_dir_all(&place).unwrap();
+            open.write_tree(&commit, &place, TreeLimits { files, bytes })
+        };
+        assert!(matches!(write("few", 1, 100), Err(GitError::NotWritten(_))));
+        assert!(matches!(write("small", 2, 9), Err(GitError::NotWritten(_))));
+        let written = write("enough", 2, 10).unwrap();
+        assert_eq!((written.files, written.bytes), (2, 10));
+
+        let victim = home.path().join("victim");
+        fs::write(&victim, "untouched").unwrap();
+        fs::create_dir(home.path().join("planted")).unwrap();
+        std::os::unix::fs::symlink(&victim, home.path().join("planted/a")).unwrap();
+        assert!(matches!(write("planted", 2, 10), Err(GitError::NotWritten(_))));
+        assert_eq!(fs::read(&victim).unwrap(), b"untouched");
+    }
 
     #[test]
     fn only_links_into_the_tree_stay_inside() {
