@@ -16,7 +16,7 @@ BENCH ?= --fixtures target/bench --only S-10 S-100
 
 export CARGO CARGO_FLAGS QA_SKILL
 
-.PHONY: help demo check test bench quality registry image container
+.PHONY: help demo check test bench quality registry image container sandbox-container
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ image: ## Build the image of the action; STAND_IN=1 does without a registry, as 
 
 container: ## Build the image and run the tests of the action in it; a part of test
 	scripts/container.sh
+
+sandbox-container: ## Try to get out of the fence inside containers, as root and as nobody; needs root
+	scripts/sandbox-container.sh
 
 bench: ## Time the optimised binary against git diff on synthetic changes; scripts/bench.py says what else it can
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill

@@ -159,6 +159,23 @@ def start_up(binary, rounds):
     table(["command", "wall ms"], [[name, f"{statistics.median(each):.1f}"] for name, each in walls.items()])
 
 
+def sandbox(binary, commands=100):
+    """What the fence adds to a command: many in one process, less what one takes, beside plain spawns in alternation."""
+    fence = [binary, "sandbox", "--empty", "--times"]
+    if subprocess.run([*fence, "1", "--", "/bin/true"], stdout=subprocess.DEVNULL).returncode:
+        print("sandbox skipped: there is no fence on this machine", file=sys.stderr)
+        return
+    plain, fenced = [], []
+    for _ in range(5):
+        plain.extend(spawn(["/bin/true"])[0] for _ in range(commands))
+        one = spawn([*fence, "1", "--", "/bin/true"])[0]
+        fenced.append((spawn([*fence, str(commands + 1), "--", "/bin/true"])[0] - one) / commands)
+    plain, fenced = statistics.median(plain), statistics.median(fenced)
+    print("## A command in the fence\n")
+    table(["command", "wall ms"], [["/bin/true", f"{plain:.1f}"], ["/bin/true in the fence", f"{fenced:.1f}"],
+                                   ["the fence", f"{fenced - plain:.1f}"]])  # fmt: skip
+
+
 def growth(cases):
     named = {case.name: case for case in cases}
     rows = []
@@ -275,6 +292,7 @@ def main():
             for _ in range(min(options.rounds, 3) if long else options.rounds):
                 case.round(binary, scratch)
         start_up(binary, options.rounds)
+        sandbox(binary)
         print("## The whole run beside `git diff -M base...head`\n")
         table(["id", "files", "+ / -", "git ms", "qa-skill ms, 1 job", "ratio", "2 jobs", "ratio", "git MB", "MB, 1 job",
                "MB, 2 jobs", "objects", "exit"], [case.row() for case in cases])  # fmt: skip

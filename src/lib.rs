@@ -12,6 +12,8 @@ pub(crate) mod run;
 mod app;
 #[cfg(feature = "io")]
 pub(crate) mod config;
+#[cfg(all(feature = "io", target_os = "linux"))]
+pub(crate) mod exec;
 #[cfg(feature = "io")]
 pub(crate) mod git;
 #[cfg(feature = "io")]
@@ -23,3 +25,5 @@ pub(crate) mod store;
 
 #[cfg(feature = "io")]
 pub use app::{Exit, main_with};
+#[cfg(all(feature = "io", target_os = "linux"))]
+pub use exec::keep;

@@ -1,8 +1,13 @@
-//! The process: signals, then the library.
+//! The process: the keeper of commands, or signals, then the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else, because a keeper must have one thread.
+    #[cfg(target_os = "linux")]
+    if let Some(exit) = qa_skill::keep(std::env::args_os()) {
+        return exit;
+    }
     qa_skill::main_with(std::env::args_os(), watch_signals)
 }
 

@@ -32,6 +32,15 @@ Examples:
 
 Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 a defect in qa-skill";
 
+#[cfg(target_os = "linux")]
+const SANDBOX_EXAMPLES: &str = "\
+Examples:
+  qa-skill sandbox                               test the fence of this machine
+  qa-skill sandbox -- python3 -m unittest        run the tests of HEAD's tree
+  qa-skill sandbox --readable ~/.cargo --readable ~/.rustup --env PATH=/usr/bin:$HOME/.cargo/bin -- cargo test
+
+Exit codes: 0 the command succeeded, 1 it did not, 2 usage error, 3 it was not run or its end is not known";
+
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
 #[command(name = "qa-skill", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
@@ -62,6 +71,10 @@ enum Command {
     PolicyCheck(PolicyCheckArgs),
     /// Say what comes next in the work on a feature, from the stored state and what has happened since
     Workflow(WorkflowArgs),
+    /// Run a command as gates run theirs, fenced in, and show the fence and the outcome
+    #[cfg(target_os = "linux")]
+    #[command(after_help = SANDBOX_EXAMPLES)]
+    Sandbox(super::sandbox_command::SandboxArgs),
     /// Print a published schema, the registry or the manifest
     Schema {
         /// Its name; all names are listed without one
@@ -301,6 +314,8 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             face::write_stdout(&document).map(|()| Exit::Pass)
         }
         Command::Workflow(arguments) => workflow_command::answer(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
         Command::Schema { name } => {
             face::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
         }

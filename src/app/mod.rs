@@ -19,6 +19,8 @@ mod policy_check;
 mod prepare;
 mod progress;
 mod pull_request;
+#[cfg(target_os = "linux")]
+mod sandbox_command;
 mod schema_command;
 mod shard;
 mod store_run;

@@ -24,6 +24,8 @@ pub(crate) enum GitError {
     TreeMalformed { id: String, reason: String },
     #[error("accept {0}")]
     PathRefused(String),
+    #[error("write a tree: {0}")]
+    NotWritten(String),
     #[error("read the repository: {0}")]
     Other(String),
 }
@@ -38,6 +40,7 @@ impl GitError {
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
+            Self::NotWritten(_) => Code::ExecutionDenied,
             Self::Other(_) => Code::InternalError,
         }
     }
@@ -50,6 +53,7 @@ impl GitError {
                 "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
             }
             Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
+            Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
             Self::Unsupported(_)
             | Self::BaseNotFound(_)
             | Self::NoBase(_)

@@ -9,9 +9,13 @@ mod open;
 mod pack_protocol;
 mod tree;
 mod walk;
+#[cfg(unix)]
+mod worktree;
 
 pub(crate) use base::{Resolved, resolve};
 pub(crate) use complete::Remote;
 pub(crate) use error::GitError;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
+#[cfg(unix)]
+pub(crate) use worktree::{Omitted, TreeLimits};

@@ -1,5 +1,6 @@
 //! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
 
+pub(crate) mod commands;
 pub(crate) mod execute;
 pub(crate) mod gates;
 pub(crate) mod gather;

@@ -32,8 +32,11 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("httpdate", &["run/retry.rs"]),
     ("imara_diff", &["core/diff/"]),
     ("jsonschema", &["contracts/schema.rs"]),
+    ("landlock", &["exec/"]),
+    ("libc", &["exec/"]),
     ("maud", &["formats/html"]),
     ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
+    ("nix", &["exec/"]),
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/"]),
     ("quick_xml", &["formats/junit.rs", "gates/readers/xml.rs"]),
@@ -42,10 +45,11 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rustls", &["net/"]),
     ("ryu_js", &["core/canonical.rs"]),
     ("schemars", &["contracts/"]),
+    ("seccompiler", &["exec/"]),
     ("serde_json_canonicalizer", &["core/canonical_tests.rs"]),
     ("sha2", &["core/canonical.rs", "core/canonical_tests.rs"]),
     ("strsim", &["app/explain.rs", "core/policy_text.rs"]),
-    ("tempfile", &["app/", "git/", "publish/artifact/", "store/"]),
+    ("tempfile", &["app/", "exec/", "git/", "publish/artifact/", "store/"]),
     ("tokio", &["main.rs", "net/", "publish/"]),
     ("toml", &["core/policy_text.rs"]),
     ("tower_service", &["publish/"]),
@@ -188,7 +192,12 @@ fn every_third_party_crate_has_one_owner() {
     for line in manifest.lines() {
         if line.starts_with('[') {
             section = line;
-        } else if ["[dependencies]", "[dev-dependencies]"].contains(&section)
+        } else if [
+            "[dependencies]",
+            "[dev-dependencies]",
+            "[target.'cfg(target_os = \"linux\")'.dependencies]",
+        ]
+        .contains(&section)
             && let Some((name, _)) = line.split_once(" =")
         {
             crates.push(name.replace('-', "_"));

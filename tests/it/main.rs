@@ -17,6 +17,12 @@ mod git;
 mod hostile;
 mod rehearsal;
 mod replay;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod sandbox_limits;
+#[cfg(target_os = "linux")]
+mod sandbox_tools;
 mod shards;
 mod support;
 mod verdict;

@@ -1,6 +1,8 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
 pub(crate) mod fake_github;
+#[cfg(target_os = "linux")]
+pub(crate) mod fence;
 mod forge;
 pub(crate) mod github_shapes;
 pub(crate) mod hub;

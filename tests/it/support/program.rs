@@ -57,6 +57,18 @@ impl Program {
         self
     }
 
+    /// Leaves an argument out.
+    pub(crate) fn without(mut self, argument: &str) -> Self {
+        self.arguments.retain(|word| word != argument);
+        self
+    }
+
+    /// Runs a copy of the program, in a place of the test's choice.
+    pub(crate) fn of(mut self, binary: &Path) -> Self {
+        self.binary = Some(binary.into());
+        self
+    }
+
     /// Puts another program before this one, such as `taskset`.
     pub(crate) fn under(mut self, before: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.before.extend(before.into_iter().map(|word| word.as_ref().to_owned()));

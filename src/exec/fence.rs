@@ -1,0 +1,100 @@
+//! The sandbox as the scheduler sees it: the self-test before anything, then one command at a time.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use super::job::{Purpose, Report};
+use super::order::Prepared;
+use super::watch::{self, Watched};
+use super::{order, probe};
+use crate::run::commands::{CommandLimits, Ended, Exit, Layers, Order, Refusal, Sandbox, SandboxError};
+use crate::run::ports::Cancellation;
+
+/// Runs commands, where that can be done safely.
+pub(crate) struct Fence {
+    /// Where the self-test may make files. Every user has to be able to enter it.
+    scratch: PathBuf,
+    cancellation: Arc<Cancellation>,
+    tested: OnceLock<Result<Layers, Refusal>>,
+}
+
+impl Fence {
+    pub(crate) fn new(scratch: PathBuf, cancellation: Arc<Cancellation>) -> Self {
+        Self { scratch, cancellation, tested: OnceLock::new() }
+    }
+
+    fn test(&self) -> Result<Layers, Refusal> {
+        let broken = |reason: String| Refusal { layer: "self-test".to_owned(), reason };
+        let bait = order::Bait::lay(&self.scratch).map_err(|error| broken(error.to_string()))?;
+        let identity = order::identity();
+        let user = order::take_user(&bait.tree).map_err(|error| broken(error.to_string()))?;
+        order::own(&bait.tree, user.as_ref()).map_err(|error| broken(error.to_string()))?;
+        let purpose = Purpose::Probe {
+            outside: bait.outside.clone(),
+            program: i32::try_from(std::process::id()).map_err(|error| broken(error.to_string()))?,
+        };
+        let limits = CommandLimits { wall: std::time::Duration::from_secs(60), ..CommandLimits::default() };
+        let job = order::job(purpose, user.as_ref(), false, vec![bait.tree.clone()], Vec::new(), &limits);
+        let watched = Watched { limits, directories: vec![&bait.tree] };
+        let outcome = watch::carry_out(&job, &watched, &self.cancellation)
+            .map_err(|error| broken(error.to_string()))?;
+        let mut layers = None;
+        for report in outcome.reports {
+            match report {
+                Report::Refused { layer, reason } => return Err(Refusal { layer, reason }),
+                Report::Unusable { reason } | Report::NotStarted { reason } => return Err(broken(reason)),
+                Report::Fenced { landlock_abi } => layers = Some(landlock_abi),
+                Report::Probed(found) => {
+                    let residuals = probe::judge(&found, identity).map_err(&broken)?;
+                    let landlock_abi = layers.ok_or_else(|| broken("there were no layers".to_owned()))?;
+                    return Ok(Layers { landlock_abi, identity, residuals });
+                }
+                Report::Ended { .. } => {}
+            }
+        }
+        Err(broken("the probes gave no answer".to_owned()))
+    }
+}
+
+impl Sandbox for Fence {
+    fn self_test(&self) -> Result<Layers, Refusal> {
+        self.tested.get_or_init(|| self.test()).clone()
+    }
+
+    fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError> {
+        self.self_test()?;
+        let prepared = Prepared::new(order)?;
+        let outcome = watch::carry_out(&prepared.job, &prepared.watched(order), &self.cancellation)
+            .map_err(|error| SandboxError::Broken(error.to_string()))?;
+        let mut fenced = false;
+        for report in outcome.reports {
+            match report {
+                Report::Refused { layer, reason } => return Err(Refusal { layer, reason }.into()),
+                Report::Unusable { reason } => return Err(SandboxError::Order(reason)),
+                Report::NotStarted { reason } => {
+                    let program = order.argv.first().cloned().unwrap_or_default();
+                    return Err(SandboxError::NotStarted { program, reason });
+                }
+                Report::Fenced { .. } => fenced = true,
+                Report::Probed(_) => {}
+                Report::Ended { survivors: true, .. } => {
+                    return Err(SandboxError::Survivors("processes of it do not end".to_owned()));
+                }
+                Report::Ended { code, signal, left_behind, survivors: false } => {
+                    let exit = match (code, signal) {
+                        (Some(code), _) => Exit::Code(code),
+                        (None, Some(signal)) => Exit::Signal(signal),
+                        (None, None) => Exit::Signal(9),
+                    };
+                    if !fenced {
+                        return Err(SandboxError::Broken("it ended before its fence was up".to_owned()));
+                    }
+                    prepared.check_gone()?;
+                    let [stdout, stderr] = outcome.outputs;
+                    return Ok(Ended { exit, stopped: outcome.stopped, stdout, stderr, left_behind });
+                }
+            }
+        }
+        Err(SandboxError::Survivors("its keeper was killed, so nobody knows what is left of it".to_owned()))
+    }
+}

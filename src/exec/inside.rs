@@ -1,0 +1,302 @@
+//! The layers of the fence, in the order in which a process puts them around itself.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{Gid, Pid, Uid};
+
+use super::job::{Job, Purpose, Report, send_report};
+use super::{probe, syscalls};
+
+/// What of the system commands may read and run. Not all of `/usr`, as sources may be checked out in it, and of `/etc`
+/// only what programs look up.
+const SYSTEM: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/libexec",
+    "/usr/include",
+    "/usr/share",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/usr/local/libexec",
+    "/usr/local/include",
+    "/usr/local/share",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/fonts",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/tls/certs",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/proc",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+];
+/// What is looked up only to find other machines.
+const SYSTEM_FOR_NETWORK: &[&str] = &["/etc/gai.conf", "/etc/resolv.conf", "/run/systemd/resolve"];
+const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+/// Where semaphores and shared memory of C libraries are. Only for users of their own: anyone else's would be in reach.
+const SHARED_MEMORY: &str = "/dev/shm";
+/// Everything of the oldest kernel interface that suffices: without its last part files outside could be emptied.
+const FLOOR: ABI = ABI::V3;
+/// Asked of a kernel that runs out of memory: take this one, not the gate.
+const OOM_SCORE: &[u8] = b"1000";
+
+/// Why there is no command.
+enum Stopped {
+    Layer { layer: &'static str, reason: String },
+    Unusable(String),
+}
+
+fn layer(layer: &'static str) -> impl Fn(nix::Error) -> Stopped {
+    move |error| Stopped::Layer { layer, reason: error.desc().to_owned() }
+}
+
+/// Puts every layer around this process and becomes the command. Gives the exit status where that fails; the program
+/// hears through the socket that it did.
+pub(super) fn enter(job: &Job, control: &mut UnixStream, keeper: Pid) -> i32 {
+    let report = match put_layers(job, keeper) {
+        Ok(landlock_abi) => {
+            if send_report(control, &Report::Fenced { landlock_abi }).is_err() {
+                return 125;
+            }
+            carry_out(job)
+        }
+        Err(Stopped::Layer { layer, reason }) => Report::Refused { layer: layer.to_owned(), reason },
+        Err(Stopped::Unusable(reason)) => Report::Unusable { reason },
+    };
+    let _the_program_misses_it = send_report(control, &report);
+    125
+}
+
+fn put_layers(job: &Job, keeper: Pid) -> Result<u32, Stopped> {
+    nix::unistd::setsid().map_err(layer("session"))?;
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None).map_err(layer("session"))?;
+    umask(Mode::from_bits_truncate(0o022));
+    prefer_for_oom();
+    close_others_on_exec()?;
+    limit(job)?;
+    if let Some(user) = job.user {
+        become_user(user)?;
+    } else if nix::unistd::geteuid().is_root() {
+        return Err(Stopped::Layer { layer: "private uid", reason: "there is none for root".to_owned() });
+    }
+    // After the change of user, which clears it.
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(layer("parent death signal"))?;
+    if nix::unistd::getppid() != keeper {
+        let reason = "the keeper is gone".to_owned();
+        return Err(Stopped::Layer { layer: "parent death signal", reason });
+    }
+    nix::sys::prctl::set_no_new_privs().map_err(layer("no new privileges"))?;
+    nix::sys::prctl::set_dumpable(false).map_err(layer("not dumpable"))?;
+    if !has_no_capabilities() {
+        return Err(Stopped::Layer { layer: "capabilities", reason: "some are left".to_owned() });
+    }
+    let abi = restrict_files(job)?;
+    syscalls::restrict(job.network)
+        .map_err(|reason| Stopped::Layer { layer: "seccomp", reason })
+        .map(|()| abi)
+}
+
+/// The rest of the machine has to outlive the command; where the kernel does not let us choose, it chooses.
+fn prefer_for_oom() {
+    if let Ok(mut file) = OpenOptions::new().write(true).open("/proc/self/oom_score_adj") {
+        let _not_ours_to_choose = file.write_all(OOM_SCORE);
+    }
+}
+
+/// Whatever is open here beside standard input, output and error stays here.
+fn close_others_on_exec() -> Result<(), Stopped> {
+    #[expect(unsafe_code, reason = "no crate in use wraps close_range")]
+    // SAFETY: the call takes three numbers and changes no descriptor now, only which of them survive an exec.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3 as libc::c_uint,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC as libc::c_uint,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(layer("open files")(nix::Error::last())) }
+}
+
+fn limit(job: &Job) -> Result<(), Stopped> {
+    let limits = [
+        (Resource::RLIMIT_CORE, 0),
+        (Resource::RLIMIT_CPU, job.cpu_seconds),
+        (Resource::RLIMIT_FSIZE, job.file_bytes),
+        (Resource::RLIMIT_NOFILE, job.open_files),
+        (Resource::RLIMIT_NPROC, job.processes),
+        (Resource::RLIMIT_MSGQUEUE, 0),
+    ];
+    for (resource, wanted) in limits {
+        let (_, most) = nix::sys::resource::getrlimit(resource).map_err(layer("limits"))?;
+        let value = wanted.min(most);
+        setrlimit(resource, value, value).map_err(layer("limits"))?;
+    }
+    Ok(())
+}
+
+fn become_user(user: u32) -> Result<(), Stopped> {
+    let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
+    for pipe in [std::io::stdout().as_fd(), std::io::stderr().as_fd()] {
+        give_pipe(pipe, uid, gid)?;
+    }
+    nix::unistd::setgroups(&[]).map_err(layer("private uid"))?;
+    nix::unistd::setresgid(gid, gid, gid).map_err(layer("private uid"))?;
+    nix::unistd::setresuid(uid, uid, uid).map_err(layer("private uid"))?;
+    let now = nix::unistd::getresuid().map_err(layer("private uid"))?;
+    if (now.real, now.effective, now.saved) != (uid, uid, uid)
+        || nix::unistd::setuid(Uid::from_raw(0)).is_ok()
+    {
+        let reason = "the change of user did not last".to_owned();
+        return Err(Stopped::Layer { layer: "private uid", reason });
+    }
+    Ok(())
+}
+
+/// Programs open `/dev/stdout` by name, which asks who owns the pipe.
+fn give_pipe(pipe: BorrowedFd<'_>, uid: Uid, gid: Gid) -> Result<(), Stopped> {
+    nix::unistd::fchown(pipe, Some(uid), Some(gid)).map_err(layer("private uid"))
+}
+
+/// Whether this process has no right that an ordinary one does not have.
+pub(super) fn has_no_capabilities() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
+    let none = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.is_some_and(|value| value.trim().bytes().all(|digit| digit == b'0'))
+    };
+    none("CapEff:") && none("CapPrm:") && none("CapAmb:")
+}
+
+fn restrict_files(job: &Job) -> Result<u32, Stopped> {
+    let failed =
+        |error: landlock::RulesetError| Stopped::Layer { layer: "landlock", reason: error.to_string() };
+    let all = AccessFs::from_all(ABI::V9);
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(FLOOR))
+        .map_err(failed)?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(all)
+        .map_err(failed)?
+        .scope(Scope::from_all(ABI::V9))
+        .map_err(failed)?;
+    if !job.network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V9)).map_err(failed)?;
+    }
+    let mut ruleset = ruleset.create().map_err(failed)?;
+    let read = AccessFs::from_read(ABI::V9);
+    let devices_excepted =
+        AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
+    let write = all & !devices_excepted;
+    let for_network: &[&str] = if job.network { SYSTEM_FOR_NETWORK } else { &[] };
+    for path in SYSTEM.iter().chain(for_network) {
+        ruleset = allow_where_present(ruleset, Path::new(path), read)?;
+    }
+    for path in DEVICES {
+        ruleset = allow_where_present(ruleset, Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
+    }
+    if job.user.is_some() {
+        ruleset = allow_where_present(ruleset, Path::new(SHARED_MEMORY), write & !AccessFs::Execute)?;
+    }
+    let named = job.readable.iter().map(|path| (path, read));
+    for (path, access) in named.chain(job.writable.iter().map(|path| (path, write))) {
+        ruleset = allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it is not there"))?;
+    }
+    let status = ruleset.restrict_self().map_err(failed)?;
+    if let LandlockStatus::Available { effective_abi, .. } = status.landlock
+        && status.ruleset != RulesetStatus::NotEnforced
+        && effective_abi >= FLOOR
+    {
+        return Ok(effective_abi as u32);
+    }
+    Err(Stopped::Layer { layer: "landlock", reason: "the kernel does not enforce it".to_owned() })
+}
+
+fn allow_where_present(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, Stopped> {
+    if std::fs::metadata(path).is_err() {
+        return Ok(ruleset);
+    }
+    allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it went away"))
+}
+
+/// Gives nothing back when the path is not there.
+fn allow(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<Option<RulesetCreated>, Stopped> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(path, &format!("the command's user may not reach it: {error}"))),
+    };
+    let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(ABI::V9) };
+    let opened = PathFd::new(path).map_err(|error| unusable(path, &error.to_string()))?;
+    let added = ruleset.add_rule(PathBeneath::new(opened, access));
+    added.map(Some).map_err(|error| Stopped::Layer { layer: "landlock", reason: error.to_string() })
+}
+
+fn unusable(path: &Path, reason: &str) -> Stopped {
+    Stopped::Unusable(format!("{}: {reason}", path.display()))
+}
+
+/// The last step. It gives a report only where there is no command.
+fn carry_out(job: &Job) -> Report {
+    match &job.purpose {
+        Purpose::Probe { outside, program } => Report::Probed(probe::all(outside, &job.writable, *program)),
+        Purpose::Command { argv, directory, environment } => {
+            let Some((program, arguments)) = argv.split_first() else {
+                return Report::NotStarted { reason: "there is no program".to_owned() };
+            };
+            #[expect(clippy::disallowed_methods, reason = "this is the sandbox")]
+            let mut command = std::process::Command::new(program);
+            command.args(arguments).env_clear().current_dir(directory);
+            command.envs(environment.iter().map(|(name, value)| (name, value)));
+            // It also sets signals back to what programs expect.
+            Report::NotStarted { reason: command.exec().to_string() }
+        }
+    }
+}

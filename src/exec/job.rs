@@ -1,0 +1,101 @@
+//! What the program tells the keeper and what it hears back, as JSON over one socket.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The hidden first argument that makes this binary a keeper. It grants nothing that whoever types it does not have.
+pub(super) const KEEPER: &str = "keep-a-command";
+/// Longer than any order.
+const MAX_JOB_BYTES: u32 = 4 << 20;
+
+/// What the keeper has to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    pub(super) purpose: Purpose,
+    /// The user to become; without one, what we are.
+    pub(super) user: Option<u32>,
+    pub(super) network: bool,
+    /// Directories to read and write below.
+    pub(super) writable: Vec<PathBuf>,
+    /// Files and directories to read and run.
+    pub(super) readable: Vec<PathBuf>,
+    pub(super) processes: u64,
+    pub(super) open_files: u64,
+    pub(super) file_bytes: u64,
+    pub(super) cpu_seconds: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Purpose {
+    Command {
+        argv: Vec<String>,
+        directory: PathBuf,
+        /// The whole environment.
+        environment: Vec<(String, String)>,
+    },
+    /// Try the fence instead of running anything.
+    Probe {
+        /// A directory outside, readable and writable for everybody, with the file `bait`.
+        outside: PathBuf,
+        /// The program's process.
+        program: i32,
+    },
+}
+
+/// What became of it, in the order of happening.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// A layer is missing; nothing was started.
+    Refused { layer: String, reason: String },
+    /// What the order names cannot be used; nothing was started.
+    Unusable { reason: String },
+    /// All layers hold, the command is the next thing that happens.
+    Fenced { landlock_abi: u32 },
+    /// The program could not be started after all.
+    NotStarted { reason: String },
+    /// What the probes found.
+    Probed(Vec<Probed>),
+    /// The command is over and everything of it is gone, unless there are survivors.
+    Ended { code: Option<i32>, signal: Option<i32>, left_behind: bool, survivors: bool },
+}
+
+/// What one probe found: whether the attempt succeeded.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Probed {
+    pub(super) name: String,
+    pub(super) succeeded: bool,
+}
+
+pub(super) fn send_job(to: &mut impl Write, job: &Job) -> io::Result<()> {
+    let bytes = serde_json::to_vec(job)?;
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MAX_JOB_BYTES);
+    let length = length.ok_or_else(|| io::Error::other("the order is too long"))?;
+    to.write_all(&length.to_be_bytes())?;
+    to.write_all(&bytes)
+}
+
+pub(super) fn receive_job(from: &mut impl Read) -> io::Result<Job> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_be_bytes(length);
+    if length > MAX_JOB_BYTES {
+        return Err(io::Error::other("the order is too long"));
+    }
+    let mut bytes = Vec::new();
+    from.take(u64::from(length)).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// One line in one write, so that lines of two processes do not mix.
+pub(super) fn send_report(to: &mut impl Write, report: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+pub(super) fn read_reports(text: &[u8]) -> io::Result<Vec<Report>> {
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| Ok(serde_json::from_slice(line)?)).collect()
+}

@@ -1,0 +1,166 @@
+//! The process between the program and a command: starts it, takes in its orphans, and ends all of it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, Uid};
+
+use super::inside;
+use super::job::{Job, KEEPER, Report, receive_job, send_report};
+use super::usage::descendants;
+use super::users::KILLER;
+
+/// How long processes are given to be gone after they were killed. The kernel needs milliseconds.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+/// When killing is repeated meanwhile.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// Is the keeper when the arguments say so. `main` calls it before anything else: it forks, so there must be no other
+/// thread.
+pub fn keep(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if arguments.nth(1)? != KEEPER || arguments.next().is_some() {
+        return None;
+    }
+    // The program hears of failures through the socket, or sees that it ended without a word.
+    Some(if keep_command().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn keep_command() -> io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    nix::unistd::dup2_stdin(&null)?;
+    let job = receive_job(&mut control)?;
+    // Signals of the terminal are for the program.
+    nix::unistd::setsid()?;
+    nix::sys::prctl::set_child_subreaper(true)?;
+    nix::sys::prctl::set_dumpable(false)?;
+    let mut children = SigSet::empty();
+    children.add(Signal::SIGCHLD);
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&children), None)?;
+    let ended_children = SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+
+    let keeper = nix::unistd::getpid();
+    let command = fork(|| inside::enter(&job, &mut control, keeper))?;
+    nix::unistd::dup2_stdout(&null)?;
+    nix::unistd::dup2_stderr(&null)?;
+
+    let mut kept = Kept { job: &job, command, status: None };
+    while kept.status.is_none() {
+        if wait_for(control.as_fd(), &ended_children, PollTimeout::NONE)? {
+            break;
+        }
+        kept.reap()?;
+    }
+    let left_behind = kept.reap()? && kept.status.is_some();
+    let survivors = !kept.end_all(&ended_children)?;
+    let (code, signal) = match kept.status {
+        Some(WaitStatus::Exited(_, code)) => (Some(code), None),
+        Some(WaitStatus::Signaled(_, signal, _)) => (None, Some(signal as i32)),
+        _ => (None, None),
+    };
+    send_report(&mut control, &Report::Ended { code, signal, left_behind, survivors })
+}
+
+/// Runs a function in a child process that ends with it.
+fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
+    #[expect(unsafe_code, reason = "there is no safe fork; this process has one thread")]
+    // SAFETY: `main` becomes the keeper before it starts any thread, so the child may do whatever its parent may.
+    let forked = unsafe { nix::unistd::fork() }?;
+    match forked {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => std::process::exit(child()),
+    }
+}
+
+/// Waits until a child ended, or the time is over, and says whether the program wants the end or is gone.
+fn wait_for(control: BorrowedFd<'_>, children: &SignalFd, timeout: PollTimeout) -> io::Result<bool> {
+    let mut watched =
+        [PollFd::new(control, PollFlags::POLLIN), PollFd::new(children.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut watched, timeout) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    // The program says nothing after the job: its end of the socket can only be closed.
+    let stop = watched[0].any().unwrap_or(true);
+    while let Ok(Some(_)) = children.read_signal() {}
+    Ok(stop)
+}
+
+struct Kept<'a> {
+    job: &'a Job,
+    command: Pid,
+    /// How the command ended, once it did.
+    status: Option<WaitStatus>,
+}
+
+impl Kept<'_> {
+    /// Takes in every child that ended, and says whether there are others.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => return Ok(true),
+                Ok(status) if status.pid() == Some(self.command) => self.status = Some(status),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(Errno::ECHILD) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Kills until there is no child left. Orphans of the command become ours, so then nothing of it is left.
+    fn end_all(&mut self, children: &SignalFd) -> io::Result<bool> {
+        let begin = Instant::now();
+        while self.reap()? {
+            if begin.elapsed() > GONE_WITHIN {
+                return Ok(false);
+            }
+            self.kill_once()?;
+            let round = Instant::now();
+            while self.reap()? && round.elapsed() < AGAIN_AFTER {
+                let mut watched = [PollFd::new(children.as_fd(), PollFlags::POLLIN)];
+                let _interrupted_is_as_good = poll(&mut watched, PollTimeout::from(5u8));
+                while let Ok(Some(_)) = children.read_signal() {}
+            }
+        }
+        Ok(true)
+    }
+
+    fn kill_once(&self) -> io::Result<()> {
+        if let Some(user) = self.job.user {
+            fork(|| kill_user(user)).map(|_| ())
+        } else {
+            // Without a user of its own there is only the family tree, which is looked at again until nobody is left.
+            for process in descendants(std::process::id()) {
+                if let Ok(process) = i32::try_from(process) {
+                    let _already_gone = kill(Pid::from_raw(process), Signal::SIGKILL);
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Kills every process of a user at once. In the kernel this is one step, so forking faster does not help.
+///
+/// The killer is the user only where the kernel asks who sends a signal; where it asks who receives one, it is nobody
+/// the user may signal, so it cannot be killed by what it is to kill.
+fn kill_user(user: u32) -> i32 {
+    let killer = Uid::from_raw(KILLER);
+    if nix::unistd::setgroups(&[]).is_err()
+        || nix::unistd::setresuid(killer, Uid::from_raw(user), killer).is_err()
+        || !inside::has_no_capabilities()
+    {
+        return 1;
+    }
+    i32::from(kill(Pid::from_raw(-1), Signal::SIGKILL).is_err())
+}

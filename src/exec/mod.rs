@@ -1,0 +1,24 @@
+//! Runs commands that nobody trusts: the one owner of Landlock, seccomp and user ids.
+//!
+//! Three processes take part. The *program* keeps time, room and output. Its child, the *keeper*, is this binary with
+//! a hidden first argument and one thread; it starts the command, takes in its orphans, and ends whatever of it is
+//! left, also when the program is killed. The *command* is a fork of the keeper that gives up everything, layer by
+//! layer, before it becomes the command.
+
+mod fence;
+mod inside;
+mod job;
+mod keeper;
+mod order;
+mod output;
+mod probe;
+mod remove;
+mod room;
+mod syscalls;
+mod usage;
+mod users;
+mod watch;
+
+pub(crate) use fence::Fence;
+pub use keeper::keep;
+pub(crate) use room::Room;

@@ -1,0 +1,158 @@
+//! Directories for one plan's commands: its tree and its private directory, outside every checkout, gone with the plan.
+//!
+//! A lock that the kernel takes back says whether whoever made a room still lives, so the next one clears up after a
+//! crash.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::remove::remove_tree;
+
+const PREFIX: &str = "qa-skill-room-";
+const LOCK: &str = ".lock";
+
+/// A room that is ours until it is dropped.
+pub(crate) struct Room {
+    /// The plan's private directory; everybody may pass through it and nobody look into it.
+    pub(crate) private: PathBuf,
+    /// An empty directory for its tree.
+    pub(crate) tree: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Room {
+    /// Makes a room in a directory where everybody may pass, such as `/tmp`, and removes those nobody has any more.
+    pub(crate) fn make(scratch: &Path) -> io::Result<Self> {
+        sweep(scratch)?;
+        for number in 0.. {
+            let name = format!("{PREFIX}{}-{number}", std::process::id());
+            let lock_path = scratch.join(format!("{name}{LOCK}"));
+            let lock = match open_lock(&lock_path, true) {
+                Ok(lock) => lock,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            // A sweep that came between may have taken it for left over; then there is another number.
+            let still_there = fs::symlink_metadata(&lock_path).is_ok_and(|there| is_same(&there, &lock));
+            if lock.try_lock().is_err() || !still_there {
+                continue;
+            }
+            let private = scratch.join(name);
+            let tree = private.join("tree");
+            let made = DirBuilder::new().mode(0o711).create(&private);
+            match made.and_then(|()| DirBuilder::new().mode(0o700).create(&tree)) {
+                Ok(()) => return Ok(Self { private, tree, lock_path, _lock: lock }),
+                Err(error) => {
+                    fs::remove_file(&lock_path)?;
+                    return Err(error);
+                }
+            }
+        }
+        Err(io::Error::other("every name for a room is taken"))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // What cannot be removed keeps its lock file, so that the next sweep tries again.
+        if remove_tree(&self.private).is_ok() {
+            let _left_for_the_next_sweep = fs::remove_file(&self.lock_path);
+        }
+    }
+}
+
+fn open_lock(path: &Path, new: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(new).mode(0o600);
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+}
+
+fn is_same(there: &fs::Metadata, open: &File) -> bool {
+    open.metadata().is_ok_and(|open| (open.dev(), open.ino()) == (there.dev(), there.ino()))
+}
+
+/// Removes the rooms of those who are gone.
+fn sweep(scratch: &Path) -> io::Result<()> {
+    let us = nix::unistd::geteuid().as_raw();
+    for entry in fs::read_dir(scratch)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(name) =
+            name.filter(|name| name.starts_with(PREFIX)).and_then(|name| name.strip_suffix(LOCK))
+        else {
+            continue;
+        };
+        let ours = |metadata: &fs::Metadata| metadata.uid() == us;
+        if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file() && ours(&metadata)) {
+            continue;
+        }
+        let Ok(lock) = open_lock(&path, false) else { continue };
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let room = scratch.join(name);
+        let removed = match fs::symlink_metadata(&room) {
+            Ok(metadata) if metadata.is_dir() && ours(&metadata) => remove_tree(&room).is_ok(),
+            Ok(_) => false,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if removed && fs::symlink_metadata(&path).is_ok_and(|there| is_same(&there, &lock)) {
+            let _another_sweep_was_faster = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_room_and_its_lock_go_away_together() {
+        let scratch = tempfile::tempdir().unwrap();
+        let room = Room::make(scratch.path()).unwrap();
+        fs::write(room.tree.join("file"), "x").unwrap();
+        drop(room);
+        assert_eq!(names(scratch.path()), [""; 0]);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_swept_and_what_a_living_one_has_is_not() {
+        let scratch = tempfile::tempdir().unwrap();
+        let living = Room::make(scratch.path()).unwrap();
+        for name in ["dead", "dead-without-room"] {
+            fs::write(scratch.path().join(format!("{PREFIX}{name}{LOCK}")), "").unwrap();
+        }
+        fs::create_dir_all(scratch.path().join(format!("{PREFIX}dead/tree/deep"))).unwrap();
+        let other = Room::make(scratch.path()).unwrap();
+        assert!(living.tree.is_dir() && other.tree.is_dir());
+        assert_eq!(names(scratch.path()).len(), 4, "{:?}", names(scratch.path()));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_room_is_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let victim = tempfile::tempdir().unwrap();
+        fs::write(victim.path().join("file"), "x").unwrap();
+        fs::write(scratch.path().join(format!("{PREFIX}1{LOCK}")), "").unwrap();
+        std::os::unix::fs::symlink(victim.path(), scratch.path().join(format!("{PREFIX}1"))).unwrap();
+        std::os::unix::fs::symlink(
+            victim.path().join("file"),
+            scratch.path().join(format!("{PREFIX}2{LOCK}")),
+        )
+        .unwrap();
+        drop(Room::make(scratch.path()).unwrap());
+        assert!(victim.path().join("file").is_file());
+    }
+}

@@ -1,0 +1,251 @@
+//! Which system calls a command may not make: no sockets, no other processes' memory, no parts of the kernel that
+//! programs which build and test have no use for.
+//!
+//! Calls that are not known here, because they are newer, do not exist for a command. Programs know that answer from
+//! older kernels and do without.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, sock_filter,
+};
+
+/// Nothing a build or a test does needs them.
+const NEVER: &[i64] = &[
+    // Other processes.
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_perf_event_open,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // A second way to make calls, unseen by filters.
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    // Code and pages inside the kernel.
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_memfd_secret,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    // Keys and what outlives processes.
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_shmget,
+    libc::SYS_semctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgctl,
+    libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_mq_getsetattr,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_open,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_unlink,
+    // Other views of the machine.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    // Files without a path, and being told of all files.
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    // The machine itself.
+    libc::SYS_acct,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_reboot,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+
+#[cfg(target_arch = "x86_64")]
+const NEVER_HERE: &[i64] = &[
+    libc::SYS_kexec_file_load,
+    libc::SYS_ioperm,
+    libc::SYS_iopl,
+    libc::SYS_modify_ldt,
+    libc::SYS__sysctl,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const NEVER_HERE: &[i64] = &[libc::SYS_kexec_file_load];
+
+/// Landlock does not know them, so files outside could be marked. To copying programs this is a file system without.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// Besides making sockets: what would give a socket that is already there another end.
+const SOCKETS: &[i64] = &[
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_listen,
+    libc::SYS_socket,
+];
+
+/// The last call that was looked at for these lists (`mseal`).
+const LAST_KNOWN: u32 = 462;
+/// Numbers of the third x86 calling convention begin here; the kernel reports it as the first.
+const X32: u32 = 0x4000_0000;
+/// New namespaces of every kind, as `clone` is asked for them.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+/// Typing into a terminal, and the console's own way to do so. `libc` does not give them one type everywhere.
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541c;
+/// The kinds of socket, without the flags that may be added to them.
+const KIND: u64 = 0xf;
+
+/// Puts the filter around this thread, which has to be the only one, for good.
+pub(super) fn restrict(network: bool) -> Result<(), String> {
+    let program = program(network).map_err(|error| error.to_string())?;
+    seccompiler::apply_filter(&program).map_err(|error| error.to_string())
+}
+
+fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    rules.extend(NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())));
+    if network {
+        rules.insert(libc::SYS_socket, all_but_internet()?);
+    } else {
+        rules.extend(SOCKETS.iter().map(|call| (*call, Vec::new())));
+    }
+    rules.insert(libc::SYS_socketpair, all_but_connected_pairs()?);
+    let namespaces = NAMESPACES.iter().map(|flag| {
+        let flag = u64::from(*flag as u32);
+        rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)])
+    });
+    rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    let typing = [TIOCSTI, TIOCLINUX];
+    let typing = typing.into_iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, request)]));
+    rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // Limits and priorities of others; one's own are process 0.
+    rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    let of_others = [(0, libc::PRIO_PROCESS as u64), (1, 0)];
+    let of_others = of_others.into_iter().map(|(argument, own)| rule(&[(argument, SeccompCmpOp::Ne, own)]));
+    rules.insert(libc::SYS_setpriority, of_others.collect::<Result<_, _>>()?);
+
+    let denied = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, architecture)?;
+    let mut program: BpfProgram = filter.try_into()?;
+    let at = program.iter().position(|step| *step == load_number()).map_or(0, |load| load + 1);
+    program.splice(at..at, by_number_alone());
+    Ok(program)
+}
+
+/// Sockets that are not of the internet, and not the kernel's list of addresses and routes that resolvers read.
+///
+/// Those of the machine itself are not among what `network` means: behind one may be whoever rules the machine, such
+/// as a container engine.
+fn all_but_internet() -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let [inet, inet6, netlink] =
+        [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| family as u64);
+    let not = |families: &[u64]| -> Vec<_> {
+        families.iter().map(|family| (0, SeccompCmpOp::Ne, *family)).collect()
+    };
+    let raw = |family| {
+        rule(&[(0, SeccompCmpOp::Eq, family), (1, SeccompCmpOp::MaskedEq(KIND), libc::SOCK_RAW as u64)])
+    };
+    Ok(vec![
+        rule(&not(&[inet, inet6, netlink]))?,
+        raw(inet)?,
+        raw(inet6)?,
+        rule(&[(0, SeccompCmpOp::Eq, netlink), (2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)])?,
+    ])
+}
+
+/// Pairs that could be given another end: of another family, or of a kind that names an end with each message.
+fn all_but_connected_pairs() -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let kinds = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| kind as u64);
+    // Of four bits of a kind: each way to be neither of the two. Kinds beyond five do not exist.
+    let others = (0..=KIND).filter(|kind| !kinds.contains(kind));
+    let mut rules = vec![rule(&[(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)])?];
+    for kind in others {
+        rules.push(rule(&[(1, SeccompCmpOp::MaskedEq(KIND), kind)])?);
+    }
+    Ok(rules)
+}
+
+/// A rule that matches where every condition on an argument does. All of these arguments are 32 bits for the kernel.
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::Error> {
+    let conditions = conditions.iter().map(|(argument, operator, value)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    });
+    Ok(SeccompRule::new(conditions.collect::<Result<_, _>>()?)?)
+}
+
+const fn step(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// The instruction behind which the number of the call is at hand and the architecture is known to be ours.
+const fn load_number() -> sock_filter {
+    step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)
+}
+
+/// What is decided by the number alone and not with "not permitted".
+fn by_number_alone() -> Vec<sock_filter> {
+    let answer = |errno: i32| step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32);
+    let from = |number| step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, number);
+    let equal = |number: i64| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32);
+    let mut steps = vec![from(X32), answer(libc::EPERM), from(LAST_KNOWN + 1), answer(libc::ENOSYS)];
+    // Its arguments cannot be looked at; C libraries use `clone` then.
+    steps.extend([equal(libc::SYS_clone3), answer(libc::ENOSYS)]);
+    for call in ATTRIBUTES {
+        steps.extend([equal(*call), answer(libc::ENOTSUP)]);
+    }
+    steps
+}

@@ -1,0 +1,111 @@
+//! How much room and memory a command uses, looked at from outside while it runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What a file or directory takes beside its content.
+const ENTRY_BYTES: u64 = 4096;
+/// Looking longer than this at one tree would keep the clock from being looked at.
+const MOST_TIME: Duration = Duration::from_secs(5);
+
+/// How many bytes stand below directories. A tree that cannot be measured is as good as full: none for it.
+pub(super) fn room_used(directories: &[&Path]) -> Option<u64> {
+    let begin = Instant::now();
+    let mut used = 0_u64;
+    let mut pending: Vec<PathBuf> = directories.iter().map(|path| (*path).to_owned()).collect();
+    while let Some(directory) = pending.pop() {
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if may_happen(&error) => continue,
+            Err(_) => return None,
+        };
+        for entry in entries {
+            let metadata = match entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))) {
+                Ok((path, metadata)) => {
+                    if metadata.is_dir() {
+                        pending.push(path);
+                    }
+                    metadata
+                }
+                Err(error) if may_happen(&error) => continue,
+                Err(_) => return None,
+            };
+            used = used.saturating_add(ENTRY_BYTES + metadata.blocks() * 512);
+        }
+        if begin.elapsed() > MOST_TIME {
+            return None;
+        }
+    }
+    Some(used)
+}
+
+/// What a tree that is being written to shows now and then.
+fn may_happen(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
+}
+
+/// Free bytes of the file systems that hold directories, together, each counted once.
+pub(super) fn room_left(directories: &[&Path]) -> u64 {
+    let mut devices = BTreeMap::new();
+    for directory in directories {
+        if let (Ok(metadata), Ok(system)) = (fs::metadata(directory), nix::sys::statvfs::statvfs(*directory))
+        {
+            devices.insert(metadata.dev(), system.blocks_free() * system.fragment_size());
+        }
+    }
+    devices.values().sum()
+}
+
+/// The memory that a process and its descendants have resident.
+pub(super) fn memory_used(ancestor: u32) -> u64 {
+    let resident = |process: &u32| -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+    };
+    descendants(ancestor).iter().filter_map(resident).sum()
+}
+
+/// Everything a process started that still runs, directly or not. Orphans count when the process takes them in.
+pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    for entry in entries.flatten() {
+        let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some((process, parent)) = process.and_then(|process| Some((process, parent_of(process)?))) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
+    let mut found = Vec::new();
+    let mut pending = vec![ancestor];
+    while let Some(parent) = pending.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            found.push(child);
+            pending.push(child);
+        }
+    }
+    found
+}
+
+fn parent_of(process: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name is in brackets and may hold anything, brackets too.
+    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// How many threads a user has.
+pub(super) fn threads_of(user: u32) -> u64 {
+    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
+    let threads = entries.flatten().filter_map(|entry| {
+        entry.metadata().ok().filter(|metadata| metadata.uid() == user)?;
+        Some(fs::read_dir(entry.path().join("task")).ok()?.count() as u64)
+    });
+    threads.sum()
+}

@@ -1,0 +1,282 @@
+//! Writes the tree of a commit into a directory, from objects alone: no filters, hooks, submodules or attributes, and
+//! no file system is asked what a path means.
+
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use git2::{ObjectType, Odb, Oid};
+
+use super::error::GitError;
+use super::open::OpenRepository;
+use super::tree::{Mode, parse};
+use crate::contracts::ids::{CommitId, RepoPath};
+use crate::contracts::limits::MAX_TREE_DEPTH;
+
+/// What a tree may take to write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TreeLimits {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Default for TreeLimits {
+    fn default() -> Self {
+        Self { files: 500_000, bytes: 8 << 30 }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct WrittenTree {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    /// What was left out, sorted by path.
+    pub(crate) omitted: Vec<(RepoPath, Omitted)>,
+}
+
+/// Why an entry of a tree was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Omitted {
+    Submodule,
+    /// A link that leaves the tree, or whose target no file system would take.
+    LinkOutside,
+}
+
+impl Omitted {
+    /// The word for records.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Submodule => "submodule",
+            Self::LinkOutside => "link-outside",
+        }
+    }
+}
+
+/// More than any file system takes as the target of a link.
+const MAX_TARGET_BYTES: usize = 4095;
+
+impl OpenRepository {
+    /// Writes a commit's tree into an empty directory that nobody else can write to. Times are the commit's, so what
+    /// compares them sees the same everywhere.
+    pub(crate) fn write_tree(
+        &self,
+        commit: &CommitId,
+        destination: &Path,
+        limits: TreeLimits,
+    ) -> Result<WrittenTree, GitError> {
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let handle = self.handle();
+        let found = handle.find_commit(id).map_err(|error| GitError::object(id, &error))?;
+        let seconds = u64::try_from(found.committer().when().seconds()).unwrap_or(0);
+        let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+        let mut writer = Writer {
+            odb: &odb,
+            destination,
+            limits,
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(seconds),
+            written: WrittenTree::default(),
+            directories: Vec::new(),
+        };
+        writer.write(found.tree_id())?;
+        writer.written.omitted.sort_by(|left, right| left.0.cmp(&right.0));
+        Ok(writer.written)
+    }
+}
+
+struct Writer<'a> {
+    odb: &'a Odb<'a>,
+    destination: &'a Path,
+    limits: TreeLimits,
+    time: SystemTime,
+    written: WrittenTree,
+    /// Directories get their times last: writing into one changes them.
+    directories: Vec<PathBuf>,
+}
+
+impl<'a> Writer<'a> {
+    fn write(&mut self, root: Oid) -> Result<(), GitError> {
+        let mut pending = vec![(Vec::new(), 0, root)];
+        while let Some((path, depth, tree)) = pending.pop() {
+            if depth > MAX_TREE_DEPTH {
+                let reason = format!("directories are nested deeper than {MAX_TREE_DEPTH}");
+                return Err(GitError::TreeMalformed { id: tree.to_string(), reason });
+            }
+            let object = self.read(tree, ObjectType::Tree)?;
+            for entry in parse(tree, object.data())? {
+                let mut full = path.clone();
+                if !full.is_empty() {
+                    full.push(b'/');
+                }
+                full.extend_from_slice(entry.name);
+                let path =
+                    RepoPath::from_bytes(&full).map_err(|error| GitError::PathRefused(error.to_string()))?;
+                self.count(1, 0)?;
+                match entry.mode {
+                    Mode::Tree => {
+                        let place = self.place(&path);
+                        fs::DirBuilder::new()
+                            .mode(0o755)
+                            .create(&place)
+                            .map_err(|error| failed(&path, &error))?;
+                        self.directories.push(place);
+                        pending.push((full, depth + 1, entry.id));
+                    }
+                    Mode::File => self.file(&path, entry.id, 0o644)?,
+                    Mode::Executable => self.file(&path, entry.id, 0o755)?,
+                    Mode::Link => self.link(path, entry.id)?,
+                    Mode::Submodule => self.written.omitted.push((path, Omitted::Submodule)),
+                }
+            }
+        }
+        let times = FileTimes::new().set_accessed(self.time).set_modified(self.time);
+        for directory in self.directories.iter().rev().map(PathBuf::as_path).chain([self.destination]) {
+            let set = File::open(directory).and_then(|directory| directory.set_times(times));
+            set.map_err(|error| GitError::NotWritten(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, path: &RepoPath) -> PathBuf {
+        self.destination.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
+    }
+
+    fn read(&self, id: Oid, kind: ObjectType) -> Result<git2::OdbObject<'a>, GitError> {
+        let odb: &'a Odb<'a> = self.odb;
+        let object = odb.read(id).map_err(|error| GitError::object(id, &error))?;
+        if object.kind() == kind {
+            return Ok(object);
+        }
+        Err(GitError::TreeMalformed { id: id.to_string(), reason: format!("it is not a {kind}") })
+    }
+
+    /// Reserves room before an object is read.
+    fn count(&mut self, files: u64, bytes: u64) -> Result<(), GitError> {
+        self.written.files += files;
+        self.written.bytes += bytes;
+        if self.written.files > self.limits.files || self.written.bytes > self.limits.bytes {
+            let message = format!(
+                "the tree has more than {} entries or {} bytes",
+                self.limits.files, self.limits.bytes
+            );
+            return Err(GitError::NotWritten(message));
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, id: Oid) -> Result<git2::OdbObject<'a>, GitError> {
+        let (size, _) = self.odb.read_header(id).map_err(|error| GitError::object(id, &error))?;
+        self.count(0, size as u64)?;
+        self.read(id, ObjectType::Blob)
+    }
+
+    fn file(&mut self, path: &RepoPath, id: Oid, mode: u32) -> Result<(), GitError> {
+        let place = self.place(path);
+        let time = self.time;
+        let blob = self.blob(id)?;
+        let write = || -> io::Result<()> {
+            // A new file only: nothing that is there already, link or not, is written to.
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&place)?;
+            file.write_all(blob.data())?;
+            file.set_times(FileTimes::new().set_accessed(time).set_modified(time))
+        };
+        write().map_err(|error| failed(path, &error))
+    }
+
+    fn link(&mut self, path: RepoPath, id: Oid) -> Result<(), GitError> {
+        let place = self.place(&path);
+        let blob = self.blob(id)?;
+        let target = blob.data().to_vec();
+        drop(blob);
+        if !stays_inside(path.as_bytes(), &target) {
+            self.written.omitted.push((path, Omitted::LinkOutside));
+            return Ok(());
+        }
+        std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&target), &place)
+            .map_err(|error| failed(&path, &error))
+    }
+}
+
+fn failed(path: &RepoPath, error: &io::Error) -> GitError {
+    GitError::NotWritten(format!("{path}: {error}"))
+}
+
+/// Whether a link, by its text, names something in the tree. A way through other links may still lead elsewhere; the
+/// fence is what holds then.
+fn stays_inside(link: &[u8], target: &[u8]) -> bool {
+    if target.is_empty() || target.len() > MAX_TARGET_BYTES || target.contains(&0) || target[0] == b'/' {
+        return false;
+    }
+    let mut depth = link.iter().filter(|byte| **byte == b'/').count();
+    for part in target.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => match depth.checked_sub(1) {
+                Some(above) => depth = above,
+                None => return false,
+            },
+            _ => depth += 1,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_over_a_limit_is_an_error_and_nothing_that_is_there_is_written_to() {
+        let home = tempfile::tempdir().unwrap();
+        let repository = git2::Repository::init(home.path().join("repo")).unwrap();
+        let blob = repository.blob(b"12345").unwrap();
+        let mut tree = repository.treebuilder(None).unwrap();
+        for name in ["a", "b"] {
+            tree.insert(name, blob, 0o100_644).unwrap();
+        }
+        let tree = repository.find_tree(tree.write().unwrap()).unwrap();
+        let who = git2::Signature::new("A", "a@example.com", &git2::Time::new(0, 0)).unwrap();
+        let commit = repository.commit(None, &who, &who, "A commit", &tree, &[]).unwrap();
+        let commit = CommitId::parse(&commit.to_string()).unwrap();
+        let open = OpenRepository::discover(&home.path().join("repo")).unwrap();
+        let write = |name: &str, files, bytes| {
+            let place = home.path().join(name);
+            fs::create_dir_all(&place).unwrap();
+            open.write_tree(&commit, &place, TreeLimits { files, bytes })
+        };
+        assert!(matches!(write("few", 1, 100), Err(GitError::NotWritten(_))));
+        assert!(matches!(write("small", 2, 9), Err(GitError::NotWritten(_))));
+        let written = write("enough", 2, 10).unwrap();
+        assert_eq!((written.files, written.bytes), (2, 10));
+
+        let victim = home.path().join("victim");
+        fs::write(&victim, "untouched").unwrap();
+        fs::create_dir(home.path().join("planted")).unwrap();
+        std::os::unix::fs::symlink(&victim, home.path().join("planted/a")).unwrap();
+        assert!(matches!(write("planted", 2, 10), Err(GitError::NotWritten(_))));
+        assert_eq!(fs::read(&victim).unwrap(), b"untouched");
+    }
+
+    #[test]
+    fn only_links_into_the_tree_stay_inside() {
+        let cases = [
+            ("link", "file", true),
+            ("a/link", "../file", true),
+            ("a/b/link", "../../c/./d//e", true),
+            ("link", "a/../b", true),
+            ("link", "..", false),
+            ("a/link", "../../file", false),
+            ("link", "a/../../file", false),
+            ("link", "/etc/passwd", false),
+            ("link", "", false),
+            ("link", "a\0b", false),
+        ];
+        for (link, target, inside) in cases {
+            assert_eq!(stays_inside(link.as_bytes(), target.as_bytes()), inside, "{link} -> {target}");
+        }
+        assert!(!stays_inside(b"link", &[b'a'; 5000]));
+    }
+}

@@ -1,0 +1,228 @@
+//! The port through which commands run: what is ordered, what came of it, and what has to stand between them and
+//! everything else.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::contracts::codes::Code;
+use crate::contracts::ids::Sha256Hex;
+
+/// One command, as data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<'a> {
+    /// The program, absolute or to be found in `PATH`, and its arguments. They are visible to every process of the
+    /// machine, so never a secret.
+    pub(crate) argv: &'a [String],
+    /// Where it starts, relative to the worktree; empty for the worktree itself.
+    pub(crate) cwd: &'a str,
+    /// The only directory of the repository it sees. It may write there.
+    pub(crate) worktree: &'a Path,
+    /// A directory of the plan, outside the worktree: its home and temporary files are made in it, new for each
+    /// order.
+    pub(crate) private: &'a Path,
+    /// Whether it may open internet sockets. Without, not even those of the machine itself.
+    pub(crate) network: bool,
+    /// Files and directories it may read and run, beside those of the system: toolchains.
+    pub(crate) readable: &'a [PathBuf],
+    /// Variables beside the fixed ones. Never a secret.
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) limits: CommandLimits,
+}
+
+/// What a command may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CommandLimits {
+    pub(crate) wall: Duration,
+    /// How much of standard output is kept; the command is stopped at [`OUTPUT_FACTOR`] times this.
+    pub(crate) stdout_bytes: u64,
+    /// As `stdout_bytes`, of standard error.
+    pub(crate) stderr_bytes: u64,
+    /// How much more than before may stand in the worktree and the private directory. Looked at every now and then,
+    /// so a little more may be written.
+    pub(crate) disk_bytes: u64,
+    /// How much memory all its processes may have resident together, looked at every now and then.
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) processes: u64,
+    pub(crate) open_files: u64,
+    /// The largest file it may write.
+    pub(crate) file_bytes: u64,
+}
+
+/// Output beyond the part that is kept is counted and hashed until it is so many times as much.
+pub(crate) const OUTPUT_FACTOR: u64 = 16;
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        const MEBI: u64 = 1 << 20;
+        Self {
+            wall: Duration::from_secs(600),
+            stdout_bytes: 16 * MEBI,
+            stderr_bytes: 4 * MEBI,
+            disk_bytes: 2048 * MEBI,
+            memory_bytes: None,
+            processes: 512,
+            open_files: 4096,
+            file_bytes: 1024 * MEBI,
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) exit: Exit,
+    /// Why it was ended from outside; none when it ended by itself. Then `exit` says nothing about the command.
+    pub(crate) stopped: Option<Stop>,
+    pub(crate) stdout: Captured,
+    pub(crate) stderr: Captured,
+    /// Whether processes of the command were still there when it ended; they were killed.
+    pub(crate) left_behind: bool,
+}
+
+/// How the command's first process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// What ended a command before it ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    TimedOut,
+    Output,
+    Disk,
+    Memory,
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl Stop {
+    /// The word for records.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timed-out",
+            Self::Output => "output",
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// One of a command's outputs. It is data of whoever wrote the command, and never printed as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Captured {
+    /// The beginning, as much as the limit lets be kept.
+    pub(crate) kept: Vec<u8>,
+    /// How many bytes there were, kept or not.
+    pub(crate) bytes: u64,
+    /// Of all bytes, kept or not.
+    pub(crate) sha256: Sha256Hex,
+}
+
+/// What stands between commands and the rest of the machine, as it was found to hold. For audits; never in a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layers {
+    /// The version of the kernel's Landlock interface that is used.
+    pub(crate) landlock_abi: u32,
+    pub(crate) identity: Identity,
+    /// What this machine lets through that a better one would not.
+    pub(crate) residuals: Vec<&'static str>,
+}
+
+/// As whom commands run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// A user id that nobody else has, for each worktree.
+    Private,
+    /// Our own, because only the superuser can take another: the weaker fence.
+    Own,
+}
+
+impl Identity {
+    /// The word for records.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Private => "private-uid",
+            Self::Own => "own-uid",
+        }
+    }
+}
+
+/// Why no command runs on this machine. Completes "failed to …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("fence commands in, layer {layer}: {reason}")]
+pub(crate) struct Refusal {
+    pub(crate) layer: String,
+    pub(crate) reason: String,
+}
+
+impl Refusal {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        Code::ExecutionDenied
+    }
+
+    /// The way out.
+    pub(crate) fn hint(&self) -> &'static str {
+        "commands run only where Linux has Landlock (6.2 or newer) and seccomp, and root may change its user id; use such a machine, or import the reports of an earlier step"
+    }
+}
+
+/// Why a command has no result. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SandboxError {
+    /// There is no fence, so nothing was started.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The order itself cannot be carried out; nothing was started.
+    #[error("order a command: {0}")]
+    Order(String),
+    /// The program is not there or cannot be started.
+    #[error("start {program}: {reason}")]
+    NotStarted { program: String, reason: String },
+    /// Something of the machine was missing or broke.
+    #[error("run a command: {0}")]
+    Broken(String),
+    /// Processes outlived every attempt to end them, so nothing after them can be trusted.
+    #[error("end a command: {0}")]
+    Survivors(String),
+}
+
+impl SandboxError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Order(_) | Self::NotStarted { .. } | Self::Broken(_) | Self::Survivors(_) => {
+                Code::ExecutionDenied
+            }
+        }
+    }
+
+    /// The way out.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.hint(),
+            Self::Order(_) => "correct the command in the policy on the base branch",
+            Self::NotStarted { .. } => {
+                "install the program where commands may read it: below /usr, or in a directory the policy declares readable"
+            }
+            Self::Broken(_) => "check that there is room for processes and files, then run again",
+            Self::Survivors(_) => {
+                "end the processes by hand, or take a fresh machine, and look at what the change runs"
+            }
+        }
+    }
+}
+
+/// Runs commands inside a fence, or not at all. The scheduler calls it; an implementer must never start a command with
+/// a layer missing, must return only when no process of the command is left, and must print nothing of its output.
+pub(crate) trait Sandbox: Sync {
+    /// Tries the fence from inside, once; later calls repeat the answer.
+    fn self_test(&self) -> Result<Layers, Refusal>;
+
+    /// Runs one command to its end.
+    fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError>;
+}
