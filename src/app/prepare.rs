@@ -51,7 +51,11 @@ pub(crate) fn prepare<'a>(
 }
 
 fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
-    let is_committed = |path: &str| Ok(opened.objects.file_at(&opened.resolved.head, path)?.is_some());
+    // The base's too: a checkout of both together would make it look new.
+    let is_committed = |path: &str| {
+        let tracked = |commit| opened.objects.is_tracked_at(commit, path);
+        Ok(tracked(&opened.resolved.head)? || tracked(&opened.resolved.base)?)
+    };
     let text = |path: &str| {
         let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else { return Ok(None) };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {

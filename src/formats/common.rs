@@ -8,10 +8,11 @@ use serde_json::Value;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, RegistryRule,
-    Severity, Strength,
+    ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, QaGate,
+    RegistryRule, Severity, Strength,
 };
 use crate::core::escape::{visible, visible_cut};
+use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats::contract::Report;
 
 /// All findings of a run: blocking ones first, each half worst first, then by place.
@@ -289,6 +290,22 @@ pub(crate) fn extent(report: &Report<'_>) -> String {
         counted(hunks as usize, "hunk"),
         counted(coverage.rows.len(), "file")
     )
+}
+
+/// The quality gates in the words of `qa-report.json`, in its order; empty where the policy declares none.
+pub(crate) fn quality_gates(report: &Report<'_>) -> Vec<QaGate> {
+    let result = report.result;
+    let gates = qa_report(&result.lens_plans, &result.lens_results, Circumstances::default());
+    gates.map_or_else(Vec::new, |report| report.gates.into_values().collect())
+}
+
+/// How a gate ended, as two words at most.
+pub(crate) fn gate_word(gate: &QaGate) -> &'static str {
+    match (gate.passed, gate.error_codes.is_empty()) {
+        (true, _) => "passed",
+        (false, true) => "failed",
+        (false, false) => "no result",
+    }
 }
 
 /// A plan's share of the coverage.

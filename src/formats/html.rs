@@ -60,6 +60,7 @@ fn body(report: &Report<'_>) -> Markup {
     let mut parts = [
         ("findings", "Findings", finding::section(report, &all)),
         ("gaps", "Not looked at", sections::not_looked_at(&gaps)),
+        ("gates", "Quality gates", sections::gates(report)),
         ("codes", "Codes", sections::codes(report)),
         ("preview", "Policy preview", sections::preview(report)),
         ("coverage", "Coverage", sections::coverage(report, &all)),
@@ -70,7 +71,7 @@ fn body(report: &Report<'_>) -> Markup {
     ];
     if report.result.final_verdict.conclusion == Conclusion::CouldNotComplete {
         // What is missing is the message of such a run.
-        parts[..3].rotate_left(1);
+        parts[..4].rotate_left(1);
     }
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, markup)| !markup.0.is_empty()).collect();
     html! {

@@ -3,8 +3,8 @@
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use crate::formats::common::{
-    by_rule, codes, counted, extent, findings, location, plan_name, plan_totals, reason, standing,
-    verdict_word, why,
+    by_rule, codes, counted, extent, findings, gate_word, location, plan_name, plan_totals, quality_gates,
+    reason, standing, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::gaps::gaps;
@@ -41,6 +41,7 @@ pub(super) fn page(report: &Report<'_>, max_bytes: usize) -> String {
     }
     preview(&mut page, report);
     cross_check(&mut page, report);
+    gates(&mut page, report);
     coverage(&mut page, report);
     proof(&mut page, report);
     page.out
@@ -217,6 +218,20 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
     page.section("The cross-check contradicts");
     page.list(&failed, MAX_LIST, "item", |item| {
         format!("- {}: {}", markdown_code(&item.item), text(&item.detail, 400))
+    });
+}
+
+fn gates(page: &mut Page, report: &Report<'_>) {
+    let gates = quality_gates(report);
+    if gates.is_empty() {
+        return;
+    }
+    page.section("Quality gates");
+    page.push("| Gate | Result | What was read |\n|---|---|---|");
+    page.list(&gates, MAX_LIST, "gate", |gate| {
+        let required = if gate.required { "" } else { " (not required)" };
+        let notes: Vec<String> = gate.notes.iter().take(MAX_LIST).map(|note| text(note, 200)).collect();
+        format!("| `{}`{required} | {} | {} |", gate.gate_name, gate_word(gate), notes.join("<br>"))
     });
 }
 

@@ -6,7 +6,8 @@ use crate::contracts::codes::Code;
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
-    Files, by_rule, codes, counted, evidence_number, extent, findings, is_on_base, reason, verdict_word, why,
+    Files, by_rule, codes, counted, evidence_number, extent, findings, gate_word, is_on_base, quality_gates,
+    reason, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
@@ -41,9 +42,9 @@ impl Format for Terminal {
         };
         verdict(&mut page, report);
         let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
-        let parts: [fn(&mut Page, &Report<'_>); 3] = [all_findings, not_looked_at, notes];
+        let parts: [fn(&mut Page, &Report<'_>); 4] = [all_findings, not_looked_at, gates, notes];
         // What is missing is the message of a run that could not complete, so there it comes first.
-        for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
+        for part in if incomplete { [parts[1], parts[2], parts[3], parts[0]] } else { parts } {
             part(&mut page, report);
         }
         preview(&mut page, report);
@@ -242,6 +243,23 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
         page.item("  - ", DIM, &file_gap(gap));
     }
     page.left_out(MAX_LIST, gaps.files.len(), "file");
+}
+
+fn gates(page: &mut Page, report: &Report<'_>) {
+    let gates = quality_gates(report);
+    if gates.is_empty() {
+        return;
+    }
+    page.heading("Quality gates");
+    for gate in &gates {
+        let style = if gate.passed { GREEN } else { RED };
+        let required = if gate.required { "" } else { " (not required)" };
+        page.item("  - ", style, &format!("{} {}{required}", gate.gate_name, gate_word(gate)));
+        for note in gate.notes.iter().take(MAX_LIST) {
+            page.item("    ", DIM, &visible_cut(note, 300));
+        }
+        page.left_out(MAX_LIST, gate.notes.len(), "report");
+    }
 }
 
 fn file_gap(gap: &FileGap<'_>) -> String {

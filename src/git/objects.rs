@@ -101,6 +101,23 @@ impl Objects for GitObjects {
         found.map_err(|error| port(&error))
     }
 
+    fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError> {
+        let handle = self.handle();
+        let found = (|| {
+            let mut id = tree_of(&handle, commit)?;
+            for part in path.split('/') {
+                let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+                let Some(entry) = tree.get_name(part) else { return Ok(false) };
+                if entry.kind() != Some(git2::ObjectType::Tree) {
+                    return Ok(true);
+                }
+                id = entry.id();
+            }
+            Ok(true)
+        })();
+        found.map_err(|error| port(&error))
+    }
+
     fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
         let handle = self.handle();
         let mut budget = Budget { entries_left: MAX_LISTED_ENTRIES, trees_walked: 0, bytes: 0 };

@@ -53,6 +53,9 @@ pub(crate) trait Objects: Sync {
     -> Result<Vec<TreeChange>, PortError>;
     /// The blob of a regular file in a commit.
     fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<BlobId>, PortError>;
+    /// Whether a commit says what stands at a path: it has it, or has something that is no directory on the way there,
+    /// such as a link or a submodule.
+    fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError>;
     /// The regular files of a commit, bounded, in a fixed order.
     fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError>;
     /// A reader for one thread.

@@ -81,6 +81,10 @@ fn a_clean_report_passes_and_one_with_an_error_fails_at_its_line() {
     judge(&repo).expect(0);
     let qa = repo.run_dir().json("qa-report.json");
     assert_eq!(json!([qa["status"], qa["summary"]]), json!(["PASSED", "1 of 1 gates passed"]));
+    let summary = String::from_utf8(repo.run_dir().bytes("summary.md")).unwrap();
+    assert!(summary.contains("| `lint` | passed | eslint in"), "{summary}");
+    let page = String::from_utf8(repo.run_dir().bytes("report.html")).unwrap();
+    assert!(page.contains("1 of 1 passed"), "{page}");
 
     let repo = under(ESLINT);
     report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
@@ -135,6 +139,19 @@ fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
     committed.change(&Files::of(&[(POLICY, ESLINT)]), &Files::of(&files));
     report(&committed, path, &clean);
 
+    // A file of the base that head does not have yet stands in a checkout of both.
+    let of_base = under(ESLINT);
+    let base = [(POLICY, ESLINT), (path, clean.as_str())];
+    of_base.change(&Files::of(&base), &Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]));
+    report(&of_base, path, &clean);
+
+    // What a submodule brings is of the change as well.
+    let in_submodule = under(ESLINT);
+    let elsewhere = in_submodule.git.head().unwrap().target().unwrap();
+    let head = Files::of(&[(POLICY, ESLINT)]).object("160000", "reports", elsewhere);
+    in_submodule.change(&Files::of(&[(POLICY, ESLINT)]), &head);
+    report(&in_submodule, path, &clean);
+
     let linked = under(ESLINT);
     report(&linked, "elsewhere.json", &clean);
     std::fs::create_dir_all(linked.path().join("reports")).unwrap();
@@ -158,6 +175,8 @@ fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
     let cases = [
         (missing, "GATE_REPORT_MISSING"),
         (committed, "GATE_REPORT_REFUSED"),
+        (of_base, "GATE_REPORT_REFUSED"),
+        (in_submodule, "GATE_REPORT_REFUSED"),
         (linked, "GATE_REPORT_REFUSED"),
         (below_link, "GATE_REPORT_REFUSED"),
         (directory, "GATE_REPORT_REFUSED"),
@@ -167,7 +186,8 @@ fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
     for (repo, code) in cases {
         let outcome = judge(&repo).expect(3);
         assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", code]);
-        assert!(outcome.text().contains(code), "{}", outcome.text());
+        let text = outcome.text();
+        assert!(text.contains(code) && text.contains("lint no result") && text.contains(path), "{text}");
     }
 }
 

@@ -9,7 +9,9 @@ use crate::contracts::v1::{
     CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensResult, SensitivityReason,
 };
 use crate::core::escape::{visible, visible_cut};
-use crate::formats::common::{codes as all_codes, counted, plan_name, plan_totals, verdict_word};
+use crate::formats::common::{
+    codes as all_codes, counted, gate_word, plan_name, plan_totals, quality_gates, verdict_word,
+};
 use crate::formats::contract::Report;
 use crate::formats::gaps::Gaps;
 
@@ -89,6 +91,30 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
                 }))
                 (left_out(MAX_ROWS, gaps.files.len(), "file", "coverage.json"))
             }
+        }
+    }
+}
+
+pub(super) fn gates(report: &Report<'_>) -> Markup {
+    let gates = quality_gates(report);
+    if gates.is_empty() {
+        return html! {};
+    }
+    let passed = gates.iter().filter(|gate| gate.passed).count();
+    html! {
+        section aria-labelledby="gates" {
+            h2 id="gates" { "Quality gates" small { (passed) " of " (gates.len()) " passed" } }
+            (table("Quality gates", "gates", columns(&["Gate", "Result", "Needed for PASS", "What was read"], &[]), html! {
+                @for gate in &gates {
+                    @let tag = if gate.passed { "completed" } else { "failed" };
+                    tr {
+                        th scope="row" { code { (gate.gate_name) } }
+                        td { span.tag.(tag) { (gate_word(gate)) } }
+                        td { @if gate.required { "yes" } @else { "no" } }
+                        td { @for note in gate.notes.iter().take(MAX_ROWS) { div { (visible_cut(note, 400)) } } }
+                    }
+                }
+            }))
         }
     }
 }
