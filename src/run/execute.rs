@@ -304,8 +304,9 @@ impl Execution<'_> {
             status = LensStatus::Failed;
             errors.insert(Code::LensPanicked);
         }
-        let mut warnings: BTreeSet<Code> =
-            plan.planning_codes.iter().copied().filter(|code| !errors.contains(code)).collect();
+        // That a change does not concern a lens is in the plan; told of every run it would be noise.
+        let told = |code: &Code| *code != Code::LensNotApplicable && !errors.contains(code);
+        let mut warnings: BTreeSet<Code> = plan.planning_codes.iter().copied().filter(told).collect();
         let in_plan =
             change_set.files.iter().filter(|file| plan.changed_files.binary_search(&file.path).is_ok());
         warnings.extend(

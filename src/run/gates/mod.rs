@@ -211,7 +211,8 @@ fn summary(wanted: &PolicyReport, report: &Report) -> String {
     ];
     let tests: Vec<String> =
         tests.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
-    let faults = format!("{} errors, {} warnings", totals.errors, totals.warnings);
+    let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let faults = [counted(totals.errors, "error"), counted(totals.warnings, "warning")].join(", ");
     let what = match (tests.is_empty(), totals.errors + totals.warnings) {
         (true, _) => faults,
         (false, 0) => format!("tests: {}", tests.join(", ")),
