@@ -6,7 +6,7 @@ use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
 use crate::contracts::v1::{
     ChangeSet, Coverage, CoverageStatus, CrossCheck, CrossCheckItem, Direction, Finding, FindingOrigin,
-    ItemOutcome, LensPlan, LensResult, LensStatus, Side, Strength,
+    ItemOutcome, LensPlan, LensResult, LensStatus, Scope, Side, Strength,
 };
 use crate::core::classify::PathSet;
 use crate::core::escape::harmless;
@@ -349,7 +349,13 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
         let Some(gate) = subject.gates.iter().find(|gate| gate.lens_id == plan.lens_id) else {
             return Some(format!("nobody read the reports of {}", plan.lens_id));
         };
-        let silent = result.status == LensStatus::Completed && result.findings.is_empty();
+        // A rule that the policy turns off is not told of.
+        let turned_off = |(rule, file, ..): &(String, RepoPath, u64, String)| {
+            let scope = subject.change_set.files.iter().find(|one| one.path == *file).map(|one| one.scope);
+            subject.policy.strength(rule, scope.unwrap_or(Scope::Product)) == Strength::Off
+        };
+        let may_be_silent = !gate.said.is_empty() && gate.said.iter().all(turned_off);
+        let silent = result.status == LensStatus::Completed && result.findings.is_empty() && !may_be_silent;
         (!gate.passed && silent).then(|| format!("{} is silent about reports that do not pass", plan.lens_id))
     })
 }

@@ -323,6 +323,17 @@ fn a_policy_that_no_report_could_satisfy_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn what_the_policy_turns_off_or_down_does_not_block() {
+    for (strength, findings) in [("advise", 1), ("off", 0)] {
+        let policy = format!("{ESLINT}[rules.\"lint/error\"]\nstrength = \"{strength}\"\n");
+        let repo = under(&policy);
+        report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
+        judge(&repo).expect(0);
+        assert_eq!(repo.run_dir().findings().len(), findings);
+    }
+}
+
+#[test]
 fn a_gate_is_softened_by_the_base_alone() {
     let repo = Repo::new();
     let softer = "[rules.\"lint/error\"]\nstrength = \"advise\"\n";

@@ -215,7 +215,7 @@ pub struct ConfigPreimage {
     pub waivers_hash: Sha256Hex,
     /// The digest over the rules of all lenses.
     pub registry_hash: Sha256Hex,
-    /// The digest over all schemas.
+    /// The digest over the schemas of a run.
     pub schema_set_hash: Sha256Hex,
     /// The line diff algorithm.
     pub diff_algorithm: String,
