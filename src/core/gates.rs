@@ -1,7 +1,8 @@
 //! The five quality gates as the registry, the planner and the policy know them: lenses whose evidence is a report.
 
+use super::policy::everywhere;
 use crate::contracts::v1::{
-    GateName, LensClass, PresetStrengths, RegistryLens, RegistryRule, ScopeStrengths, Severity, Strength,
+    GateName, LensClass, PresetStrengths, RegistryLens, RegistryRule, Severity, Strength,
 };
 
 /// Changed whenever the same report may give another result; it is part of the execution key.
@@ -67,16 +68,6 @@ impl GateRule {
             Self::Flaky => "Find out why the test does not always end the same way.",
             Self::Warning => "Mend what the tool names, or turn the warning off in its configuration.",
         }
-    }
-}
-
-fn everywhere(strength: Strength) -> ScopeStrengths {
-    ScopeStrengths {
-        product: strength,
-        test: strength,
-        docs: strength,
-        generated: strength,
-        vendored: strength,
     }
 }
 

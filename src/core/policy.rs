@@ -314,6 +314,17 @@ fn in_preset(strengths: &PresetStrengths, preset: Preset) -> ScopeStrengths {
     }
 }
 
+/// The same strength in every scope.
+pub(crate) const fn everywhere(strength: Strength) -> ScopeStrengths {
+    ScopeStrengths {
+        product: strength,
+        test: strength,
+        docs: strength,
+        generated: strength,
+        vendored: strength,
+    }
+}
+
 /// The strength in one scope.
 pub(crate) fn in_scope(strengths: &ScopeStrengths, scope: Scope) -> Strength {
     match scope {

@@ -12,6 +12,7 @@ use crate::contracts::v1::{
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
+pub(crate) use crate::core::policy::everywhere;
 
 /// A lens as the registry, the planner and the documentation know it.
 #[derive(Debug)]
@@ -139,17 +140,6 @@ pub(crate) trait Lens: Sync {
     /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
     fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
         None
-    }
-}
-
-/// The same strength in every scope.
-pub(crate) const fn everywhere(strength: Strength) -> ScopeStrengths {
-    ScopeStrengths {
-        product: strength,
-        test: strength,
-        docs: strength,
-        generated: strength,
-        vendored: strength,
     }
 }
 

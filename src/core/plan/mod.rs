@@ -126,32 +126,18 @@ fn plan_lens(
         .map(|&index| files[index].path.clone())
         .collect();
     LensPlan {
-        schema_version: Default::default(),
-        plan_ordinal: 0,
-        lens_id: lens.lens_id.clone(),
-        sub_lens_id: None,
-        lens_version: lens.lens_version.clone(),
-        lens_class: lens.lens_class,
-        required: settings.required,
-        blocking_policy: policy.blocking_policy,
-        provider_binding_id: BUILTIN_BINDING.to_owned(),
-        permission_profile_id: PermissionProfileId::ReadOnly,
         scope_digest: scope_digest(lens, &changed, &full_context_files, &omitted_hunks),
         changed_files: changed.iter().map(|file| file.path.clone()).collect(),
         full_context_files,
         omitted_files,
-        execution_commands: Vec::new(),
-        max_input_tokens: 0,
-        max_output_tokens: 0,
-        max_cost_usd: None,
-        overflow_policy: settings.overflow,
         confidence: selection.confidence,
         omitted_hunks,
         planning_codes,
+        ..plan_gate(lens, policy)
     }
 }
 
-/// A gate looks at no file: its evidence is a report about the whole repository.
+/// A plan that looks at no file. It is a gate's, whose evidence is a report about the whole repository.
 fn plan_gate(lens: &RegistryLens, policy: &Policy) -> LensPlan {
     let settings = &policy.lenses[&lens.lens_id];
     LensPlan {
