@@ -3,9 +3,14 @@
 #
 # `scripts/image.sh [ARCHIVE]` leaves the image as an archive, compressed, and in target/image/name how an engine is told
 # of it. Where the images that FROM names cannot be pulled, or with STAND_IN=1, one made of Debian packages and this
-# machine's own toolchain stands in for them.
+# machine's own toolchain stands in for them. Status 75 says that not even that can be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+unavailable() {
+    echo "image: $1" >&2
+    exit 75
+}
 
 archive=${1:-target/image/qa-skill.oci.tar}
 name=localhost/qa-skill:latest
@@ -21,21 +26,22 @@ if [ "${STAND_IN:-}" = "" ] && docker info > /dev/null 2>&1; then
     exit
 fi
 
-scripts/install-tools.sh buildah
+scripts/install-tools.sh buildah || unavailable "buildah cannot be installed"
 buildah=(buildah --storage-driver vfs)
 from=$(sed -n 's/^FROM \(.*\) AS build$/\1/p' Dockerfile)
 # What cargo compiled for the last image: it saves minutes and changes no byte.
 mkdir -p target/image/build
 options=(--volume "$PWD/target/image/build:/build/target")
 if [ "${STAND_IN:-}" != "" ] ||
-    ! timeout 900 "${buildah[@]}" pull --quiet --policy always "$from" > /dev/null 2>&1; then
+    ! timeout 300 "${buildah[@]}" pull --quiet --policy always "$from" > /dev/null 2>&1; then
     echo "image: $from is not to be had, so this machine's own toolchain stands in for it" >&2
-    scripts/install-tools.sh mmdebstrap
+    scripts/install-tools.sh mmdebstrap || unavailable "mmdebstrap cannot be installed"
     stand_in=localhost/qa-skill-stand-in:bookworm
     if ! "${buildah[@]}" inspect --type image "$stand_in" > /dev/null 2>&1; then
         base=$(mktemp --suffix=.tar)
         trap 'rm -f "$base"' EXIT
-        mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,musl-tools,ca-certificates,git bookworm "$base"
+        mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,musl-tools,ca-certificates,git bookworm "$base" ||
+            unavailable "packages of Debian cannot be had"
         container=$("${buildah[@]}" from scratch)
         "${buildah[@]}" add --quiet "$container" "$base" / > /dev/null
         # As the official image sets them.
@@ -43,7 +49,8 @@ if [ "${STAND_IN:-}" != "" ] ||
             --env PATH=/usr/local/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
         "${buildah[@]}" commit --quiet --rm "$container" "$stand_in" > /dev/null
     fi
-    rustup target add x86_64-unknown-linux-musl
+    rustup target list --installed | grep -qx x86_64-unknown-linux-musl ||
+        rustup target add x86_64-unknown-linux-musl || unavailable "the target for musl cannot be had"
     options+=(
         --from "$stand_in"
         --volume "${RUSTUP_HOME:-$HOME/.rustup}:/usr/local/rustup:ro"
