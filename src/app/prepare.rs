@@ -63,11 +63,12 @@ fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Fa
             BlobRead::TooLarge(_) => None,
         })
     };
+    // The base's as well: the date of a commit is whatever its author says.
+    let time = opened.resolved.head_time.max(opened.resolved.base_time);
     let root = &opened.repository.root;
     let place = root.display().to_string();
     let place = place.trim_end_matches('/');
-    let head =
-        Subject { is_committed: &is_committed, text: &text, time: opened.resolved.head_time, root: place };
+    let head = Subject { is_committed: &is_committed, text: &text, time, root: place };
     Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
 }
 

@@ -354,9 +354,20 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
             let scope = subject.change_set.files.iter().find(|one| one.path == *file).map(|one| one.scope);
             subject.policy.strength(rule, scope.unwrap_or(Scope::Product)) == Strength::Off
         };
-        let may_be_silent = !gate.said.is_empty() && gate.said.iter().all(turned_off);
-        let silent = result.status == LensStatus::Completed && result.findings.is_empty() && !may_be_silent;
-        (!gate.passed && silent).then(|| format!("{} is silent about reports that do not pass", plan.lens_id))
+        if result.status != LensStatus::Completed {
+            return None;
+        }
+        let told: BTreeSet<_> = result
+            .findings
+            .iter()
+            .map(|finding| (&finding.rule_id, &finding.file, finding.start_line, said(finding)))
+            .collect();
+        let is_told = |(rule, file, line, subject): &(String, RepoPath, u64, String)| {
+            told.contains(&(rule, file, *line, subject.as_str()))
+        };
+        let missing = gate.said.iter().any(|one| !turned_off(one) && !is_told(one));
+        let silent = missing || !gate.passed && gate.said.is_empty();
+        silent.then(|| format!("{} is silent about what its reports say", plan.lens_id))
     })
 }
 

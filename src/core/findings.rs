@@ -39,9 +39,13 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// The text that identifies the finding while it moves.
-    fn identity(&self) -> String {
-        normalized(if self.quote.is_empty() { &self.subject } else { &self.quote })
+    /// The text that identifies the finding while it moves. What a tool says is said of a file: the same words about
+    /// another one are something else.
+    pub(crate) fn identity(&self) -> String {
+        match (self.quote.is_empty(), self.subject.is_empty()) {
+            (false, _) | (true, true) => normalized(&self.quote),
+            (true, false) => normalized(&format!("{}: {}", self.file, self.subject)),
+        }
     }
 }
 

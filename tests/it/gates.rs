@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Files, Outcome, Repo, qa_skill, token};
+use crate::support::{Files, Outcome, Repo, other_token, qa_skill, token};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 const ESLINT: &str = "[gates.lint]\nreports = [{ path = \"reports/eslint.json\", tool = \"eslint\" }]\n";
@@ -237,6 +237,11 @@ fn what_the_base_has_too_is_not_held_against_the_change_once_for_each_time() {
         let old = qa["gates"]["lint"]["errors"].as_array().unwrap().iter();
         assert_eq!(old.filter(|error| error["pre_existing"] == true).count(), 1);
     }
+    // The same words about another file are something else.
+    let repo = under(policy);
+    report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
+    report(&repo, "reports/base.json", eslint(&[unused(2, 2)]).replace("src/a.js", "src/b.js"));
+    judge(&repo).expect(1);
     // Without the base's report everything counts.
     let repo = under(policy);
     report(&repo, "reports/eslint.json", eslint(&[unused(9, 2)]));
@@ -296,6 +301,16 @@ fn a_secret_that_a_test_prints_is_recorded_masked() {
         let bytes = repo.run_dir().bytes(entry);
         assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{entry}");
     }
+}
+
+#[test]
+fn a_report_that_masking_would_change_is_not_taken() {
+    let mut message = unused(2, 1);
+    message["meta"] = json!({token(): 1, other_token(): 2});
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[message]));
+    judge(&repo).expect(3);
+    assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_REPORT_REFUSED"]);
 }
 
 #[test]

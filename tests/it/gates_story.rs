@@ -119,6 +119,9 @@ fn a_step_without_a_test_fails_in_strict_and_is_a_warning_otherwise() {
     let repo = in_qa(&format!("mode = \"best_effort\"\n{POLICY}"), true, &tests);
     repo.judge().run().expect(0);
     assert_eq!(repo.run_dir().findings(), ["story_validation/warning feature_list.json:9"]);
+    // Its test may be in a file that did not load.
+    let tests = [(ADDS, ""), ("collects", r#"<error message="does not load"/>"#)];
+    in_qa(&format!("mode = \"best_effort\"\n{POLICY}"), true, &tests).judge().run().expect(1);
 }
 
 #[test]

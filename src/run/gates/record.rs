@@ -3,9 +3,10 @@
 use super::{FEATURE_LIST, WORKFLOW_STATE};
 use crate::contracts::codes::Code;
 use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::contracts::v1::{GateName, RecordedGates, RecordedReport, Side};
+use crate::contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, Side};
 use crate::core::policy::Policy;
 use crate::core::{canonical, secrets};
+use crate::gates::report::Totals;
 use crate::run::ports::PortError;
 
 /// Where reports are read from.
@@ -67,7 +68,7 @@ pub(crate) fn record(
                     let since = if side == Side::Head { head.time } else { i64::MIN };
                     take(path, reports.read(path), since, &mut room)
                 };
-                recorded.reports.push(recorded_report(*gate, path, side, head.root, taken));
+                recorded.reports.push(recorded_report(*gate, report, (path, side), head.root, taken));
             }
         }
     }
@@ -100,8 +101,8 @@ fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8
 /// Secrets are masked before anything else sees the text: a test may print what it was given.
 fn recorded_report(
     gate: GateName,
-    path: &str,
-    side: Side,
+    wanted: &PolicyReport,
+    (path, side): (&str, Side),
     root: &str,
     taken: Result<Vec<u8>, (Code, String)>,
 ) -> RecordedReport {
@@ -120,11 +121,21 @@ fn recorded_report(
     });
     match text {
         Ok(text) => {
-            let mut text = somewhere(text, root);
+            let text = somewhere(text, root);
             report.sha256 = Some(canonical::sha256(text.as_bytes()));
             let spans = secrets::find(&text);
-            secrets::mask(&mut text, &spans);
-            report.text = Some(text);
+            let mut masked = text.clone();
+            secrets::mask(&mut masked, &spans);
+            report.text = Some(masked);
+            if !spans.is_empty()
+                && says(wanted, &report)
+                    != says(wanted, &RecordedReport { text: Some(text), ..report.clone() })
+            {
+                report.text = None;
+                report.code = Some(Code::GateReportRefused);
+                report.problem =
+                    Some(format!("{path} says something else once the secrets in it are masked"));
+            }
         }
         Err((code, problem)) => {
             report.code = Some(code);
@@ -132,6 +143,12 @@ fn recorded_report(
         }
     }
     report
+}
+
+/// What a report comes to. Masking must not change it: what a test prints could hide what stands after it.
+fn says(wanted: &PolicyReport, report: &RecordedReport) -> Result<(bool, Totals), Code> {
+    let judged = super::read(wanted, Some(report), &[]).map_err(|(code, _)| code)?;
+    Ok((judged.passed, judged.report.totals))
 }
 
 /// The text as it would be of a checkout elsewhere.
