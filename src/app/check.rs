@@ -1,6 +1,7 @@
 //! The main job: one call per arrow from a request to a verdict that is stored.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::derive::{Derived, derive, key, needs_whole_file};
@@ -12,12 +13,14 @@ use super::shard::joined;
 use super::store_run::{Stored, store};
 use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
-    AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfile, PermissionProfileId,
-    ProviderBinding, RecordedGates, Registry, RenameSummary, SkillInput, WorktreeMode,
+    AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, ProviderBinding,
+    RecordedExecution, RecordedGates, Registry, RenameSummary, SkillInput,
 };
-use crate::core::canonical;
 use crate::core::plan::BUILTIN_BINDING;
+use crate::core::policy::Policy;
 use crate::core::usage::usd;
+use crate::core::{canonical, gates};
+use crate::run::gates::{Executing, any_runs};
 use crate::run::gather::{Gathered, Gathering};
 use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::survey::BaseSurveys;
@@ -40,7 +43,7 @@ pub(crate) struct Finished {
 impl Finished {
     /// Whether the policy declares any gate.
     pub(crate) fn has_gates(&self) -> bool {
-        !self.gates.reports.is_empty()
+        self.derived.plans.iter().any(|plan| gates::find(&plan.lens_id).is_some())
     }
 }
 
@@ -49,7 +52,7 @@ impl Finished {
 pub(crate) fn check_opened(
     request: &Request,
     opened: Opened,
-    cancellation: &Cancellation,
+    cancellation: &Arc<Cancellation>,
     progress: &dyn Progress,
     keyed: &dyn Fn(&ExecutionKey),
     parts: Option<&[PathBuf]>,
@@ -62,7 +65,7 @@ pub(crate) fn check_opened(
         "base",
         format!("{} by {}, head {}", resolved.base.short(), resolved.base_rule, resolved.head.short()),
     );
-    let prepared = prepare(request, &opened, cancellation, progress)?;
+    let mut prepared = prepare(request, &opened, cancellation, progress)?;
     let Gathered { change_set, sensitivity, .. } = &prepared.gathered;
     told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
     let max_blob_bytes = prepared.in_force.policy.limits.max_blob_bytes;
@@ -73,20 +76,22 @@ pub(crate) fn check_opened(
         globs: prepared.in_force.policy.scope_globs(),
     };
     let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
-    let mut recorded =
-        prepared.recorded(Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress });
-    let key = key(&recorded).2;
+    let ports = Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress };
+    let key = key(&prepared.recorded(ports)).2;
     let parts = match parts {
         Some(directories) => Some(joined(&key, &change_set.files, directories)?),
         None => None,
     };
-    recorded.joined = parts.as_ref().map(|parts| parts as &dyn Joined);
     keyed(&key);
+    let (policy, changed) = (&prepared.in_force.policy, &prepared.gathered.change_set);
+    execute(policy, changed, &mut prepared.execution, &opened, (cancellation, progress))?;
+    let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
+    let recorded = prepared.recorded(Ports { joined, ..ports });
     let mut derived = derive(&recorded)?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
     drop(blob_lines);
-    let Prepared { registry, in_force, gathered, gates, repo_id, .. } = prepared;
+    let Prepared { registry, in_force, gathered, gates, execution, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
@@ -102,16 +107,50 @@ pub(crate) fn check_opened(
         derived: &derived,
         recorded_inputs: &recorded_inputs,
         recorded_gates: &gates,
+        recorded_execution: &execution,
         machine,
         written_at: timestamp(crate::config::now()),
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
-        refresh: request.refresh,
+        // Commands are run again each time, and what they print differs from time to time.
+        refresh: request.refresh || any_runs(&in_force.policy),
         cancellation,
     };
     let stored = store(&outcome, texts)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
     Ok(Finished { input, change_set, sensitivity, registry, derived, stored, gates, opened })
+}
+
+/// Runs the commands of gates, if there are any, and records what they leave.
+#[cfg(target_os = "linux")]
+fn execute(
+    policy: &Policy,
+    change_set: &ChangeSet,
+    recorded: &mut RecordedExecution,
+    opened: &Opened,
+    (cancellation, progress): (&Arc<Cancellation>, &dyn Progress),
+) -> Result<(), Failure> {
+    if !any_runs(policy) {
+        return Ok(());
+    }
+    let workshop = super::workshop::FencedWorkshop::new(policy, &opened.repository, cancellation);
+    let executing = Executing { policy, change_set, workshop: &workshop, cancellation, progress };
+    Ok(executing.run(recorded)?)
+}
+
+/// Elsewhere there is no fence, so nothing is run.
+#[cfg(not(target_os = "linux"))]
+fn execute(
+    policy: &Policy,
+    _: &ChangeSet,
+    recorded: &mut RecordedExecution,
+    _: &Opened,
+    _: (&Arc<Cancellation>, &dyn Progress),
+) -> Result<(), Failure> {
+    if any_runs(policy) {
+        recorded.denied = Some("commands run on Linux alone".to_owned());
+    }
+    Ok(())
 }
 
 /// Reads what changed between the merge base and head.
@@ -168,8 +207,8 @@ fn input(
         run_mode: policy.mode,
         requested_lens_ids: request.overrides.lens_ids.clone(),
         max_concurrency: policy.max_concurrency,
-        allow_execution_lens_classes: Vec::new(),
-        permission_profiles: vec![read_only_profile()],
+        allow_execution_lens_classes: policy.execution.lens_classes.clone(),
+        permission_profiles: policy.execution.profiles(),
         default_permission_profile_id: PermissionProfileId::ReadOnly,
         artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
         run_budget_max_tokens: policy.max_tokens,
@@ -181,20 +220,6 @@ fn input(
         head_sha: opened.resolved.head.clone(),
         preset: policy.preset,
         settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
-    }
-}
-
-fn read_only_profile() -> PermissionProfile {
-    PermissionProfile {
-        profile_id: PermissionProfileId::ReadOnly,
-        read_only: true,
-        allow_network: false,
-        worktree_mode: WorktreeMode::None,
-        allowed_command_prefixes: Vec::new(),
-        max_commands_per_plan: 0,
-        command_timeout_ms: 0,
-        max_stdout_bytes: 0,
-        max_stderr_bytes: 0,
     }
 }
 

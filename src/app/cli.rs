@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
 use super::exit::{Exit, Failure};
 use super::face::{self, Color, Output};
-use super::inputs::{Request, open};
+use super::inputs::{Request, Standing, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::workflow_command::{self, WorkflowArgs};
@@ -235,6 +235,7 @@ impl ChangeArgs {
             },
             artifact_root: self.out,
             refresh,
+            standing: Standing::Own,
             settings: crate::config::pace(),
         }
     }
@@ -332,7 +333,11 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
     }
 }
 
-fn run(arguments: RunArgs, parts: Option<&[PathBuf]>, cancellation: &Cancellation) -> Result<Exit, Failure> {
+fn run(
+    arguments: RunArgs,
+    parts: Option<&[PathBuf]>,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
     face::check_outputs(&arguments.formats)?;
     if arguments.verbose {
         super::log::to_stderr();

@@ -10,8 +10,8 @@ use super::keys;
 use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
-    ExecutionKeyPreimage, FileText, FinalVerdict, LensPlan, LensResult, PolicyPreview, RecordedGates,
-    RecordedInputs, RecordedSurvey, Registry, Waiver,
+    ExecutionKeyPreimage, FileText, FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedSurvey, Registry, Waiver,
 };
 use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
@@ -44,6 +44,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) surveys: &'a dyn Surveys,
     pub(crate) gates: &'a RecordedGates,
+    pub(crate) execution: &'a RecordedExecution,
     pub(crate) lines: &'a LineReader<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
@@ -65,6 +66,7 @@ pub(crate) struct Derived {
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
     pub(crate) screenshots: Vec<RepoPath>,
     pub(crate) retried_tests: u64,
+    pub(crate) durations: BTreeMap<GateName, u64>,
 }
 
 /// The lens of an id.
@@ -118,6 +120,10 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
         recorded.policy,
         recorded.overrides.lens_ids.as_deref(),
         &candidates,
+        &|gate| {
+            let calls = gates::of_gate(gate, recorded.policy, recorded.change_set, recorded.execution);
+            gates::specs(gate, &calls)
+        },
     )
 }
 
@@ -147,8 +153,19 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreim
     (preimage, config, key)
 }
 
+/// What gates are judged from.
+fn evidence<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> gates::Evidence<'a> {
+    gates::Evidence {
+        policy: recorded.policy,
+        change_set: recorded.change_set,
+        reports: recorded.gates,
+        execution: recorded.execution,
+        key,
+    }
+}
+
 /// What plans are executed with.
-pub(crate) fn execution<'a>(recorded: &Recorded<'a>) -> Execution<'a> {
+pub(crate) fn execution<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> Execution<'a> {
     Execution {
         sweep: Sweep {
             change_set: recorded.change_set,
@@ -161,7 +178,7 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>) -> Execution<'a> {
         policy: recorded.policy,
         waivers: recorded.waivers,
         surveys: recorded.surveys,
-        gates: recorded.gates,
+        evidence: evidence(recorded, key),
         lens: &find_lens,
     }
 }
@@ -170,10 +187,9 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>) -> Execution<'a> {
 pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
     let (key_preimage, config_preimage, key) = key(recorded);
     let plans = plans(recorded);
-    let execution = execution(recorded);
-    let executed = execution.run(&plans)?;
+    let executed = execution(recorded, &key).run(&plans)?;
     let coverage = coverage(recorded.change_set, &plans, &executed.results, &executed.inspected);
-    let check = run_cross_check(recorded, &plans, &executed, &coverage);
+    let check = run_cross_check(recorded, &key, &plans, &executed, &coverage);
     let required: BTreeSet<String> = recorded
         .policy
         .lenses
@@ -212,6 +228,7 @@ pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
         texts: executed.texts,
         screenshots: executed.screenshots.into_iter().collect(),
         retried_tests: executed.retried_tests,
+        durations: executed.durations,
         plans,
     })
 }
@@ -219,6 +236,7 @@ pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
 /// The verifier has its own code path; when it cannot finish, there is no PASS (D-11).
 fn run_cross_check(
     recorded: &Recorded<'_>,
+    key: &ExecutionKey,
     plans: &[LensPlan],
     executed: &Executed,
     coverage: &Coverage,
@@ -234,7 +252,7 @@ fn run_cross_check(
             self_test: &executed.self_test,
             notices: &executed.notices,
             lines: recorded.lines,
-            gates: &gates::seen(recorded.policy, recorded.gates, recorded.change_set),
+            gates: &gates::seen(&evidence(recorded, key)),
         })
     }))
     .ok()

@@ -33,6 +33,7 @@ const CAUSES_FIRST: &[&str] = &[
     "input.normalized.json",
     "recordings/inputs.json",
     "recordings/gates.json",
+    "recordings/execution.json",
     "change-set.json",
     "change-sensitivity.json",
     "lens-plan.json",

@@ -14,6 +14,33 @@ use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
 use crate::run::ports::{BlobRead, Objects};
 
+/// Whose code head is, as far as it may be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Of somebody who may push here, or of whoever runs this on a machine of their own.
+    Own,
+    /// Of a fork, and there is no secret here.
+    Fork,
+    /// Of a fork, in a job that has secrets or a token that may write.
+    ForkBesideSecrets,
+}
+
+impl Standing {
+    /// Why none of it is run, if that is so.
+    pub(crate) fn denied(self, fork_heads: bool) -> Option<String> {
+        match self {
+            Self::Own => None,
+            Self::Fork if fork_heads => None,
+            Self::Fork => {
+                Some("head is of a fork, and execution.fork-heads does not let its code run".to_owned())
+            }
+            Self::ForkBesideSecrets => Some(
+                "head is of a fork and this job has secrets, beside which its code is never run".to_owned(),
+            ),
+        }
+    }
+}
+
 /// What a person or an action asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -23,6 +50,7 @@ pub(crate) struct Request {
     pub(crate) overrides: Overrides,
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
+    pub(crate) standing: Standing,
     /// Settings beside the policy's, with where each comes from; they decide nothing and are recorded.
     pub(crate) settings: Vec<SettingOrigin>,
 }
@@ -105,10 +133,15 @@ pub(crate) fn effective(
 
 /// Whether every report is one that a tool of its gate writes.
 fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
-    for (gate, reports) in &policy.gates {
+    for (gate, settings) in &policy.gates {
         let tools: Vec<_> =
             gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
-        for report in reports {
+        for id in &settings.run {
+            let own: BTreeSet<&str> =
+                tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
+            policy_text::known(text, &format!("tool that gate {gate} runs"), id, &own)?;
+        }
+        for report in &settings.reports {
             let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
             policy_text::known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
             let Some(format) = &report.format else { continue };

@@ -47,14 +47,18 @@ pub(crate) fn config_preimage(
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
         requested_lens_ids: requested.map(<[String]>::to_vec),
-        gate_reports_hash: (!recorded.reports.is_empty())
+        gate_reports_hash: (!policy.gates.is_empty())
             .then(|| hash(canonical::digest(&(recorded, readers(policy))))),
     }
 }
 
-/// The tools that read the reports of gates, with their versions, by id.
+/// The tools that read what gates are judged from, with their versions, by id.
 fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
-    let wanted = policy.gates.values().flatten().filter_map(|report| gates::find(&report.tool));
+    let wanted = policy
+        .gates
+        .values()
+        .flat_map(|gate| gate.reports.iter().map(|report| &report.tool).chain(&gate.run))
+        .filter_map(|tool| gates::find(tool));
     wanted.map(|tool| (tool.spec().id, tool.spec().version)).collect()
 }
 

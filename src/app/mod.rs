@@ -27,6 +27,8 @@ mod store_run;
 mod upload;
 mod verify;
 mod workflow_command;
+#[cfg(target_os = "linux")]
+mod workshop;
 
 pub use cli::main_with;
 pub use exit::Exit;

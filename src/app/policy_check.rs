@@ -53,8 +53,8 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     if !policy.gates.is_empty() {
         text.push_str(&format!("\n{:<20} {:<12} {:<16} {}\n", "gate", "tool", "format", "report"));
     }
-    for (gate, reports) in &policy.gates {
-        for report in reports {
+    for (gate, settings) in &policy.gates {
+        for report in &settings.reports {
             let format = report.format.as_deref().unwrap_or("its own");
             let base = report.base.as_ref().map_or(String::new(), |base| format!(", base {base}"));
             text.push_str(&format!(

@@ -6,10 +6,11 @@ use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, read_policy};
 use crate::config::Workspace;
 use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::contracts::v1::{RecordedGates, Registry};
+use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, Registry};
 use crate::core::crosscheck::LineReader;
+use crate::core::policy::Policy;
 use crate::lenses;
-use crate::run::gates::{Subject, record};
+use crate::run::gates::{self, Subject, any_runs, record};
 use crate::run::gather::Gathered;
 use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
 use crate::run::survey::Surveys;
@@ -22,6 +23,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) in_force: InForce,
     pub(crate) gathered: Gathered<'a>,
     pub(crate) gates: RecordedGates,
+    pub(crate) execution: RecordedExecution,
     pub(crate) repo_id: String,
 }
 
@@ -46,8 +48,29 @@ pub(crate) fn prepare<'a>(
     let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
     let gathered = gather(opened, &in_force, cancellation, progress)?;
     let gates = read_reports(opened, &in_force)?;
+    let mut execution = manifests(opened, &in_force.policy, &gathered.change_set)?;
+    if any_runs(&in_force.policy) {
+        execution.denied = request.standing.denied(in_force.policy.execution.fork_heads);
+    }
     let repo_id = repo_id(opened, &in_force);
-    Ok(Prepared { request, registry, in_force, gathered, gates, repo_id })
+    Ok(Prepared { request, registry, in_force, gathered, gates, execution, repo_id })
+}
+
+/// What says which tools the projects of the change use; nothing where no gate asks.
+pub(super) fn manifests(
+    opened: &Opened,
+    policy: &Policy,
+    change_set: &ChangeSet,
+) -> Result<RecordedExecution, Failure> {
+    if !any_runs(policy) {
+        return Ok(RecordedExecution::default());
+    }
+    let of = |commit| gates::manifests(change_set, &opened.objects, commit);
+    Ok(RecordedExecution {
+        head_files: of(&change_set.head_sha)?,
+        base_files: of(&change_set.merge_base_sha)?,
+        ..RecordedExecution::default()
+    })
 }
 
 fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
@@ -90,6 +113,7 @@ impl<'a> Prepared<'a> {
             registry: &self.registry,
             surveys: ports.surveys,
             gates: &self.gates,
+            execution: &self.execution,
             lines: ports.lines,
             cancellation: ports.cancellation,
             progress: ports.progress,

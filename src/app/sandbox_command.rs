@@ -113,7 +113,7 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
         let commit = repository.commit_named(&arguments.rev)?.ok_or_else(|| {
             Failure::usage(format!("{} names no commit", visible(&arguments.rev)), "name one with --rev")
         })?;
-        omitted = repository.write_tree(&commit, &room.tree, TreeLimits::default())?.omitted;
+        omitted = repository.write_tree(&commit, &room.tree, TreeLimits::default(), |_| false)?.omitted;
     }
     let environment = arguments.environment()?;
     let order = Order {

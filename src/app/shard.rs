@@ -72,7 +72,7 @@ pub(crate) fn part(
     let (_, _, key) = key(&recorded);
     let files = &recorded.change_set.files;
     let weights: Vec<u64> = files.iter().map(weight).collect();
-    let files = execution(&recorded).part(&plans(&recorded), shard.range(&weights))?;
+    let files = execution(&recorded, &key).part(&plans(&recorded), shard.range(&weights))?;
     let part = ShardPart {
         schema_version: Default::default(),
         execution_key: key.clone(),

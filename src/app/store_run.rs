@@ -15,8 +15,8 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedGates, RecordedInputs, Recording, RecordingTag, Registry, SkillInput, SkillResult, Trace,
-    TraceEvent, TraceMachine,
+    RecordedExecution, RecordedGates, RecordedInputs, Recording, RecordingTag, Registry, SkillInput,
+    SkillResult, Trace, TraceEvent, TraceMachine,
 };
 use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats;
@@ -35,6 +35,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) derived: &'a Derived,
     pub(crate) recorded_inputs: &'a RecordedInputs,
     pub(crate) recorded_gates: &'a RecordedGates,
+    pub(crate) recorded_execution: &'a RecordedExecution,
     pub(crate) machine: MachineCounters,
     /// The present as `YYYY-MM-DDThh:mm:ssZ`; nothing is judged by it.
     pub(crate) written_at: String,
@@ -135,13 +136,17 @@ pub(crate) fn artifacts(
         duration_total_ms: outcome.machine.elapsed_ms,
         screenshots: derived.screenshots.clone(),
         retry_count: derived.retried_tests,
+        durations: derived.durations.clone(),
         feature: feature(outcome.recorded_gates),
     };
     if let Some(report) = qa_report(&derived.plans, &derived.results, circumstances) {
         add(Entry::artifact(&report))?;
     }
-    if !outcome.recorded_gates.reports.is_empty() {
+    if *outcome.recorded_gates != RecordedGates::default() {
         add(Entry::artifact(outcome.recorded_gates))?;
+    }
+    if *outcome.recorded_execution != RecordedExecution::default() {
+        add(Entry::artifact(outcome.recorded_execution))?;
     }
     let report = Report {
         input: outcome.input,

@@ -14,7 +14,8 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedGates, RecordedInputs, Recording, Registry, SkillInput, Trace,
+    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, Recording, Registry, SkillInput,
+    Trace,
 };
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
@@ -96,6 +97,8 @@ pub(crate) fn replay(
     let recorded: RecordedInputs = run.artifact()?;
     let texts = read_texts(run, &change_set)?;
     let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
+    let execution =
+        if run.has(RecordedExecution::FILE) { run.artifact()? } else { RecordedExecution::default() };
     let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let registry = lenses::registry();
     let overrides = Overrides {
@@ -112,6 +115,7 @@ pub(crate) fn replay(
         in_force,
         overrides,
         gates,
+        execution,
         cancellation,
         progress,
     };
@@ -147,6 +151,7 @@ struct Replay<'a> {
     in_force: InForce,
     overrides: Overrides,
     gates: RecordedGates,
+    execution: RecordedExecution,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 }
@@ -168,9 +173,9 @@ impl Replay<'_> {
         let surveys = RecordedSurveys(&recorded.surveys);
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
-        let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines)?;
+        let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines, &self.execution)?;
         let facts = Facts::of(&derived);
-        let entries = self.entries(change_set, &sensitivity, derived)?;
+        let entries = self.entries(change_set, &sensitivity, derived, &self.execution)?;
         Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
     }
 
@@ -203,10 +208,17 @@ impl Replay<'_> {
         let blob_lines =
             BlobLines::new(&opened.objects, &change_set.files, self.in_force.policy.limits.max_blob_bytes);
         let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
-        let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines)?;
+        // What commands left is taken from the record; which there had to be is found out again.
+        let found = super::prepare::manifests(&opened, &fresh.policy, &change_set)?;
+        let execution = RecordedExecution {
+            head_files: found.head_files,
+            base_files: found.base_files,
+            ..self.execution.clone()
+        };
+        let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines, &execution)?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
         let facts = Facts::of(&derived);
-        let mut entries = self.entries(&change_set, &sensitivity, derived)?;
+        let mut entries = self.entries(&change_set, &sensitivity, derived, &execution)?;
         entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
         entries.push(Entry::artifact(&recorded_inputs)?);
         for_each_recording(&change_set, &texts, |entry| {
@@ -223,6 +235,7 @@ impl Replay<'_> {
         texts: &dyn Texts,
         surveys: &dyn Surveys,
         lines: &crate::core::crosscheck::LineReader<'_>,
+        execution: &RecordedExecution,
     ) -> Result<Derived, Failure> {
         derive(&Recorded {
             repo_id: &self.input.repo_id,
@@ -236,6 +249,7 @@ impl Replay<'_> {
             registry: self.registry,
             surveys,
             gates: &self.gates,
+            execution,
             lines,
             cancellation: self.cancellation,
             progress: self.progress,
@@ -249,6 +263,7 @@ impl Replay<'_> {
         change_set: &ChangeSet,
         sensitivity: &ChangeSensitivity,
         derived: Derived,
+        execution: &RecordedExecution,
     ) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
@@ -282,6 +297,7 @@ impl Replay<'_> {
                 derived: &derived,
                 recorded_inputs: &recorded_inputs,
                 recorded_gates: &self.gates,
+                recorded_execution: execution,
                 machine: metrics.machine,
                 written_at,
                 base_rule: &trace.base_rule,

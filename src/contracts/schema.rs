@@ -86,6 +86,7 @@ schemas! {
     MetricsSchema = "metrics.v1", "schemas/v1/metrics.v1.schema.json";
     PolicySchema = "policy.v1", "schemas/v1/policy.v1.schema.json";
     QaReportSchema = "qa-report.v1", "schemas/v1/qa-report.v1.schema.json";
+    RecordedExecutionSchema = "recorded-execution.v1", "schemas/v1/recorded-execution.v1.schema.json";
     RecordedGatesSchema = "recorded-gates.v1", "schemas/v1/recorded-gates.v1.schema.json";
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
@@ -134,6 +135,7 @@ mod tests {
             "metrics.v1" => Metrics,
             "policy.v1" => PolicyFile,
             "qa-report.v1" => QaReport,
+            "recorded-execution.v1" => RecordedExecution,
             "recorded-gates.v1" => RecordedGates,
             "recorded-inputs.v1" => RecordedInputs,
             "recording.v1" => Recording,

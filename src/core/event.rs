@@ -36,6 +36,8 @@ pub(crate) struct Change {
     pub(crate) pull_request: Option<u64>,
     /// Whether head's author may lack write access: its code is data and nothing else.
     pub(crate) from_fork: bool,
+    /// Whether the job may have secrets and a token that writes although head's author chose what it contains.
+    pub(crate) beside_secrets: bool,
     /// The ref that code scanning files results under.
     pub(crate) scanning_ref: String,
 }
@@ -121,7 +123,14 @@ fn pull_request(
     bases.extend(event.optional_commit("/pull_request/base/sha")?.map(BaseRule::Named));
     let scanning_ref =
         if merged { format!("refs/pull/{number}/merge") } else { format!("refs/pull/{number}/head") };
-    Ok(Task::Check(Change { head, bases, pull_request: Some(number), from_fork, scanning_ref }))
+    Ok(Task::Check(Change {
+        head,
+        bases,
+        pull_request: Some(number),
+        from_fork,
+        beside_secrets: !merged,
+        scanning_ref,
+    }))
 }
 
 fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
@@ -133,6 +142,7 @@ fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<T
         bases: vec![BaseRule::Named(event.commit("/merge_group/base_sha")?)],
         pull_request: None,
         from_fork: false,
+        beside_secrets: false,
         scanning_ref: circumstances.git_ref.to_owned(),
     }))
 }
@@ -164,6 +174,7 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
         bases,
         pull_request: None,
         from_fork: false,
+        beside_secrets: false,
         scanning_ref: circumstances.git_ref.to_owned(),
     }))
 }
@@ -184,6 +195,7 @@ fn dispatch(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task
         bases,
         pull_request: None,
         from_fork: false,
+        beside_secrets: false,
         scanning_ref: circumstances.git_ref.to_owned(),
     }))
 }
@@ -269,6 +281,7 @@ mod tests {
             ],
             pull_request: Some(7),
             from_fork: false,
+            beside_secrets: false,
             scanning_ref: "refs/pull/7/merge".into(),
         };
         assert_eq!(same, expected);

@@ -81,25 +81,30 @@ pub(crate) fn rule_id(gate: GateName, rule: GateRule) -> String {
     format!("{gate}/{}", rule.text())
 }
 
+/// The class of a gate's lens.
+pub(crate) fn class(gate: GateName) -> LensClass {
+    match gate {
+        GateName::Lint => LensClass::Style,
+        GateName::TypeCheck => LensClass::Architecture,
+        GateName::UnitTests | GateName::BrowserTests | GateName::StoryValidation => LensClass::Consistency,
+    }
+}
+
 /// The gates' entries in the registry.
 pub(crate) fn entries() -> impl Iterator<Item = RegistryLens> {
     GateName::ALL.iter().map(|&gate| {
-        let (lens_class, title) = match gate {
-            GateName::Lint => (LensClass::Style, "What the repository's linters report"),
-            GateName::TypeCheck => {
-                (LensClass::Architecture, "What the repository's type checkers and compilers report")
-            }
-            GateName::UnitTests => (LensClass::Consistency, "How the repository's unit tests end"),
-            GateName::BrowserTests => (LensClass::Consistency, "How the repository's browser tests end"),
-            GateName::StoryValidation => {
-                (LensClass::Consistency, "Whether each step of a feature has a test that passes")
-            }
+        let title = match gate {
+            GateName::Lint => "What the repository's linters report",
+            GateName::TypeCheck => "What the repository's type checkers and compilers report",
+            GateName::UnitTests => "How the repository's unit tests end",
+            GateName::BrowserTests => "How the repository's browser tests end",
+            GateName::StoryValidation => "Whether each step of a feature has a test that passes",
         };
         let rules = [GateRule::Error, GateRule::Failure, GateRule::Flaky, GateRule::Warning];
         RegistryLens {
             lens_id: gate.text().to_owned(),
             lens_version: VERSION.to_owned(),
-            lens_class,
+            lens_class: class(gate),
             title: title.to_owned(),
             required_by_default: true,
             triggers: Vec::new(),

@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::classify::{GlobError, PathSet, ScopeGlobs};
 use super::gates;
+use super::permissions::ExecutionPolicy;
 use super::policy_text::{self, PolicyTextError};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyReport, Preset, PresetStrengths,
-    Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyReport, Preset,
+    PresetStrengths, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
 /// Where the policy is committed.
@@ -67,6 +68,38 @@ pub(crate) struct LensPolicy {
     pub(crate) overflow: OverflowPolicy,
 }
 
+/// The effective settings of a declared gate, beside whether it is required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GatePolicy {
+    /// Sorted.
+    pub(crate) reports: Vec<PolicyReport>,
+    /// Ids of tools, sorted.
+    pub(crate) run: Vec<String>,
+    pub(crate) run_base: bool,
+    pub(crate) untouched: EmptyChange,
+    /// Sorted.
+    pub(crate) tests_of: Vec<GateName>,
+}
+
+impl GatePolicy {
+    fn of(file: &PolicyGate) -> Self {
+        fn sorted<T: Ord + Clone>(items: &[T]) -> Vec<T> {
+            let mut items = items.to_vec();
+            items.sort();
+            items.dedup();
+            items
+        }
+        Self {
+            reports: sorted(&file.reports),
+            run: sorted(&file.run),
+            run_base: file.run_base.unwrap_or(true),
+            untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
+            tests_of: sorted(&file.tests_of),
+        }
+    }
+}
+
 /// The effective policy. Its canonical form, without `max_concurrency`, is part of every execution key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,8 +118,10 @@ pub(crate) struct Policy {
     pub(crate) max_cost_micro_usd: u64,
     /// Of lenses and gates; a gate that the file does not declare is not enabled.
     pub(crate) lenses: BTreeMap<String, LensPolicy>,
-    /// The reports of each declared gate, sorted.
-    pub(crate) gates: BTreeMap<GateName, Vec<PolicyReport>>,
+    /// What commands of gates may do.
+    pub(crate) execution: ExecutionPolicy,
+    /// The declared gates.
+    pub(crate) gates: BTreeMap<GateName, GatePolicy>,
     pub(crate) rules: BTreeMap<String, ScopeStrengths>,
     #[serde(skip)]
     pub(crate) max_concurrency: u64,
@@ -202,7 +237,8 @@ impl Policy {
             max_tokens,
             max_cost_micro_usd,
             lenses: resolve_lenses(file, registry)?,
-            gates: resolve_gates(file),
+            execution: ExecutionPolicy::of(&file.execution),
+            gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::of(gate))).collect(),
             rules: resolve_rules(file, registry, preset),
             max_concurrency: max_concurrency.clamp(1, 64),
             settings: origins.0,
@@ -278,15 +314,6 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         lenses.insert(lens.lens_id.clone(), settings);
     }
     Ok(lenses)
-}
-
-fn resolve_gates(file: &PolicyFile) -> BTreeMap<GateName, Vec<PolicyReport>> {
-    let sorted = |reports: &[PolicyReport]| {
-        let mut reports = reports.to_vec();
-        reports.sort();
-        reports
-    };
-    file.gates.iter().map(|(name, gate)| (*name, sorted(&gate.reports))).collect()
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {

@@ -6,9 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_POLICY_BYTES;
-use crate::contracts::v1::{PolicyFile, Registry, WaiverFile};
+use crate::contracts::v1::{GateName, PolicyFile, Registry, WaiverFile};
 use crate::core::escape::visible_cut;
 use crate::core::gates;
+use crate::core::permissions::check_examples;
 
 /// Why a file was refused: a line, what is wrong there and, where one is near, what was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +43,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     }
     check_ranges(text, &file)?;
     check_gates(text, &file)?;
+    check_execution(text, &file)?;
     Ok(file)
 }
 
@@ -50,8 +52,20 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     let fault =
         |at: &str, message: String| PolicyTextError { line: line_of(text, at), message, suggestion: None };
     for (name, gate) in &file.gates {
-        if gate.reports.is_empty() {
-            return Err(fault(name.text(), format!("gate `{name}` names no report, so it could never pass")));
+        if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
+            let message =
+                format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
+            return Err(fault(name.text(), message));
+        }
+        let readable = |of: &GateName| {
+            of.runs_tests() && *of != GateName::StoryValidation && file.gates.contains_key(of)
+        };
+        if let Some(of) = gate.tests_of.iter().find(|of| *name != GateName::StoryValidation || !readable(of))
+        {
+            let message = format!(
+                "gate `{name}` cannot read the tests of `{of}`; `story_validation` reads those of declared gates with tests"
+            );
+            return Err(fault("tests-of", message));
         }
         let mut seen = BTreeSet::new();
         for report in &gate.reports {
@@ -73,6 +87,33 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                     format!("`{shown}` is not a directory below the repository's root"),
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Commands whose rules do not say what their author believes would be worse than none.
+fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    let fault =
+        |at: &str, message: String| PolicyTextError { line: line_of(text, at), message, suggestion: None };
+    for rule in &file.execution.allow {
+        check_examples(rule).map_err(|(at, message)| fault(&at, message))?;
+    }
+    for toolchain in &file.execution.toolchains {
+        let path = &toolchain.path;
+        let plain = path.strip_prefix('/').unwrap_or(path);
+        if !is_inside(plain) {
+            let message =
+                format!("`{}` is neither an absolute path nor one below the root", visible_cut(path, 80));
+            return Err(fault(path, message));
+        }
+    }
+    for name in file.execution.environment.keys() {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let fixed = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
+        if name.is_empty() || !name.bytes().all(known) || fixed.contains(&name.as_str()) {
+            let message = format!("the variable `{}` cannot be set for commands", visible_cut(name, 80));
+            return Err(fault(name, message));
         }
     }
     Ok(())
@@ -180,6 +221,7 @@ fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError>
 
 fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     let limits = &file.limits;
+    let commands = &file.execution.limits;
     let ranges = [
         ("max-files", limits.max_files, 1, 1_000_000),
         ("max-hunks", limits.max_hunks, 1, 10_000_000),
@@ -193,6 +235,13 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         ("theta-permille", file.ratchet.theta_permille.map(u64::from), 1, 1000),
         ("min-support", file.ratchet.min_support, 1, 100_000),
         ("max-concurrency", file.run.max_concurrency, 1, 64),
+        ("max-commands-per-plan", commands.max_commands_per_plan, 1, 256),
+        ("timeout-seconds", commands.timeout_seconds, 1, 21_600),
+        ("max-stdout-bytes", commands.max_stdout_bytes, 1, 16 << 20),
+        ("max-stderr-bytes", commands.max_stderr_bytes, 1, 16 << 20),
+        ("disk-mib", commands.disk_mib, 1, 1 << 20),
+        ("memory-mib", commands.memory_mib, 1, 1 << 20),
+        ("processes", commands.processes, 1, 65_536),
         ("max-tokens", file.budget.max_tokens, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
         ("max-cost-micro-usd", file.budget.max_cost_micro_usd, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
     ];

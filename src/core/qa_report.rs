@@ -21,6 +21,8 @@ pub(crate) struct Circumstances {
     /// Sorted.
     pub(crate) screenshots: Vec<RepoPath>,
     pub(crate) retry_count: u64,
+    /// How long each gate's commands took, in milliseconds.
+    pub(crate) durations: BTreeMap<GateName, u64>,
     /// The feature that is worked on, with its description.
     pub(crate) feature: Option<(u64, String)>,
 }
@@ -35,7 +37,9 @@ pub(crate) fn qa_report(
         .iter()
         .zip(results)
         .filter_map(|(plan, result)| Some((gates::find(&plan.lens_id)?, plan, result)))
-        .map(|(name, plan, result)| (name, gate(name, plan, result)))
+        .map(|(name, plan, result)| {
+            (name, gate(name, plan, result, circumstances.durations.get(&name).copied()))
+        })
         .collect();
     if gates.is_empty() {
         return None;
@@ -66,7 +70,7 @@ pub(crate) fn qa_report(
     })
 }
 
-fn gate(name: GateName, plan: &LensPlan, result: &LensResult) -> QaGate {
+fn gate(name: GateName, plan: &LensPlan, result: &LensResult, duration_ms: Option<u64>) -> QaGate {
     let failing = [rule_id(name, GateRule::Error), rule_id(name, GateRule::Failure)];
     let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
         result.findings.iter().partition(|finding| failing.contains(&finding.rule_id));
@@ -79,7 +83,7 @@ fn gate(name: GateName, plan: &LensPlan, result: &LensResult) -> QaGate {
             && !result.degraded
             && !result.findings.iter().any(|finding| finding.blocking),
         required: plan.required,
-        duration_ms: None,
+        duration_ms,
         errors: messages(errors, "error"),
         warnings: messages(warnings, "warning"),
         error_codes: result.error_codes.clone(),

@@ -73,6 +73,13 @@ pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         Some(check) if !check.passed => incomplete(Code::CrossCheckFailed, failed_items(check)),
         Some(_) => {}
     }
+    // Not a failure of one lens: somebody believes to have allowed something else (C-33).
+    if errors_has_violation(grounds.results) {
+        incomplete(
+            Code::ExecutionPolicyViolation,
+            "a command is outside what the policy allows, so none was run".to_owned(),
+        );
+    }
     let vacuous = grounds.coverage.full_cells == 0;
     let empty = grounds.change_set.files.is_empty();
     if vacuous && !(empty && grounds.empty_may_pass) {
@@ -120,6 +127,10 @@ pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         vacuous,
         policy_preview: grounds.policy_preview.clone(),
     }
+}
+
+fn errors_has_violation(results: &[LensResult]) -> bool {
+    results.iter().any(|result| result.error_codes.contains(&Code::ExecutionPolicyViolation))
 }
 
 fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {

@@ -41,14 +41,16 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
             });
         }
     }
-    found.extend(base.gates.iter().filter_map(|(gate, reports)| reports_less(*gate, reports, head)));
+    found.extend(
+        base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
+    );
     found.sort();
     found
 }
 
 /// A gate that stays and reads less, or reads something else in place of what it read.
 fn reports_less(gate: GateName, base: &[PolicyReport], head: &Policy) -> Option<WeakenedSetting> {
-    let head = head.gates.get(&gate)?;
+    let head = &head.gates.get(&gate)?.reports;
     let shown = |reports: &[PolicyReport]| shown(&reports.iter().map(|report| report.path.clone()).collect());
     let gone = base.iter().any(|report| !head.contains(report));
     gone.then(|| WeakenedSetting {

@@ -12,7 +12,7 @@ use super::watch::Watched;
 use crate::run::commands::{CommandLimits, Identity, Order, SandboxError};
 
 /// Where programs are looked for, when an order does not say.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Variables that are ours to set.
 const FIXED: &[&str] = &["HOME", "TMPDIR", "LC_ALL", "TZ", "LOGNAME", "USER", "PWD"];
 

@@ -8,7 +8,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+
+use super::output::Intake;
 use super::remove::remove_tree;
+use crate::run::commands::Captured;
 
 const PREFIX: &str = "qa-skill-room-";
 const LOCK: &str = ".lock";
@@ -52,6 +56,34 @@ impl Room {
             }
         }
         Err(io::Error::other("every name for a room is taken"))
+    }
+
+    /// A file that a command left in the tree. Commands may have made any part of the way a link to somewhere else, so
+    /// none is followed, and the file is read by who it was opened as.
+    pub(crate) fn take(&self, path: &str, max_bytes: u64) -> io::Result<Option<Captured>> {
+        let tree = File::open(&self.tree)?;
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let how = OpenHow::new().flags(flags).resolve(
+            ResolveFlag::RESOLVE_BENEATH
+                | ResolveFlag::RESOLVE_NO_SYMLINKS
+                | ResolveFlag::RESOLVE_NO_MAGICLINKS,
+        );
+        let file = match openat2(&tree, path, how) {
+            Ok(file) => File::from(file),
+            Err(nix::errno::Errno::ENOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut intake = Intake::new(file, max_bytes);
+        let mut buffer = vec![0; 64 << 10];
+        while intake.pipe.is_some() {
+            if intake.take_some(&mut buffer)? {
+                return Err(io::Error::other("it is far too large"));
+            }
+        }
+        Ok(Some(intake.finish()))
     }
 }
 
@@ -138,6 +170,27 @@ mod tests {
         let other = Room::make(scratch.path()).unwrap();
         assert!(living.tree.is_dir() && other.tree.is_dir());
         assert_eq!(names(scratch.path()).len(), 4, "{:?}", names(scratch.path()));
+    }
+
+    #[test]
+    fn only_a_plain_file_in_the_tree_is_taken() {
+        use std::os::unix::fs::symlink;
+        let scratch = tempfile::tempdir().unwrap();
+        let victim = scratch.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        fs::write(victim.join("report"), "secret").unwrap();
+        let room = Room::make(scratch.path()).unwrap();
+        fs::create_dir(room.tree.join("sub")).unwrap();
+        fs::write(room.tree.join("sub/report"), "12345").unwrap();
+        symlink(victim.join("report"), room.tree.join("link")).unwrap();
+        symlink(&victim, room.tree.join("way")).unwrap();
+        nix::unistd::mkfifo(&room.tree.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let taken = room.take("sub/report", 3).unwrap().unwrap();
+        assert_eq!((taken.kept.as_slice(), taken.bytes), (&b"123"[..], 5));
+        assert!(room.take("sub/none", 9).unwrap().is_none());
+        for path in ["link", "way/report", "../victim/report", "sub", "pipe", "/etc/hostname"] {
+            assert!(room.take(path, 9).is_err(), "{path}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::contract::{
 use super::project::command;
 
 /// Names of its configuration, flat and legacy.
-const CONFIGURATIONS: &[&str] = &[
+pub(super) const CONFIGURATIONS: &[&str] = &[
     "eslint.config.js",
     "eslint.config.mjs",
     "eslint.config.cjs",

@@ -8,7 +8,7 @@ use super::project::{SCRATCH, command, prints};
 use super::vitest;
 
 /// Names of its configuration.
-const CONFIGURATIONS: &[&str] =
+pub(super) const CONFIGURATIONS: &[&str] =
     &["jest.config.js", "jest.config.mjs", "jest.config.cjs", "jest.config.ts", "jest.config.json"];
 
 /// The tool.

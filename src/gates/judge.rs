@@ -1,9 +1,12 @@
 //! The one place that says what "passed" means.
 
+use std::collections::BTreeMap;
+
 use super::contract::{
     CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, Output, Places, Report, ReportError, Source,
     Stream, Tool, ToolSpec,
 };
+use super::report::{Outcome, TestCase, Totals};
 use super::text;
 use crate::contracts::limits::MAX_REPORT_BYTES;
 
@@ -39,6 +42,48 @@ pub(crate) fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, Repo
         }
         Source::Command(command) => judge_command(tool, command, &output.places),
     }
+}
+
+/// As [`judge`], of several attempts at one command, each made because a test failed in the one before (C-15).
+///
+/// A test that passed in any attempt and failed in another is flaky. What is no test is taken as the last attempt has
+/// it, and an attempt without a result leaves none at all.
+pub(crate) fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged, ReportError> {
+    let mut judged = Vec::with_capacity(attempts.len());
+    for attempt in attempts {
+        judged.push(judge(tool, attempt)?);
+    }
+    let tries = u32::try_from(judged.len()).unwrap_or(u32::MAX);
+    let mut last = judged.pop().ok_or(ReportError::Missing)?;
+    if judged.is_empty() || last.report.totals.errors > 0 {
+        return Ok(last);
+    }
+    let mut tests: BTreeMap<String, TestCase> = BTreeMap::new();
+    for mut test in judged.into_iter().flat_map(|earlier| earlier.report.tests).chain(last.report.tests) {
+        let earlier = tests.remove(&test.id);
+        let outcomes = [Some(test.outcome), earlier.as_ref().map(|earlier| earlier.outcome)];
+        let has = |wanted: fn(Outcome) -> bool| outcomes.into_iter().flatten().any(wanted);
+        let passed = has(|outcome| matches!(outcome, Outcome::Passed | Outcome::Flaky));
+        if passed && has(|outcome| outcome.fails() || outcome == Outcome::Flaky) {
+            test.outcome = Outcome::Flaky;
+        } else if let Some(earlier) = earlier.as_ref().filter(|earlier| earlier.outcome.fails()) {
+            // Skipping what failed is no way to pass.
+            test.outcome = if test.outcome.fails() { test.outcome } else { earlier.outcome };
+        }
+        if test.outcome.fails() || test.outcome == Outcome::Flaky {
+            test.attempts = test.attempts.max(tries);
+            test.message = test.message.take().or(earlier.and_then(|earlier| earlier.message));
+        }
+        tests.insert(test.id.clone(), test);
+    }
+    let left_out = last.report.totals.left_out;
+    let (files, warnings) = (last.report.totals.files, last.report.totals.warnings);
+    last.report.tests = tests.into_values().collect();
+    last.report.recount();
+    last.report.totals = Totals { files, warnings, left_out, ..last.report.totals };
+    // Tests that are only counted may be among those that fail.
+    last.passed = (last.passed || left_out == 0) && !last.report.totals.has_faults();
+    Ok(last)
 }
 
 fn judge_command(

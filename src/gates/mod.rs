@@ -19,11 +19,13 @@ mod pytest;
 mod readers;
 pub(crate) mod report;
 mod ruff;
+pub(crate) mod steady;
 pub(crate) mod stories;
 mod tags;
 mod text;
 mod tsc;
 mod vitest;
+pub(crate) mod wanted;
 
 use contract::Tool;
 
@@ -42,6 +44,11 @@ pub(crate) static ALL: &[&dyn Tool] = &[
     &tsc::Tsc,
     &vitest::Vitest,
 ];
+
+/// Whether a file of the commit would be taken for what a command of ours leaves, or for what an earlier one left.
+pub(crate) fn is_leftover(name: &[u8]) -> bool {
+    name.starts_with(project::SCRATCH.as_bytes()) || name.ends_with(b".tsbuildinfo")
+}
 
 /// The tool of an id.
 pub(crate) fn find(id: &str) -> Option<&'static dyn Tool> {

@@ -6,6 +6,9 @@ use super::contract::{
 };
 use super::project::{PYTHON, command, prints};
 
+/// Names of its configuration.
+pub(super) const CONFIGURATIONS: &[&str] = &["mypy.ini", ".mypy.ini"];
+
 /// The tool.
 pub(crate) struct Mypy;
 
@@ -24,8 +27,8 @@ impl Tool for Mypy {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let own = ["mypy.ini", ".mypy.ini"];
-        let used = project.has_file(&own) || project.python_uses("mypy", &["[tool.mypy]", "[mypy]"]);
+        let used =
+            project.has_file(CONFIGURATIONS) || project.python_uses("mypy", &["[tool.mypy]", "[mypy]"]);
         // A cache in the change would answer for files nobody looked at.
         let words = [
             "mypy",
@@ -38,7 +41,7 @@ impl Tool for Mypy {
             "--error-summary",
             ".",
         ];
-        (used && (project.is_at(PYTHON) || project.is_at(&own))).then(|| command(project, &words))
+        (used && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS))).then(|| command(project, &words))
     }
 
     fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {

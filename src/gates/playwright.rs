@@ -5,6 +5,10 @@ use super::contract::{
 };
 use super::project::command;
 
+/// Names of its configuration.
+pub(super) const CONFIGURATIONS: &[&str] =
+    &["playwright.config.js", "playwright.config.ts", "playwright.config.mjs", "playwright.config.mts"];
+
 /// The tool.
 pub(crate) struct Playwright;
 
@@ -23,13 +27,7 @@ impl Tool for Playwright {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configurations = [
-            "playwright.config.js",
-            "playwright.config.ts",
-            "playwright.config.mjs",
-            "playwright.config.mts",
-        ];
-        let used = project.is_at(&["package.json"]) && project.has_file(&configurations);
+        let used = project.is_at(&["package.json"]) && project.has_file(CONFIGURATIONS);
         used.then(|| CommandTemplate {
             retries: true,
             ..command(project, &["playwright", "test", "--reporter=json", "--forbid-only"])

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::contract::{CommandTemplate, Project};
+use super::wanted::{Decides, decides};
 
 /// The file that a command of ours writes its report to. No file whose name begins with this may be there before: it
 /// would be taken for the tool's own word.
@@ -22,12 +23,14 @@ impl<'a> Project<'a> {
 
     /// Whether a file of one of these names stands in this directory or above it.
     pub(crate) fn has_file(&self, names: &[&str]) -> bool {
+        debug_assert!(names.iter().all(|name| decides(name) != Decides::Not), "{names:?}");
         let listed = self.paths.iter().copied().chain(self.manifests.iter().map(|(path, _)| *path));
         listed.filter_map(|path| self.here(path)).any(|name| names.contains(&name))
     }
 
     /// The manifests of a name, nearest first, as directory and text.
     pub(crate) fn named(&self, name: &str) -> Vec<(&'a str, &'a str)> {
+        debug_assert!(decides(name) == Decides::ByText, "{name}");
         let of = |(path, text): &(&'a str, &'a str)| {
             let found = self.here(path).filter(|found| *found == name)?;
             Some((path[..path.len() - found.len()].trim_end_matches('/'), *text))
@@ -39,9 +42,11 @@ impl<'a> Project<'a> {
 
     /// Whether the project itself has a manifest of one of these names.
     pub(crate) fn is_at(&self, names: &[&str]) -> bool {
-        names
-            .iter()
-            .any(|name| self.named(name).first().is_some_and(|(directory, _)| *directory == self.directory))
+        debug_assert!(names.iter().all(|name| decides(name) != Decides::Not), "{names:?}");
+        let listed = self.paths.iter().copied().chain(self.manifests.iter().map(|(path, _)| *path));
+        listed
+            .map(|path| path.rsplit_once('/').unwrap_or(("", path)))
+            .any(|(directory, name)| directory == self.directory && names.contains(&name))
     }
 
     /// The packages a Node project names as dependencies, in its own manifest and in those above it.

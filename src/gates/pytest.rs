@@ -7,6 +7,10 @@ use super::contract::{
 use super::project::{PYTHON, SCRATCH, command};
 use super::readers::junit;
 
+/// Names of its configuration.
+pub(super) const CONFIGURATIONS: &[&str] =
+    &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"];
+
 /// The tool.
 pub(crate) struct Pytest;
 
@@ -33,10 +37,9 @@ impl Tool for Pytest {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let own = ["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"];
         let sections = ["[tool.pytest.ini_options]", "[tool.pytest]", "[tool:pytest]", "[pytest]"];
-        let used = project.has_file(&own) || project.python_uses("pytest", &sections);
-        if !used || !(project.is_at(PYTHON) || project.is_at(&own)) {
+        let used = project.has_file(CONFIGURATIONS) || project.python_uses("pytest", &sections);
+        if !used || !(project.is_at(PYTHON) || project.is_at(CONFIGURATIONS)) {
             return None;
         }
         let report = format!("{SCRATCH}-pytest.xml");

@@ -220,6 +220,12 @@ impl Report {
         self
     }
 
+    /// Counts again, after outcomes were changed.
+    pub(super) fn recount(&mut self) {
+        self.totals = Totals::default();
+        self.count();
+    }
+
     fn count(&mut self) {
         let totals = &mut self.totals;
         for diagnostic in &self.diagnostics {

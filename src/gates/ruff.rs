@@ -6,6 +6,9 @@ use super::contract::{
 };
 use super::project::{PYTHON, command, prints};
 
+/// Names of its configuration.
+pub(super) const CONFIGURATIONS: &[&str] = &["ruff.toml", ".ruff.toml"];
+
 /// The tool.
 pub(crate) struct Ruff;
 
@@ -24,9 +27,9 @@ impl Tool for Ruff {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configured = project.has_file(&["ruff.toml", ".ruff.toml"])
+        let configured = project.has_file(CONFIGURATIONS)
             || project.python_uses("ruff", &["[tool.ruff]", "[tool.ruff.lint]", "[tool.ruff.format]"]);
-        let used = configured && (project.is_at(PYTHON) || project.is_at(&["ruff.toml", ".ruff.toml"]));
+        let used = configured && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS));
         used.then(|| {
             command(project, &["ruff", "check", "--no-cache", "--no-fix", "--output-format", "json", "."])
         })

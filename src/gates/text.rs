@@ -57,7 +57,7 @@ fn cut(text: &str, limit: usize) -> String {
 }
 
 /// Removes terminal sequences: `ESC [ … letter`, `ESC ] … BEL`, and `ESC` with one sign.
-fn without_escapes(text: &str) -> String {
+pub(super) fn without_escapes(text: &str) -> String {
     if !text.contains(['\u{1b}', '\u{9b}']) {
         return text.to_owned();
     }

@@ -6,7 +6,7 @@ use super::contract::{
 use super::project::{SCRATCH, command};
 
 /// Names of its configuration.
-pub(crate) const CONFIGURATIONS: &[&str] = &[
+pub(super) const CONFIGURATIONS: &[&str] = &[
     "vitest.config.js",
     "vitest.config.mjs",
     "vitest.config.cjs",

@@ -118,6 +118,28 @@ impl Objects for GitObjects {
         found.map_err(|error| port(&error))
     }
 
+    fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError> {
+        let handle = self.handle();
+        let found = (|| {
+            let mut id = tree_of(&handle, commit)?;
+            for part in directory.split('/').filter(|part| !part.is_empty()) {
+                let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+                match tree.get_name(part) {
+                    Some(entry) if entry.kind() == Some(git2::ObjectType::Tree) => id = entry.id(),
+                    Some(_) | None => return Ok(Vec::new()),
+                }
+            }
+            let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+            let is_file =
+                |entry: &git2::TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
+            let named = |entry: git2::TreeEntry<'_>| {
+                Some((entry.name().ok()?.to_owned(), BlobId::parse(&entry.id().to_string()).ok()?))
+            };
+            Ok(tree.iter().filter(is_file).filter_map(named).collect())
+        })();
+        found.map_err(|error: GitError| port(&error))
+    }
+
     fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
         let handle = self.handle();
         let mut budget = Budget { entries_left: MAX_LISTED_ENTRIES, trees_walked: 0, bytes: 0 };

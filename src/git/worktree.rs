@@ -44,6 +44,8 @@ pub(crate) enum Omitted {
     Submodule,
     /// A link that leaves the tree, or whose target no file system would take.
     LinkOutside,
+    /// A file that whoever asked did not want.
+    Unwanted,
 }
 
 impl Omitted {
@@ -52,6 +54,7 @@ impl Omitted {
         match self {
             Self::Submodule => "submodule",
             Self::LinkOutside => "link-outside",
+            Self::Unwanted => "unwanted",
         }
     }
 }
@@ -67,6 +70,7 @@ impl OpenRepository {
         commit: &CommitId,
         destination: &Path,
         limits: TreeLimits,
+        unwanted: fn(&[u8]) -> bool,
     ) -> Result<WrittenTree, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
         let handle = self.handle();
@@ -77,6 +81,7 @@ impl OpenRepository {
             odb: &odb,
             destination,
             limits,
+            unwanted,
             time: SystemTime::UNIX_EPOCH + Duration::from_secs(seconds),
             written: WrittenTree::default(),
             directories: Vec::new(),
@@ -91,6 +96,8 @@ struct Writer<'a> {
     odb: &'a Odb<'a>,
     destination: &'a Path,
     limits: TreeLimits,
+    /// Whether an entry of that name is left out.
+    unwanted: fn(&[u8]) -> bool,
     time: SystemTime,
     written: WrittenTree,
     /// Directories get their times last: writing into one changes them.
@@ -115,6 +122,10 @@ impl<'a> Writer<'a> {
                 let path =
                     RepoPath::from_bytes(&full).map_err(|error| GitError::PathRefused(error.to_string()))?;
                 self.count(1, 0)?;
+                if (self.unwanted)(entry.name) {
+                    self.written.omitted.push((path, Omitted::Unwanted));
+                    continue;
+                }
                 match entry.mode {
                     Mode::Tree => {
                         let place = self.place(&path);
@@ -245,7 +256,7 @@ mod tests {
         let write = |name: &str, files, bytes| {
             let place = home.path().join(name);
             fs::create_dir_all(&place).unwrap();
-            open.write_tree(&commit, &place, TreeLimits { files, bytes })
+            open.write_tree(&commit, &place, TreeLimits { files, bytes }, |name| name == b"none")
         };
         assert!(matches!(write("few", 1, 100), Err(GitError::NotWritten(_))));
         assert!(matches!(write("small", 2, 9), Err(GitError::NotWritten(_))));

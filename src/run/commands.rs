@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::contracts::codes::Code;
-use crate::contracts::ids::Sha256Hex;
+use crate::contracts::ids::{CommitId, Sha256Hex};
 
 /// One command, as data.
 #[derive(Debug, Clone, Copy)]
@@ -225,4 +225,31 @@ pub(crate) trait Sandbox: Sync {
 
     /// Runs one command to its end.
     fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError>;
+}
+
+/// Makes places for commands: a tree of a commit with the policy's toolchains beside it, inside the fence.
+pub(crate) trait Workshop {
+    /// What stands between commands and the machine; nothing is started where something of it is missing.
+    fn layers(&self) -> Result<Layers, Refusal>;
+
+    /// A new place with a commit's tree. It goes away with what is returned.
+    fn open(&self, commit: &CommitId) -> Result<Box<dyn Place + '_>, SandboxError>;
+}
+
+/// A place for commands.
+pub(crate) trait Place {
+    /// Where the tree is.
+    fn tree(&self) -> &Path;
+
+    /// Where everything is that was made for the place, the tree among it.
+    fn room(&self) -> &Path;
+
+    /// A program outside of what the commit brings, by its plain name.
+    fn find(&self, program: &str) -> Option<PathBuf>;
+
+    /// Runs a command to its end.
+    fn run(&self, argv: &[String], directory: &str, limits: &CommandLimits) -> Result<Ended, SandboxError>;
+
+    /// A file that a command left in the tree, read without following links; `None` when there is none.
+    fn take(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
 }

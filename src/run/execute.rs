@@ -12,8 +12,8 @@ use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedGates,
-    RecordedSurvey, Side, Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedSurvey,
+    Side, Strength, UsageMetrics, Waiver,
 };
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
@@ -31,8 +31,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) waivers: &'a [Waiver],
     pub(crate) surveys: &'a dyn Surveys,
-    /// What the gates read.
-    pub(crate) gates: &'a RecordedGates,
+    /// What the gates are judged from.
+    pub(crate) evidence: gates::Evidence<'a>,
     /// The lens of an id.
     pub(crate) lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
 }
@@ -54,6 +54,8 @@ pub(crate) struct Executed {
     pub(crate) screenshots: BTreeSet<RepoPath>,
     /// How many tests of gates were tried more than once.
     pub(crate) retried_tests: u64,
+    /// How long the commands of gates took, in milliseconds.
+    pub(crate) durations: BTreeMap<GateName, u64>,
 }
 
 impl Execution<'_> {
@@ -76,6 +78,7 @@ impl Execution<'_> {
             notices: Vec::new(),
             screenshots: BTreeSet::new(),
             retried_tests: 0,
+            durations: BTreeMap::new(),
         };
         let mut by_plan: BTreeMap<usize, (Swept, BTreeMap<findings::MovedKey, usize>)> =
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
@@ -113,7 +116,7 @@ impl Execution<'_> {
         executed: &mut Executed,
     ) -> Result<(), PortError> {
         let files = by_path(self.sweep.change_set);
-        let heard = gates::hear(gate, self.policy, self.gates, self.sweep.change_set);
+        let heard = gates::hear(gate, plan.plan_ordinal, &self.evidence);
         let mut judge = Judge {
             policy: self.policy,
             waivers: self.waivers,
@@ -135,7 +138,7 @@ impl Execution<'_> {
             usage: UsageMetrics::NONE,
             error_codes: heard.errors.into_iter().collect(),
             warning_codes: heard.warnings.into_iter().collect(),
-            execution_audit: None,
+            execution_audit: heard.audit,
             adapter_response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
         };
         if let Some(refusal) = refusal {
@@ -156,6 +159,7 @@ impl Execution<'_> {
         executed.moved.push(heard.moved);
         executed.screenshots.extend(heard.screenshots);
         executed.retried_tests += heard.retried_tests;
+        executed.durations.extend(heard.duration_ms.map(|duration| (gate, duration)));
         Ok(())
     }
 

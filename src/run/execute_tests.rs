@@ -200,7 +200,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
     let need = |_: usize, _: &ChangedFile| Need::Hunks;
     let candidate =
         Candidate { lens: &entry, triggers: PathSet::new(["**"]).unwrap(), symbols: &[], need: &need };
-    let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate]);
+    let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate], &|_| Vec::new());
     plans.iter_mut().for_each(adjust);
     let cancellation = Cancellation::default();
     let execution = Execution {
@@ -215,7 +215,13 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         policy: &policy,
         waivers: &[],
         surveys: &RecordedSurveys(&[]),
-        gates: &RecordedGates::default(),
+        evidence: super::gates::Evidence {
+            policy: &policy,
+            change_set: &change_set,
+            reports: &RecordedGates::default(),
+            execution: &RecordedExecution::default(),
+            key: &crate::core::canonical::sha256(b"").into(),
+        },
         lens: &|_| Some(lens),
     };
     execution.run(&plans).unwrap()

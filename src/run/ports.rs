@@ -56,6 +56,8 @@ pub(crate) trait Objects: Sync {
     /// Whether a commit says what stands at a path: it has it, or has something that is no directory on the way there,
     /// such as a link or a submodule.
     fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError>;
+    /// The regular files of one directory of a commit by name, if it is there; the root is the empty one.
+    fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError>;
     /// The regular files of a commit, bounded, in a fixed order.
     fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError>;
     /// A reader for one thread.

@@ -12,7 +12,9 @@ use super::write::{run_digest, strip};
 use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::{Hashes, Metrics, QaReport, RecordedGates, RecordedInputs, SkillInput, Trace};
+use crate::contracts::v1::{
+    Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, SkillInput, Trace,
+};
 use crate::contracts::{schema, strict_json};
 use crate::core::canonical;
 
@@ -244,7 +246,8 @@ impl RunDirectory {
             .iter()
             .map(|file| file.path.clone())
             .filter(|path| {
-                path.starts_with("recordings/") && path != RecordedInputs::FILE && path != RecordedGates::FILE
+                let others = [RecordedInputs::FILE, RecordedGates::FILE, RecordedExecution::FILE];
+                path.starts_with("recordings/") && !others.contains(&path.as_str())
             })
             .collect()
     }

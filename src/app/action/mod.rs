@@ -19,7 +19,7 @@ use self::surfaces::{Runner, annotate, print_quoting};
 use super::check::{Finished, check_opened};
 use super::exit::{Exit, Failure};
 use super::face;
-use super::inputs::{Opened, Request, open_in};
+use super::inputs::{Opened, Request, Standing, open_in};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
@@ -296,9 +296,19 @@ fn open_change(
         },
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
+        standing: standing(change, inputs.head.is_some()),
         settings,
     };
     let mut opened = open_in(&request, repository)?;
     opened.resolved.base_rule = base.rule;
     Ok((request, opened))
+}
+
+/// Whose code head is. Which commit an input names is not known to be anybody's.
+fn standing(change: &Change, named: bool) -> Standing {
+    match (change.from_fork || named, change.beside_secrets) {
+        (false, _) => Standing::Own,
+        (true, false) => Standing::Fork,
+        (true, true) => Standing::ForkBesideSecrets,
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CwdMode, PermissionProfileId};
+use super::{CwdMode, PermissionProfileId, Side};
 use crate::contracts::artifact::schema_tag;
 use crate::contracts::ids::Sha256Hex;
 
@@ -25,6 +25,10 @@ pub struct ExecutionCommandSpec {
     pub cwd_mode: CwdMode,
     /// Why it runs.
     pub purpose: String,
+    /// The directory of the worktree it starts in; empty for the worktree itself. An extension.
+    pub directory: String,
+    /// The commit whose tree it runs in. An extension.
+    pub side: Side,
 }
 
 /// How one command ended (S003-88).
@@ -43,6 +47,19 @@ pub struct ExecutionCommandResult {
     pub stdout_sha256: Sha256Hex,
     /// The digest of its whole standard error.
     pub stderr_sha256: Sha256Hex,
+    /// Which attempt it was, from 1. This and what follows are extensions.
+    #[cfg_attr(test, schemars(range(min = 1, max = 3)))]
+    pub attempt: u64,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// What the program calls itself; null when it does not say.
+    pub tool_version: Option<String>,
+    /// The digest of the part of standard output that was kept, without what differs from run to run.
+    pub stdout_normalized_sha256: Sha256Hex,
+    /// The digest of the part of standard error that was kept, without what differs from run to run.
+    pub stderr_normalized_sha256: Sha256Hex,
+    /// Whether more was printed or reported than was kept.
+    pub capped: bool,
 }
 
 /// Everything a plan executed (S003-89).
@@ -56,6 +73,24 @@ pub struct ExecutionAudit {
     pub permission_profile_id: PermissionProfileId,
     /// The worktree, relative to the artifact root's parent; null without one.
     pub worktree_path: Option<String>,
-    /// The commands by ordinal.
+    /// The commands by ordinal and attempt.
     pub commands: Vec<ExecutionCommandResult>,
+    /// What stood between the commands and the machine. An extension.
+    pub layers: ExecutionLayers,
+}
+
+/// What stands between commands and the rest of the machine, as a test from inside found it. It differs from machine to
+/// machine and decides nothing but whether commands run at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ExecutionLayers {
+    /// The version of the kernel's Landlock interface.
+    pub landlock_abi: u32,
+    /// Whether system calls are filtered; nothing runs where they are not.
+    pub seccomp: bool,
+    /// `private-uid` or `own-uid`.
+    pub identity: String,
+    /// What this machine lets through that a better one would not.
+    pub residuals: Vec<String>,
 }

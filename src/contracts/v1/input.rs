@@ -221,6 +221,6 @@ pub struct ConfigPreimage {
     pub diff_algorithm: String,
     /// The lenses asked for by name.
     pub requested_lens_ids: Option<Vec<String>>,
-    /// The digest over the reports that gates read; null when no gate reads any.
+    /// The digest over the reports that gates read and over the versions of what reads them; null without gates.
     pub gate_reports_hash: Option<Sha256Hex>,
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlockingPolicy, GateName, OverflowPolicy, Preset, RunMode, Scope, Severity, Strength};
+use super::{
+    BlockingPolicy, GateName, OverflowPolicy, PolicyExecution, Preset, RunMode, Scope, Severity, Strength,
+};
 
 /// The policy file. Every member is optional; an absent file is an empty one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct PolicyFile {
     /// How the run uses the machine.
     #[serde(default)]
     pub run: PolicyRun,
+    /// What commands of gates may do on the machine; nothing is executed when absent.
+    #[serde(default)]
+    pub execution: PolicyExecution,
     /// The quality gates that take part, by name. A gate that is not here does not run.
     #[serde(default)]
     pub gates: BTreeMap<GateName, PolicyGate>,
@@ -52,14 +57,14 @@ pub struct PolicyFile {
     pub rules: BTreeMap<String, PolicyRule>,
 }
 
-/// What an empty change concludes.
+/// What a change concludes that gives nothing to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum EmptyChange {
     /// Nothing was proven, so nothing passes.
     CouldNotComplete,
-    /// An empty change is fine; the verdict is marked vacuous.
+    /// It is fine; the verdict is marked vacuous where nothing else was judged.
     Pass,
 }
 
@@ -155,6 +160,17 @@ pub struct PolicyGate {
     /// The reports it reads, which an earlier step wrote.
     #[serde(default)]
     pub reports: Vec<PolicyReport>,
+    /// The tools it runs itself, where the change touches a project that uses them; docs/gates.md lists them.
+    #[serde(default)]
+    pub run: Vec<String>,
+    /// Whether a tool with something to say about head is run on the merge base too, so that what it says of both is
+    /// not held against the change; true when absent.
+    pub run_base: Option<bool>,
+    /// What a change concludes that touches no project of any tool of `run`; `could_not_complete` when absent.
+    pub untouched: Option<EmptyChange>,
+    /// Gates whose tests it reads as well; of `story_validation` alone.
+    #[serde(default)]
+    pub tests_of: Vec<GateName>,
 }
 
 /// A report that an earlier step of the workflow wrote.

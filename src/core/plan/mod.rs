@@ -13,8 +13,8 @@ use super::policy::Policy;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use crate::contracts::v1::{
-    ChangeSensitivity, ChangeSet, ChangedFile, FileClass, LensPlan, OmissionReason, OmittedHunk,
-    PermissionProfileId, RegistryLens,
+    ChangeSensitivity, ChangeSet, ChangedFile, ExecutionCommandSpec, FileClass, GateName, LensPlan,
+    OmissionReason, OmittedHunk, PermissionProfileId, RegistryLens,
 };
 
 pub(crate) use bounds::HardBounds;
@@ -53,13 +53,14 @@ pub(crate) fn plan(
     policy: &Policy,
     requested: Option<&[String]>,
     candidates: &[Candidate<'_>],
+    commands: &dyn Fn(GateName) -> Vec<ExecutionCommandSpec>,
 ) -> Vec<LensPlan> {
     let hard = HardBounds::new(&change_set.files, &policy.limits);
     let mut plans: Vec<LensPlan> = candidates
         .iter()
         .filter(|candidate| is_selected(candidate.lens, policy, requested))
         .map(|candidate| match gates::find(&candidate.lens.lens_id) {
-            Some(_) => plan_gate(candidate.lens, policy),
+            Some(gate) => plan_gate(candidate.lens, policy, commands(gate)),
             None => plan_lens(candidate, &change_set.files, sensitivity, policy, &hard),
         })
         .collect();
@@ -133,12 +134,12 @@ fn plan_lens(
         confidence: selection.confidence,
         omitted_hunks,
         planning_codes,
-        ..plan_gate(lens, policy)
+        ..plan_gate(lens, policy, Vec::new())
     }
 }
 
 /// A plan that looks at no file. It is a gate's, whose evidence is a report about the whole repository.
-fn plan_gate(lens: &RegistryLens, policy: &Policy) -> LensPlan {
+fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionCommandSpec>) -> LensPlan {
     let settings = &policy.lenses[&lens.lens_id];
     LensPlan {
         schema_version: Default::default(),
@@ -150,12 +151,15 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy) -> LensPlan {
         required: settings.required,
         blocking_policy: policy.blocking_policy,
         provider_binding_id: BUILTIN_BINDING.to_owned(),
-        permission_profile_id: PermissionProfileId::ReadOnly,
+        permission_profile_id: match commands.as_slice() {
+            [] => PermissionProfileId::ReadOnly,
+            [_, ..] => policy.execution.profile,
+        },
         scope_digest: scope_digest(lens, &[], &[], &[]),
         changed_files: Vec::new(),
         full_context_files: Vec::new(),
         omitted_files: Vec::new(),
-        execution_commands: Vec::new(),
+        execution_commands: commands,
         max_input_tokens: 0,
         max_output_tokens: 0,
         max_cost_usd: None,

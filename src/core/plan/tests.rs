@@ -104,7 +104,7 @@ impl Setup {
             })
             .collect();
         let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
-        super::plan(change_set, &sensitivity, &policy, None, &candidates)
+        super::plan(change_set, &sensitivity, &policy, None, &candidates, &|_| Vec::new())
     }
 }
 

@@ -1,17 +1,23 @@
 //! What the quality gates come to: reports read once and recorded, then judged from the record alone.
 
+mod calls;
+mod execute;
 mod features;
+mod heard_commands;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use calls::{any as any_runs, manifests, of_gate, specs};
+pub(crate) use execute::Executing;
 pub(crate) use features::feature;
 pub(crate) use record::{Found, Reports, Subject, record};
 
 use crate::contracts::codes::Code;
-use crate::contracts::ids::{CommitId, RepoPath, Sha256Hex};
+use crate::contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use crate::contracts::v1::{
-    ChangeSet, GateName, PolicyReport, RecordedGates, RecordedReport, RunMode, Scope, Side,
+    ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordedExecution, RecordedGates, RecordedReport,
+    RunMode, Scope, Side,
 };
 use crate::core::crosscheck::GateSeen;
 use crate::core::escape::{harmless, visible_cut};
@@ -47,64 +53,64 @@ pub(crate) struct Heard {
     pub(crate) retried_tests: u64,
     /// Whether every report says that nothing fails.
     pub(crate) passed: bool,
+    /// What was executed, where the gate runs tools itself.
+    pub(crate) audit: Option<ExecutionAudit>,
+    /// How long that took, in milliseconds.
+    pub(crate) duration_ms: Option<u64>,
+}
+
+/// Everything gates are judged from.
+#[derive(Clone, Copy)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) change_set: &'a ChangeSet,
+    pub(crate) reports: &'a RecordedGates,
+    pub(crate) execution: &'a RecordedExecution,
+    /// The key, which is part of the places where commands ran.
+    pub(crate) key: &'a ExecutionKey,
+}
+
+/// Who says something about the code, and what to point at where nothing else is named.
+struct Origin {
+    tool: &'static str,
+    /// The report's path or the command.
+    from: String,
+    file: RepoPath,
 }
 
 /// Reads what is recorded of a gate.
-pub(crate) fn hear(
-    gate: GateName,
-    policy: &Policy,
-    recorded: &RecordedGates,
-    change_set: &ChangeSet,
-) -> Heard {
+pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> Heard {
     let mut heard = Heard { passed: true, ..Heard::default() };
-    let scopes = Scopes(change_set);
-    let (mut tests, mut all_well) = (Vec::new(), true);
-    for wanted in policy.gates.get(&gate).map_or(&[][..], Vec::as_slice) {
-        let recorded = |path: &str, side| {
-            recorded
-                .reports
-                .iter()
-                .find(|report| (report.gate, report.path.as_str(), report.side) == (gate, path, side))
-        };
-        let about_head = recorded(&wanted.path, Side::Head);
-        heard.digests.push(about_head.and_then(|report| report.sha256.clone()));
-        match read(wanted, about_head, &[&change_set.head_sha]) {
-            Ok(judged) if gate == GateName::StoryValidation => {
-                heard.look_at(wanted, &judged.report);
-                all_well &= judged.passed;
-                tests.extend(judged.report.tests);
-            }
-            Ok(judged) => heard.take(gate, wanted, &judged),
-            Err((code, problem)) => heard.fail(wanted, code, &problem),
-        }
-        let Some(base) = &wanted.base else { continue };
-        match read(wanted, recorded(base, Side::Base), &[&change_set.base_sha, &change_set.merge_base_sha]) {
-            Ok(judged) => {
-                for mut statement in statements(gate, wanted, &judged.report) {
-                    statement.file = scopes.at_head(statement.file);
-                    let (scope, identity) = (scopes.of(&statement.file), statement.identity());
-                    let key = (statement.rule_id, scope, identity, None);
-                    *heard.moved.entry(key).or_insert(0) += 1;
-                }
-            }
-            // Without it everything is held against the change, which can only be too strict.
-            Err((code, problem)) => {
-                heard.warnings.insert(code);
-                heard.summary.push(format!("the report about the base does not count: {problem}"));
-            }
-        }
+    let Some(settings) = evidence.policy.gates.get(&gate) else { return heard };
+    let mut all = heard.hear_reports(gate, &settings.reports, evidence);
+    all.extend(heard.hear_commands(gate, plan_ordinal, evidence));
+    for of in &settings.tests_of {
+        // What they say for themselves is said by their own gate; here only their tests count.
+        let mut other = Heard { passed: true, ..Heard::default() };
+        let settings = &evidence.policy.gates.get(of).map_or(&[][..], |gate| gate.reports.as_slice());
+        let mut theirs = other.hear_reports(*of, settings, evidence);
+        theirs.extend(other.hear_commands(*of, 0, evidence));
+        heard.digests.extend(other.digests);
+        heard.errors.extend(other.errors.iter());
+        heard.warnings.extend(other.warnings);
+        heard.passed &= other.errors.is_empty();
+        heard.summary.push(format!("the tests of {of}: {}", other.summary.join("; ")));
+        all.extend(theirs);
     }
     if gate == GateName::StoryValidation {
+        let all_well = all.iter().all(|judged| judged.passed);
+        let tests: Vec<_> = all.into_iter().flat_map(|judged| judged.report.tests).collect();
         // A test may be missing because its file did not load, which no mode takes lightly.
-        heard.hold_against_features(if all_well { policy.mode } else { RunMode::Strict }, recorded, &tests);
+        let mode = if all_well { evidence.policy.mode } else { RunMode::Strict };
+        heard.hold_against_features(mode, evidence.reports, &tests);
     }
     heard
 }
 
 /// What all gates' reports say, for whoever looks a second time.
-pub(crate) fn seen(policy: &Policy, recorded: &RecordedGates, change_set: &ChangeSet) -> Vec<GateSeen> {
+pub(crate) fn seen(evidence: &Evidence<'_>) -> Vec<GateSeen> {
     let of = |gate: &GateName| {
-        let heard = hear(*gate, policy, recorded, change_set);
+        let heard = hear(*gate, 0, evidence);
         let said = heard.statements.into_iter();
         GateSeen {
             lens_id: gate.text().to_owned(),
@@ -112,7 +118,7 @@ pub(crate) fn seen(policy: &Policy, recorded: &RecordedGates, change_set: &Chang
             said: said.map(|said| (said.rule_id, said.file, said.start_line, said.subject)).collect(),
         }
     };
-    policy.gates.keys().map(of).collect()
+    evidence.policy.gates.keys().map(of).collect()
 }
 
 /// Whose code a path is, as findings have it.
@@ -187,34 +193,97 @@ fn code_of(error: &ReportError) -> Code {
 }
 
 impl Heard {
-    fn take(&mut self, gate: GateName, wanted: &PolicyReport, judged: &Judged) {
-        let statements = statements(gate, wanted, &judged.report);
+    /// What the declared reports say. Those of `story_validation` are only looked at for their tests.
+    fn hear_reports(
+        &mut self,
+        gate: GateName,
+        reports: &[PolicyReport],
+        evidence: &Evidence<'_>,
+    ) -> Vec<Judged> {
+        let change_set = evidence.change_set;
+        let mut all = Vec::new();
+        for wanted in reports {
+            let recorded = |path: &str, side| {
+                let all = &evidence.reports.reports;
+                all.iter().find(|it| (it.gate, it.path.as_str(), it.side) == (gate, path, side))
+            };
+            let Some(origin) = Origin::of_report(wanted) else {
+                self.fail(&wanted.tool, Code::InternalError, "there is no such tool");
+                continue;
+            };
+            let about_head = recorded(&wanted.path, Side::Head);
+            self.digests.push(about_head.and_then(|report| report.sha256.clone()));
+            match read(wanted, about_head, &[&change_set.head_sha]) {
+                Ok(judged) => {
+                    self.take(gate, &origin, &judged);
+                    all.push(judged);
+                }
+                Err((code, problem)) => self.fail(origin.tool, code, &problem),
+            }
+            let Some(base) = &wanted.base else { continue };
+            let commits = [&change_set.base_sha, &change_set.merge_base_sha];
+            match read(wanted, recorded(base, Side::Base), &commits) {
+                Ok(judged) => self.excuse(gate, &origin, &judged.report, change_set),
+                Err((code, problem)) => self.without_base(code, &problem),
+            }
+        }
+        all
+    }
+
+    /// Takes what is said of head.
+    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) {
+        self.summary.push(summary(origin, &judged.report));
+        let pictures = judged.report.screenshots().into_iter();
+        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
+        self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
+        if gate == GateName::StoryValidation {
+            return;
+        }
+        let statements = statements(gate, origin, &judged.report);
         let fails = |statement: &Statement| {
             [GateRule::Error, GateRule::Failure].iter().any(|rule| statement.rule_id == rule_id(gate, *rule))
         };
         self.passed &= judged.passed;
         if !judged.passed && !statements.iter().any(fails) {
-            self.fail(wanted, Code::GateReportIncomplete, "it fails without saying where");
+            self.fail(origin.tool, Code::GateReportIncomplete, "it fails without saying where");
         }
-        self.look_at(wanted, &judged.report);
         self.statements.extend(statements);
     }
 
-    fn look_at(&mut self, wanted: &PolicyReport, report: &Report) {
-        self.summary.push(summary(wanted, report));
-        let pictures = report.screenshots().into_iter();
-        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
-        self.retried_tests += report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
+    /// What is said of the base as well is not held against the change.
+    fn excuse(&mut self, gate: GateName, origin: &Origin, report: &Report, change_set: &ChangeSet) {
+        let scopes = Scopes(change_set);
+        for mut statement in statements(gate, origin, report) {
+            statement.file = scopes.at_head(statement.file);
+            let (scope, identity) = (scopes.of(&statement.file), statement.identity());
+            *self.moved.entry((statement.rule_id, scope, identity, None)).or_insert(0) += 1;
+        }
     }
 
-    fn fail(&mut self, wanted: &PolicyReport, code: Code, problem: &str) {
+    /// Without it everything is held against the change, which can only be too strict.
+    fn without_base(&mut self, code: Code, problem: &str) {
+        self.warnings.insert(code);
+        self.summary.push(format!("the report about the base does not count: {problem}"));
+    }
+
+    fn fail(&mut self, tool: &str, code: Code, problem: &str) {
         self.passed = false;
         self.errors.insert(code);
-        self.summary.push(format!("{}: {problem}", wanted.tool));
+        self.summary.push(format!("{tool}: {problem}"));
     }
 }
 
-fn summary(wanted: &PolicyReport, report: &Report) -> String {
+impl Origin {
+    fn of_report(wanted: &PolicyReport) -> Option<Self> {
+        Some(Self {
+            tool: gates::find(&wanted.tool)?.spec().id,
+            from: wanted.path.clone(),
+            file: RepoPath::from_bytes(wanted.path.as_bytes()).ok()?,
+        })
+    }
+}
+
+fn summary(origin: &Origin, report: &Report) -> String {
     let totals = &report.totals;
     let tests = [
         (totals.passed, "passed"),
@@ -232,11 +301,11 @@ fn summary(wanted: &PolicyReport, report: &Report) -> String {
         (false, 0) => format!("tests: {}", tests.join(", ")),
         (false, _) => format!("tests: {}; {faults}", tests.join(", ")),
     };
-    format!("{} in {}: {what}", wanted.tool, wanted.path)
+    format!("{} in {}: {what}", origin.tool, origin.from)
 }
 
 /// What a report says, in the words of findings.
-fn statements(gate: GateName, wanted: &PolicyReport, report: &Report) -> Vec<Statement> {
+fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement> {
     let mut statements: Vec<Statement> = Vec::new();
     for diagnostic in &report.diagnostics {
         let rule = match diagnostic.severity {
@@ -244,13 +313,13 @@ fn statements(gate: GateName, wanted: &PolicyReport, report: &Report) -> Vec<Sta
             DiagnosticSeverity::Warning => GateRule::Warning,
         };
         let named = diagnostic.rule.as_ref().map_or(String::new(), |rule| format!("{rule}: "));
-        let mut statement = said(gate, rule, wanted, diagnostic.path.as_ref(), diagnostic.line);
+        let mut statement = said(gate, rule, origin, diagnostic.path.as_ref(), diagnostic.line);
         statement.end_line =
             diagnostic.end_line.map_or(statement.start_line, u64::from).max(statement.start_line);
         statement.start_column = diagnostic.column.map_or(0, u64::from);
         statement.end_column = diagnostic.end_column.map_or(0, u64::from);
         statement.subject = harmless(&format!("{named}{}", diagnostic.message));
-        statement.summary = headline(&format!("{}: {named}{}", wanted.tool, diagnostic.message));
+        statement.summary = headline(&format!("{}: {named}{}", origin.tool, diagnostic.message));
         statements.push(statement);
     }
     for test in &report.tests {
@@ -260,7 +329,7 @@ fn statements(gate: GateName, wanted: &PolicyReport, report: &Report) -> Vec<Sta
             Outcome::Flaky => (GateRule::Flaky, "failed and then passed"),
             Outcome::Passed | Outcome::Skipped => continue,
         };
-        let mut statement = said(gate, rule, wanted, test.path.as_ref(), test.line);
+        let mut statement = said(gate, rule, origin, test.path.as_ref(), test.line);
         statement.subject = harmless(&test.id);
         let because = test.message.as_ref().map_or(String::new(), |message| format!(": {message}"));
         statement.summary = headline(&format!("{} {how}{because}", test.id));
@@ -274,10 +343,10 @@ fn statements(gate: GateName, wanted: &PolicyReport, report: &Report) -> Vec<Sta
     let kept = statements.iter().filter(faults).count() as u64;
     let all = report.totals.errors + report.totals.failed + report.totals.errored;
     if all > kept {
-        let mut statement = said(gate, GateRule::Error, wanted, None, None);
+        let mut statement = said(gate, GateRule::Error, origin, None, None);
         statement.subject = format!("{} more errors and failures", all - kept);
         statement.summary =
-            format!("{}: {} are in the report and not listed here", wanted.tool, statement.subject);
+            format!("{}: {} are in the report and not listed here", origin.tool, statement.subject);
         // The base may have as many others.
         statement.moves = false;
         statements.push(statement);
@@ -289,18 +358,17 @@ fn statements(gate: GateName, wanted: &PolicyReport, report: &Report) -> Vec<Sta
 fn said(
     gate: GateName,
     rule: GateRule,
-    wanted: &PolicyReport,
+    origin: &Origin,
     path: Option<&RepoPath>,
     line: Option<u32>,
 ) -> Statement {
-    let report = || RepoPath::from_bytes(wanted.path.as_bytes()).expect("paths were checked with the policy");
     let start_line = line.map_or(1, |line| u64::from(line).max(1));
     Statement {
         rule_id: rule_id(gate, rule),
         severity: rule.severity(),
         fix: rule.fix().to_owned(),
         moves: true,
-        file: path.cloned().unwrap_or_else(report),
+        file: path.unwrap_or(&origin.file).clone(),
         side: Side::Head,
         start_line,
         end_line: start_line,
@@ -311,8 +379,8 @@ fn said(
         subject: String::new(),
         summary: String::new(),
         detail: BTreeMap::from([
-            ("report".to_owned(), wanted.path.clone().into()),
-            ("tool".to_owned(), wanted.tool.clone().into()),
+            ("report".to_owned(), origin.from.clone().into()),
+            ("tool".to_owned(), origin.tool.into()),
         ]),
         verified: true,
     }

@@ -43,7 +43,7 @@ pub(crate) struct Subject<'a> {
 }
 
 /// What stands in a recorded report for the place of the checkout, so that the same report of two checkouts is the same.
-const ANY_ROOT: &str = "/github/workspace";
+pub(super) const ANY_ROOT: &str = "/github/workspace";
 
 /// Looks for every report the policy names.
 pub(crate) fn record(
@@ -54,7 +54,7 @@ pub(crate) fn record(
     let mut recorded = RecordedGates::default();
     let mut room = MAX_REPORT_BYTES;
     for (gate, wanted) in &policy.gates {
-        for report in wanted {
+        for report in &wanted.reports {
             let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
             for (side, path) in sides {
                 let Some(path) = path else { continue };

@@ -1,0 +1,113 @@
+//! Places for the commands of gates: git's tree in a room of the fence, the policy's toolchains beside it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::contracts::ids::CommitId;
+use crate::contracts::v1::ToolchainMode;
+use crate::core::escape::visible;
+use crate::core::policy::Policy;
+use crate::exec::{Fence, Provided, Room, Toolchains};
+use crate::gates::is_leftover;
+use crate::git::{OpenRepository, TreeLimits};
+use crate::run::commands::{
+    Captured, CommandLimits, Ended, Layers, Order, Place, Refusal, Sandbox, SandboxError, Workshop,
+};
+use crate::run::ports::Cancellation;
+
+/// Where places are made; every user may enter it.
+const SCRATCH: &str = "/tmp";
+
+/// Makes places for the commands of one run.
+pub(super) struct FencedWorkshop<'a> {
+    fence: Fence,
+    repository: &'a OpenRepository,
+    toolchains: Vec<(String, bool)>,
+    environment: Vec<(String, String)>,
+    network: bool,
+}
+
+impl<'a> FencedWorkshop<'a> {
+    pub(super) fn new(
+        policy: &Policy,
+        repository: &'a OpenRepository,
+        cancellation: &Arc<Cancellation>,
+    ) -> Self {
+        let execution = &policy.execution;
+        let copied = |mode: Option<ToolchainMode>| match mode {
+            None | Some(ToolchainMode::ReadOnly) => false,
+            Some(ToolchainMode::Copy) => true,
+        };
+        // What tools take for a reason to ask no questions, write no snapshots and draw no colours.
+        let mut environment =
+            vec![("CI".to_owned(), "true".to_owned()), ("NO_COLOR".to_owned(), "1".to_owned())];
+        environment.retain(|(name, _)| !execution.environment.contains_key(name));
+        environment.extend(execution.environment.clone());
+        Self {
+            fence: Fence::new(PathBuf::from(SCRATCH), Arc::clone(cancellation)),
+            repository,
+            toolchains: execution.toolchains.iter().map(|it| (it.path.clone(), copied(it.provide))).collect(),
+            environment,
+            network: execution.network(),
+        }
+    }
+}
+
+impl Workshop for FencedWorkshop<'_> {
+    fn layers(&self) -> Result<Layers, Refusal> {
+        self.fence.self_test()
+    }
+
+    fn open(&self, commit: &CommitId) -> Result<Box<dyn Place + '_>, SandboxError> {
+        let broken = |what: &str, error: String| SandboxError::Broken(visible(&format!("{what}: {error}")));
+        let room =
+            Room::make(Path::new(SCRATCH)).map_err(|error| broken("make a room", error.to_string()))?;
+        let written = self.repository.write_tree(commit, &room.tree, TreeLimits::default(), is_leftover);
+        written.map_err(|error| broken("write the tree", error.to_string()))?;
+        let provided = Toolchains::find(&self.toolchains, &self.repository.root)?.provide(&room)?;
+        let mut environment = self.environment.clone();
+        environment.push(("PATH".to_owned(), provided.path.clone()));
+        Ok(Box::new(FencedPlace { workshop: self, room, provided, environment }))
+    }
+}
+
+/// One place; it goes away when it is dropped.
+struct FencedPlace<'a> {
+    workshop: &'a FencedWorkshop<'a>,
+    room: Room,
+    provided: Provided,
+    environment: Vec<(String, String)>,
+}
+
+impl Place for FencedPlace<'_> {
+    fn tree(&self) -> &Path {
+        &self.room.tree
+    }
+
+    fn room(&self) -> &Path {
+        &self.room.private
+    }
+
+    fn find(&self, program: &str) -> Option<PathBuf> {
+        self.provided.find(program)
+    }
+
+    fn run(&self, argv: &[String], directory: &str, limits: &CommandLimits) -> Result<Ended, SandboxError> {
+        self.workshop.fence.run(&Order {
+            argv,
+            cwd: directory,
+            worktree: &self.room.tree,
+            private: &self.room.private,
+            network: self.workshop.network,
+            readable: &self.provided.readable,
+            environment: &self.environment,
+            limits: *limits,
+        })
+    }
+
+    fn take(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError> {
+        self.room
+            .take(path, max_bytes)
+            .map_err(|error| SandboxError::Broken(visible(&format!("take the report {path}: {error}"))))
+    }
+}

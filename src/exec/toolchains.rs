@@ -1,0 +1,311 @@
+//! Tools and packages that an earlier step installed: given to commands, and searched for programs.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::order::PATH;
+use super::room::Room;
+use crate::run::commands::{Identity, SandboxError};
+
+/// Where programs stand in a toolchain: in one of Node's packages, and in everything else.
+const PROGRAMS: &[&str] = &[".bin", "bin"];
+
+/// A toolchain that is there.
+struct Found {
+    source: PathBuf,
+    /// Where it belongs in the tree, from its root; none of one that is somewhere else on the machine.
+    inside: Option<String>,
+    copied: bool,
+}
+
+/// The declared toolchains that are there.
+pub(crate) struct Toolchains {
+    found: Vec<Found>,
+    /// The checkout: what stands there and in no toolchain may have come with the change.
+    checkout: PathBuf,
+}
+
+/// What a place has of the toolchains.
+pub(crate) struct Provided {
+    /// What commands may read and run outside the tree.
+    pub(crate) readable: Vec<PathBuf>,
+    /// `PATH` for commands.
+    pub(crate) path: String,
+    /// Where programs are looked for.
+    programs: Vec<PathBuf>,
+    /// Where a program may be, in the end.
+    trusted: Vec<PathBuf>,
+    checkout: PathBuf,
+    tree: PathBuf,
+}
+
+impl Toolchains {
+    /// Looks for toolchains, given as a path, absolute or in the checkout, and whether commands get a copy. One that is
+    /// not there is left out: then its programs are missing, and that is said.
+    pub(crate) fn find(declared: &[(String, bool)], checkout: &Path) -> Result<Self, SandboxError> {
+        let mut found = Vec::new();
+        for (path, copied) in declared {
+            let refused = |reason: &str| Err(SandboxError::Order(format!("the toolchain {path} {reason}")));
+            let (inside, source) = match path.strip_prefix('/') {
+                Some(_) => (None, PathBuf::from(path)),
+                None => (Some(path.clone()), checkout.join(path)),
+            };
+            // In the checkout a link could lead to what the change brings.
+            let first = if inside.is_some() { checkout.components().count() + 1 } else { usize::MAX };
+            let parts: Vec<_> = source.components().collect();
+            let mut is_there = true;
+            for end in first.min(parts.len())..=parts.len() {
+                let part: PathBuf = parts[..end].iter().collect();
+                match fs::symlink_metadata(&part) {
+                    Ok(metadata) if metadata.is_symlink() && inside.is_some() => {
+                        return refused("is reached through a link");
+                    }
+                    Ok(_) => {}
+                    Err(_) => is_there = false,
+                }
+            }
+            if !is_there {
+                continue;
+            }
+            let source = source.canonicalize().map_err(|error| broken("find a toolchain", &error))?;
+            if !source.is_dir() {
+                return refused("is not a directory");
+            }
+            found.push(Found { source, inside, copied: *copied });
+        }
+        let checkout = checkout.canonicalize().map_err(|error| broken("find the checkout", &error))?;
+        Ok(Self { found, checkout })
+    }
+
+    /// Gives the toolchains to a room whose tree is written.
+    pub(crate) fn provide(&self, room: &Room) -> Result<Provided, SandboxError> {
+        let mut provided = Provided {
+            readable: Vec::new(),
+            path: String::new(),
+            programs: Vec::new(),
+            trusted: Vec::new(),
+            checkout: self.checkout.clone(),
+            tree: room.tree.clone(),
+        };
+        let mut on_path = Vec::new();
+        for (number, found) in self.found.iter().enumerate() {
+            let in_tree = match &found.inside {
+                // The commit has no such directory, so it has no such project either.
+                Some(inside) if !parent_is_plain(&room.tree, inside) => continue,
+                Some(inside) => Some(room.tree.join(inside)),
+                None => None,
+            };
+            if in_tree.as_ref().is_some_and(|place| fs::symlink_metadata(place).is_ok()) {
+                let message = format!(
+                    "the commit has something of its own where the toolchain {} belongs",
+                    found.source.display()
+                );
+                return Err(SandboxError::Order(message));
+            }
+            let place = if found.copied {
+                let place = match in_tree {
+                    Some(place) => place,
+                    None => apart(room, number, &found.source)
+                        .map_err(|error| broken("copy a toolchain", &error))?,
+                };
+                copy(&found.source, &place).map_err(|error| broken("copy a toolchain", &error))?;
+                if !place.starts_with(&room.tree) {
+                    provided.readable.push(place.clone());
+                }
+                place
+            } else {
+                enterable(&found.source)?;
+                if let Some(place) = in_tree {
+                    symlink(&found.source, place).map_err(|error| broken("link a toolchain", &error))?;
+                }
+                provided.readable.push(found.source.clone());
+                found.source.clone()
+            };
+            for programs in PROGRAMS.iter().map(|name| place.join(name)).filter(|path| path.is_dir()) {
+                if !found.copied {
+                    on_path.extend(programs.to_str().map(str::to_owned));
+                }
+                provided.programs.push(programs);
+            }
+            provided.trusted.push(place);
+        }
+        provided.programs.extend(PATH.split(':').map(PathBuf::from));
+        on_path.push(PATH.to_owned());
+        provided.path = on_path.join(":");
+        Ok(provided)
+    }
+}
+
+impl Provided {
+    /// A program by its plain name. One that turns out to stand in the checkout or in the commit's own tree is none:
+    /// whoever wrote the change could have written it.
+    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
+        if program.is_empty() || program.contains('/') {
+            return None;
+        }
+        let is_tool = |path: &PathBuf| {
+            let Ok(real) = path.canonicalize() else { return false };
+            let runs = fs::metadata(&real)
+                .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
+            let brought = real.starts_with(&self.checkout) || real.starts_with(&self.tree);
+            runs && (!brought || self.trusted.iter().any(|place| real.starts_with(place)))
+        };
+        self.programs.iter().map(|directory| directory.join(program)).find(is_tool)
+    }
+}
+
+fn broken(what: &str, error: &io::Error) -> SandboxError {
+    SandboxError::Broken(format!("{what}: {error}"))
+}
+
+/// Whether the directory that a path of the tree is in is there, without links on the way.
+fn parent_is_plain(tree: &Path, inside: &str) -> bool {
+    let mut place = tree.to_owned();
+    let above = Path::new(inside).parent().unwrap_or(Path::new(""));
+    above.components().all(|part| {
+        place.push(part);
+        fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_dir())
+    })
+}
+
+/// A directory of the room for a copy that belongs nowhere in the tree.
+fn apart(room: &Room, number: usize, source: &Path) -> io::Result<PathBuf> {
+    let place = room.private.join(format!("toolchain-{number}"));
+    fs::DirBuilder::new().mode(0o755).create(&place)?;
+    Ok(place.join(source.file_name().unwrap_or("toolchain".as_ref())))
+}
+
+/// Copies a directory: links as they are, nothing followed, everything readable for everybody.
+fn copy(source: &Path, place: &Path) -> io::Result<()> {
+    let mut pending = vec![(source.to_owned(), place.to_owned())];
+    while let Some((from, to)) = pending.pop() {
+        fs::DirBuilder::new().mode(0o755).create(&to)?;
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            let (kind, from, to) = (entry.file_type()?, entry.path(), to.join(entry.file_name()));
+            if kind.is_dir() {
+                pending.push((from, to));
+            } else if kind.is_symlink() {
+                symlink(fs::read_link(&from)?, to)?;
+            } else if kind.is_file() {
+                fs::copy(&from, &to)?;
+                let mode = fs::metadata(&from)?.permissions().mode();
+                let run = if mode & 0o100 != 0 { 0o755 } else { 0o644 };
+                fs::set_permissions(&to, fs::Permissions::from_mode(run))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether commands, which run as another user, can get to a directory at all.
+fn enterable(source: &Path) -> Result<(), SandboxError> {
+    if super::order::identity() == Identity::Own {
+        return Ok(());
+    }
+    for part in source.ancestors() {
+        let metadata = fs::metadata(part).map_err(|error| broken("look at a toolchain", &error))?;
+        if metadata.mode() & 0o001 == 0 {
+            let message = format!(
+                "the toolchain {} is below {}, which not every user may enter; declare it with provide = \"copy\"",
+                source.display(),
+                part.display()
+            );
+            return Err(SandboxError::Order(message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Yard {
+        _scratch: tempfile::TempDir,
+        checkout: PathBuf,
+        room: Room,
+    }
+
+    fn yard() -> Yard {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let checkout = scratch.path().join("checkout");
+        fs::create_dir(&checkout).unwrap();
+        let room = Room::make(scratch.path()).unwrap();
+        Yard { checkout: checkout.canonicalize().unwrap(), room, _scratch: scratch }
+    }
+
+    fn program(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn provide(yard: &Yard, declared: &[(&str, bool)]) -> Result<Provided, SandboxError> {
+        let declared: Vec<_> = declared.iter().map(|(path, copied)| ((*path).to_owned(), *copied)).collect();
+        Toolchains::find(&declared, &yard.checkout)?.provide(&yard.room)
+    }
+
+    #[test]
+    fn programs_come_from_declared_toolchains_and_the_system_and_from_nowhere_else() {
+        let yard = yard();
+        program(&yard.checkout.join("node_modules/.bin/eslint"));
+        program(&yard.checkout.join("tools/lookalike"));
+        program(&yard.room.tree.join("bin/planted"));
+        // A package of the workspace itself, which npm links to.
+        symlink("../../tools/lookalike", yard.checkout.join("node_modules/.bin/lookalike")).unwrap();
+        for copied in [false, true] {
+            let yard_of = || provide(&yard, &[("node_modules", copied)]).unwrap();
+            let provided = yard_of();
+            let found = provided.find("eslint").unwrap();
+            let expected = if copied {
+                yard.room.tree.join("node_modules/.bin/eslint")
+            } else {
+                yard.checkout.join("node_modules/.bin/eslint")
+            };
+            assert_eq!(found, expected);
+            for missing in ["lookalike", "planted", "../eslint", "bin/planted", "", "no-such-program"] {
+                assert_eq!(provided.find(missing), None, "{missing}");
+            }
+            assert!(provided.find("sh").is_some());
+            assert!(!provided.path.contains(yard.room.tree.to_str().unwrap()), "{}", provided.path);
+            let there = yard.room.tree.join("node_modules");
+            assert_eq!(fs::symlink_metadata(&there).unwrap().is_symlink(), !copied);
+            super::super::remove::remove_tree(&there).unwrap();
+        }
+        assert_eq!(provide(&yard, &[]).unwrap().find("eslint"), None);
+    }
+
+    #[test]
+    fn a_toolchain_that_the_change_could_have_made_is_refused() {
+        let yard = yard();
+        program(&yard.checkout.join("real/.bin/eslint"));
+        symlink("real", yard.checkout.join("node_modules")).unwrap();
+        assert!(provide(&yard, &[("node_modules", false)]).is_err());
+        program(&yard.room.tree.join("real/.bin/eslint"));
+        assert!(provide(&yard, &[("real", false)]).is_err());
+        assert!(provide(&yard, &[("real", true)]).is_err());
+        assert_eq!(provide(&yard, &[("not-there", false)]).unwrap().find("eslint"), None);
+        // The tree has no directory for it, so no project of the commit could use it.
+        program(&yard.checkout.join("web/node_modules/.bin/tsc"));
+        assert_eq!(provide(&yard, &[("web/node_modules", false)]).unwrap().find("tsc"), None);
+    }
+
+    #[test]
+    fn a_toolchain_elsewhere_is_copied_where_nobody_else_may_enter() {
+        let yard = yard();
+        let home = yard.checkout.parent().unwrap().join("home");
+        program(&home.join("tool/bin/check"));
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+        let path = home.join("tool").to_str().unwrap().to_owned();
+        let provided = provide(&yard, &[(&path, true)]).unwrap();
+        assert!(provided.find("check").unwrap().starts_with(&yard.room.private));
+        if super::super::order::identity() == Identity::Private {
+            let refused = provide(&yard, &[(&path, false)]).err().unwrap().to_string();
+            assert!(refused.contains("copy"), "{refused}");
+        }
+    }
+}
