@@ -21,6 +21,11 @@ python_packages=(check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 pyya
 # A reader of SARIF. Its other dependencies draw charts and write documents, which is a hundred megabytes for nothing.
 python_alone=(sarif-tools==3.0.5)
 
+# The tools that gates run, in places of their own: a project has nothing else beside them.
+node_tools=(eslint@10.15.0 jest@30.5.2 typescript@7.0.2 vitest@4.1.12)
+# For every user of this machine: commands run as one of their own.
+python_tools=(mypy==2.4.1 pytest==9.2.0 ruff==0.17.6)
+
 if ! command -v npm > /dev/null || ! command -v node > /dev/null; then
     echo "foreign parts: node and npm are not installed, so what others wrote is not tested against" >&2
     [ -z "${CI:-}" ]
@@ -38,7 +43,7 @@ one_file() {
     rm "$directory/$archive"
 }
 
-wanted=$(printf '%s\n' "$(cat tests/foreign/{openapi,workflows}.mjs | cksum)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}")
+wanted=$(printf '%s\n' "$(cat tests/foreign/{openapi,workflows}.mjs | cksum)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}" "${node_tools[@]}" "${python_tools[@]}")
 if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv/bin/sarif ]; then
     rm -f "$directory/installed"
     # The override: a dependency of a dependency whose newest release is not published everywhere.
@@ -58,6 +63,12 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv
     [ -x .venv/bin/pip ] || python3 -m venv .venv
     .venv/bin/pip install --quiet --disable-pip-version-check "${python_packages[@]}"
     .venv/bin/pip install --quiet --disable-pip-version-check --no-deps "${python_alone[@]}"
+    mkdir -p "$directory/node"
+    npm install --prefix "$directory/node" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
+        "${node_tools[@]}"
+    rm -rf "$directory/python"
+    /usr/bin/python3 -m venv --without-pip "$directory/python"
+    .venv/bin/pip --python "$directory/python/bin/python" install --quiet --disable-pip-version-check "${python_tools[@]}"
     printf '%s\n' "$wanted" > "$directory/installed"
 fi
 [ "${1:-}" != --install-only ] || exit 0

@@ -8,6 +8,7 @@ use super::shard::matrix;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{LensPlan, LensPlanList};
 use crate::core::canonical;
+use crate::core::escape::visible;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::RecordedSurveys;
 
@@ -71,7 +72,23 @@ pub(crate) fn plan_opened(
         "#", "lens", "class", "required", "files", "omitted", "notes"
     ));
     plans.iter().for_each(|plan| text.push_str(&row(plan)));
+    text.push_str(&commands(&plans));
     Ok(text.into_bytes())
+}
+
+/// What would be run, and where.
+fn commands(plans: &[LensPlan]) -> String {
+    let mut text = String::new();
+    for plan in plans.iter().filter(|plan| !plan.execution_commands.is_empty()) {
+        text.push_str(&format!("\n{} ({})\n", plan.lens_id, plan.permission_profile_id.text()));
+        for command in &plan.execution_commands {
+            let place = if command.directory.is_empty() { "." } else { &command.directory };
+            let line = format!("  {} in {place}: {}", command.purpose, command.command.join(" "));
+            text.push_str(&visible(&line));
+            text.push('\n');
+        }
+    }
+    text
 }
 
 fn row(plan: &LensPlan) -> String {

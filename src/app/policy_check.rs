@@ -65,6 +65,31 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
             ));
         }
     }
+    let execution = &policy.execution;
+    for (gate, settings) in policy.gates.iter().filter(|(_, settings)| !settings.run.is_empty()) {
+        text.push_str(&format!(
+            "{:<20} {:<12} {:<16} it runs the tool\n",
+            gate.text(),
+            settings.run.join(" "),
+            "its own"
+        ));
+    }
+    if policy.gates.values().any(|settings| !settings.run.is_empty()) {
+        let classes: Vec<&str> = execution.lens_classes.iter().map(|class| class.text()).collect();
+        text.push_str(&format!("\n{:<20} {}\n", "profile", execution.profile.text()));
+        text.push_str(&format!(
+            "{:<20} {}\n",
+            "lens classes",
+            if classes.is_empty() { "none".to_owned() } else { classes.join(" ") }
+        ));
+        for rule in &execution.allow {
+            text.push_str(&format!(
+                "{:<20} {}\n",
+                "allowed",
+                crate::core::escape::visible(&rule.prefix.join(" "))
+            ));
+        }
+    }
     text.push_str(&format!("\n{:<42}", "rule"));
     Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.text())));
     text.push('\n');

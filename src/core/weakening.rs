@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gates;
 use super::policy::{Policy, in_scope};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyReport, RunMode, Scope, Strength,
-    WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyReport, RunMode, Scope,
+    Strength, WaiverFile, WeakenedSetting,
 };
 
 /// How strict a value is; more is stricter.
@@ -41,11 +41,23 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
             });
         }
     }
+    found.extend(base.gates.iter().filter_map(|(gate, settings)| runs_less(*gate, &settings.run, head)));
     found.extend(
         base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
     );
     found.sort();
     found
+}
+
+/// A gate that stays and runs less.
+fn runs_less(gate: GateName, base: &[String], head: &Policy) -> Option<WeakenedSetting> {
+    let head = &head.gates.get(&gate)?.run;
+    let shown = |tools: &[String]| shown(&tools.iter().cloned().collect());
+    base.iter().any(|tool| !head.contains(tool)).then(|| WeakenedSetting {
+        name: format!("gates.{gate}.run"),
+        base: shown(base),
+        head: shown(head),
+    })
 }
 
 /// A gate that stays and reads less, or reads something else in place of what it read.
@@ -80,6 +92,13 @@ fn shown(list: &BTreeSet<String>) -> String {
     if list.is_empty() { "none".to_owned() } else { list.iter().cloned().collect::<Vec<_>>().join(", ") }
 }
 
+fn word_of(value: EmptyChange) -> (&'static str, i64) {
+    match value {
+        EmptyChange::CouldNotComplete => ("could_not_complete", 1),
+        EmptyChange::Pass => ("pass", 0),
+    }
+}
+
 fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
     let mut ranks = BTreeMap::new();
     let mut add = |name: String, shown: String, rank: i64| {
@@ -90,10 +109,7 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
         RunMode::BestEffort => 0,
     };
     add("mode".to_owned(), policy.mode.to_string(), mode);
-    let (empty, rank) = match policy.empty_change {
-        EmptyChange::CouldNotComplete => ("could_not_complete", 1),
-        EmptyChange::Pass => ("pass", 0),
-    };
+    let (empty, rank) = word_of(policy.empty_change);
     add("empty-change".to_owned(), empty.to_owned(), rank);
     let blocking = match policy.blocking_policy {
         BlockingPolicy::RuleDefined | BlockingPolicy::SeverityThreshold => 0,
@@ -118,6 +134,20 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
     );
     let support = i64::try_from(policy.min_support).unwrap_or(i64::MAX);
     add("ratchet.min-support".to_owned(), policy.min_support.to_string(), -support);
+    // What may be run can be used against the repository, so more of it is less strict.
+    let execution = &policy.execution;
+    let profile = match execution.profile {
+        PermissionProfileId::ReadOnly => 2,
+        PermissionProfileId::ExecSandboxedNetworkOff => 1,
+        PermissionProfileId::ExecSandboxed => 0,
+    };
+    add("execution.profile".to_owned(), execution.profile.to_string(), profile);
+    let forks = execution.fork_heads;
+    add("execution.fork-heads".to_owned(), forks.to_string(), -i64::from(forks));
+    for (gate, settings) in &policy.gates {
+        let (untouched, rank) = word_of(settings.untouched);
+        add(format!("gates.{gate}.untouched"), untouched.to_owned(), rank);
+    }
     for (id, lens) in &policy.lenses {
         let table = if gates::find(id).is_some() { "gates" } else { "lenses" };
         add(format!("{table}.{id}.enabled"), lens.enabled.to_string(), lens.enabled.into());
@@ -154,5 +184,12 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
         .lenses
         .iter()
         .map(|(id, lens)| (format!("lenses.{id}.ignore"), lens.ignore.iter().cloned().collect()));
-    scopes.chain(ignores).collect()
+    let execution = &policy.execution;
+    let lists: [(&str, BTreeSet<String>); 3] = [
+        ("allow", execution.allow.iter().map(|rule| rule.prefix.join(" ")).collect()),
+        ("lens-classes", execution.lens_classes.iter().map(|class| class.text().to_owned()).collect()),
+        ("toolchains", execution.toolchains.iter().map(|toolchain| toolchain.path.clone()).collect()),
+    ];
+    let execution = lists.into_iter().map(|(name, list)| (format!("execution.{name}"), list));
+    scopes.chain(ignores).chain(execution).collect()
 }

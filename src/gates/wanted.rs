@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::contract::{CommandTemplate, Project, Tool};
+use super::contract::{CommandTemplate, Language, Project, Tool};
 use super::{eslint, jest, mypy, playwright, project, pytest, ruff, vitest};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{RecordedManifest, Side};
@@ -140,8 +140,12 @@ impl<'a> Tree<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
+        // What stands above says nothing of a project below, which its tools could not even be told of: the one above
+        // has it among its own files. Cargo alone looks for the root of a workspace itself.
+        let far = if tool.spec().language == Language::Rust { usize::MAX } else { 1 };
+        let directories = upwards(directory).take(far);
         let above: Vec<_> =
-            upwards(directory).filter_map(|directory| self.files.get(directory)).flatten().copied().collect();
+            directories.filter_map(|directory| self.files.get(directory)).flatten().copied().collect();
         let manifests: Vec<(&str, &str)> =
             above.iter().filter_map(|(path, text)| Some((*path, (*text)?))).collect();
         let mut paths: Vec<&str> = above.iter().map(|(path, _)| *path).collect();
@@ -194,6 +198,22 @@ mod tests {
         assert_eq!(of(&["services/a", "services/a/b", "web"]).len(), 4);
         assert_eq!(shown(&calls(&[ruff], false, &at(&["docs"]), &tree, &tree)), ["ruff in \"\" at Head"]);
         assert_eq!(shown(&calls(&[ruff], true, &at(&["docs"]), &[], &tree)), ["ruff in \"\" at Head"]);
+    }
+
+    #[test]
+    fn a_project_without_the_tool_belongs_to_the_one_above_that_has_it() {
+        let vitest = super::super::find("vitest").unwrap();
+        let clippy = super::super::find("clippy").unwrap();
+        let tree = files(&[
+            ("package.json", r#"{"devDependencies": {"vitest": "4"}}"#),
+            ("vitest.config.ts", ""),
+            ("packages/a/package.json", "{}"),
+            ("Cargo.toml", "[workspace]\n"),
+            ("crates/b/Cargo.toml", "[package]\n"),
+        ]);
+        let of = |tool, directory| shown(&calls(&[tool], false, &at(&[directory]), &tree, &tree));
+        assert_eq!(of(vitest, "packages/a/src"), ["vitest in \"\" at Head"]);
+        assert_eq!(of(clippy, "crates/b/src"), ["clippy in \"\" at Head"]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/"]),
     ("quick_xml", &["formats/junit.rs", "gates/readers/xml.rs"]),
-    ("regex", &["core/secrets/", "lenses/", "formats/", "gates/readers/"]),
+    ("regex", &["core/secrets/", "lenses/", "formats/", "gates/readers/", "gates/steady.rs"]),
     ("reqwest", &["net/"]),
     ("rustls", &["net/"]),
     ("ryu_js", &["core/canonical.rs"]),

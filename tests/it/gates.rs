@@ -317,7 +317,7 @@ fn a_report_that_masking_would_change_is_not_taken() {
 fn a_policy_that_no_report_could_satisfy_is_refused_with_the_way_out() {
     let gate = |reports: &str| format!("[gates.lint]\nreports = [{reports}]\n");
     for (policy, says) in [
-        (gate(""), "names no report"),
+        (gate(""), "neither names a report nor runs a tool"),
         (gate("{ path = \"../a.json\", tool = \"eslint\" }"), "not a path below the repository's root"),
         (gate("{ path = \"/tmp/a.json\", tool = \"eslint\" }"), "not a path below the repository's root"),
         (gate("{ path = \"a.json\", tool = \"eslnt\" }"), "did you mean `eslint`?"),

@@ -49,8 +49,10 @@ fn run_directory(scratch: &Scratch) -> PathBuf {
 #[test]
 fn the_files_of_a_run_are_those_of_the_tables() {
     let scratch = Scratch::new();
-    // With a gate, since its files are there only then.
-    let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n";
+    // With gates that read and that run, since their files are there only then.
+    let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n\
+                [gates.type_check]\nrequired = false\nrun = [\"mypy\"]\n";
+    scratch.commit_on_base("mypy.ini", "[mypy]\n");
     scratch.commit_on_base(".qa-skill/policy.toml", gate);
     let output = run_bash(&scratch.checkout(), "echo '[]' > ruff.json && qa-skill run");
     assert!(output.status.success(), "{output:#?}");
