@@ -71,6 +71,8 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv
     .venv/bin/pip --python "$directory/python/bin/python" install --quiet --disable-pip-version-check "${python_tools[@]}"
     printf '%s\n' "$wanted" > "$directory/installed"
 fi
+# Where it cannot be had, the gates for it are not tested, and say so.
+command -v go > /dev/null || scripts/install-tools.sh golang-go || true
 [ "${1:-}" != --install-only ] || exit 0
 
 cargo=${CARGO:-cargo}

@@ -4,11 +4,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::support::fence::{As, can_be};
-use crate::support::{Files, Outcome, Repo, token};
+use crate::support::fence::{As, Yard, can_be};
+use crate::support::origin::Origin;
+use crate::support::step::Step;
+use crate::support::{Files, Outcome, Repo, git, qa_skill, token};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 /// A Python project that uses every tool for Python, and Playwright beside.
@@ -156,6 +160,15 @@ fn files(policy: &str, says: &str, more: &str) -> Files {
     ])
 }
 
+/// A tool that does what the commit's file `says` tells it.
+fn stub(checkout: &Path, tool: &str) {
+    let program = checkout.join("stubs/bin").join(tool);
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let script = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo {tool} 1.2.3 && exit\n. ./says\n");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 impl Scene {
     fn of(base: &Files, head: &Files) -> Option<Self> {
         if !can_be(As::Root) {
@@ -165,21 +178,13 @@ impl Scene {
         repo.change(base, head);
         let scene = Self { repo };
         for kind in kinds() {
-            scene.stub(kind.tool);
+            stub(&scene.repo.path(), kind.tool);
         }
         Some(scene)
     }
 
     fn new(policy: &str, says: &str) -> Option<Self> {
         Self::of(&files(policy, says, ""), &files(policy, says, "c = 3\n"))
-    }
-
-    fn stub(&self, tool: &str) {
-        let program = self.repo.path().join("stubs/bin").join(tool);
-        fs::create_dir_all(program.parent().unwrap()).unwrap();
-        let script = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo {tool} 1.2.3 && exit\n. ./says\n");
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn judge(&self) -> Outcome {
@@ -513,4 +518,121 @@ fn a_policy_that_lets_more_run_or_runs_less_is_reported_as_weaker() {
         "gates.lint.untouched",
     ];
     assert_eq!(names, expected);
+}
+
+/// A pull request on a main branch that has gone on since, with a policy that runs a tool.
+fn pull_request(policy: &str, kind: &Kind) -> Option<Origin> {
+    if !can_be(As::Root) {
+        return None;
+    }
+    let repo = Repo::new();
+    let commit = |files: &Files, parents: &[git2::Oid], time: i64| {
+        repo.commit_at(repo.tree(files), parents, 1_714_564_800 + time)
+    };
+    let start = files(policy, &kind.passes, "");
+    let topic = files(policy, &kind.passes, "c = 3\n");
+    let fork_point = commit(&start, &[], 0);
+    let base = commit(&start.clone().with("docs/a.md", "on main"), &[fork_point], 60);
+    let head = commit(&topic.clone().with("only-head", "text"), &[fork_point], 120);
+    let merge = commit(&topic.with("only-head", "text").with("docs/a.md", "on main"), &[base, head], 180);
+    repo.reference("refs/heads/main", base);
+    repo.reference("refs/pull/7/head", head);
+    repo.reference("refs/pull/7/merge", merge);
+    git(&repo.path(), &["config", "uploadpack.allowFilter", "true"]);
+    let merge_ref = "refs/pull/7/merge".to_owned();
+    Some(Origin { repo: Rc::new(repo), number: 7, merge_ref, base, fork_point, head, merge })
+}
+
+#[test]
+fn a_step_runs_tools_at_every_depth_of_checkout() {
+    let kind = &kinds()[0];
+    let Some(origin) = pull_request(&policy("strict", &runs(kind, true)), kind) else { return };
+    let server = origin.serve();
+    for depth in [1, 2, 0] {
+        let step = Step::on_pull_request(&origin, &server, depth);
+        stub(&step.checkout, kind.tool);
+        step.run().expect(0);
+        let commands = step.run_dir().json("recordings/execution.json")["commands"].clone();
+        assert_eq!(commands.as_array().unwrap().len(), 1, "depth {depth}");
+    }
+}
+
+#[test]
+fn code_of_a_fork_is_run_only_where_the_policy_says_so_and_never_beside_secrets() {
+    let kind = &kinds()[0];
+    for (fork_heads, event, exit) in
+        [(false, "pull_request", 3), (true, "pull_request", 0), (true, "pull_request_target", 3)]
+    {
+        let text = policy("strict", &runs(kind, true))
+            .replace("lens-classes", &format!("fork-heads = {fork_heads}\nlens-classes"));
+        let Some(origin) = pull_request(&text, kind) else { return };
+        let server = origin.serve();
+        let mut step = Step::on_pull_request(&origin, &server, 0);
+        step.name = event;
+        step.event["pull_request"]["head"]["repo"] = json!({"id": 2});
+        stub(&step.checkout, kind.tool);
+        step.run().expect(exit);
+        let execution = step.run_dir().json("recordings/execution.json");
+        let commands = execution["commands"].as_array().unwrap();
+        assert_eq!(commands.len(), usize::from(exit == 0), "{event} {fork_heads}");
+        assert_eq!(execution["denied"].is_string(), exit != 0);
+        step.run_dir().verify().run().expect(0);
+    }
+}
+
+#[test]
+fn shards_run_nothing_and_the_one_that_joins_them_does() {
+    let kind = &kinds()[0];
+    let Some(scene) = Scene::new(&policy("strict", &runs(kind, true)), &kind.passes) else { return };
+    let with = |command: &str, root: &str| {
+        qa_skill([command, "--base", "main", "--head", "topic", "--repo"])
+            .arg(scene.repo.path())
+            .arg("--out")
+            .arg(scene.repo.beside(root))
+    };
+    let stub = scene.repo.path().join("stubs");
+    let elsewhere = scene.repo.beside("stubs");
+    fs::rename(&stub, &elsewhere).unwrap();
+    with("run", "parts").args(["--shard", "1/1"]).run().expect(0);
+    fs::rename(&elsewhere, &stub).unwrap();
+    with("aggregate", "out").arg("--parts").arg(scene.repo.beside("parts")).run().expect(0);
+    assert_eq!(scene.commands().len(), 1);
+    scene.replays();
+}
+
+#[test]
+fn steps_of_features_are_shown_by_the_tests_of_other_gates() {
+    let kind = &kinds()[2];
+    let list = json!([{
+        "id": 1, "category": "functional", "description": "Sums", "steps": ["Step 1: add"], "passes": true
+    }]);
+    let gates = format!("{}[gates.story_validation]\ntests-of = [\"unit_tests\"]\n", runs(kind, true));
+    let policy = policy("strict", &gates);
+    for (says, exit, finding) in [
+        (pytest(&[("adds @feature:1 @step:1", true)]), 0, None),
+        (pytest(&[("adds", true)]), 1, Some("story_validation/failure feature_list.json:1")),
+        ("exit 3".to_owned(), 3, None),
+    ] {
+        let with = |more: &str| files(&policy, &says, more).with("feature_list.json", list.to_string());
+        let Some(scene) = Scene::of(&with(""), &with("c = 3\n")) else { return };
+        scene.judge().expect(exit);
+        assert_eq!(scene.repo.run_dir().findings(), finding.into_iter().collect::<Vec<_>>(), "{says}");
+        scene.replays();
+    }
+}
+
+#[test]
+fn whoever_is_not_root_runs_tools_too_or_is_told_why_not() {
+    let kind = &kinds()[0];
+    let Some(scene) = Scene::new(&policy("strict", &runs(kind, true)), &kind.passes) else { return };
+    let yard = Yard::new(As::Nobody);
+    for directory in [scene.repo.path(), scene.repo.path().parent().unwrap().to_owned()] {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let out = scene.repo.beside("out");
+    fs::create_dir(&out).unwrap();
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
+    scene.repo.judge().by_user(1001, &yard.binary()).run().expect(0);
+    let execution = scene.repo.run_dir().json("recordings/execution.json");
+    assert_eq!(execution["layers"]["identity"], "own-uid");
 }

@@ -219,7 +219,11 @@ fn go_vet_and_go_test() {
         )],
     );
     // `go test` runs a few checks of vet itself, and does not run tests of what they refuse.
-    project.holds(|_| {}, "2 of 2 gates passed", &["unit_tests/error sums.go:6", "lint/error sums.go:6"]);
+    project.holds(
+        |_| {},
+        "2 of 2 gates passed",
+        &["unit_tests/failure go.mod:1", "unit_tests/error sums.go:6", "lint/error sums.go:6"],
+    );
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -
         heard.summary.push(format!("the tests of {of}: {}", other.summary.join("; ")));
         all.extend(theirs);
     }
-    if gate == GateName::StoryValidation {
+    if gate == GateName::StoryValidation && heard.errors.is_empty() {
         let all_well = all.iter().all(|judged| judged.passed);
         let tests: Vec<_> = all.into_iter().flat_map(|judged| judged.report.tests).collect();
         // A test may be missing because its file did not load, which no mode takes lightly.

@@ -101,10 +101,16 @@ impl Yard {
         place.to_str().unwrap().to_owned()
     }
 
-    /// `qa-skill sandbox` in an empty tree; the command follows.
-    pub(crate) fn fence(&self, options: &[&str], command: &[&str]) -> Program {
+    /// A copy of the program that everybody may run.
+    pub(crate) fn binary(&self) -> PathBuf {
         let binary = self.path("bin/qa-skill");
         place_copy(Path::new(env!("CARGO_BIN_EXE_qa-skill")), &binary);
+        binary
+    }
+
+    /// `qa-skill sandbox` in an empty tree; the command follows.
+    pub(crate) fn fence(&self, options: &[&str], command: &[&str]) -> Program {
+        let binary = self.binary();
         fs::create_dir_all(self.path("tools")).unwrap();
         let mut before: Vec<String> = ["timeout", "--kill-after=5", "100"].map(str::to_owned).to_vec();
         before.extend(becoming(self.user));
