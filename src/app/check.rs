@@ -84,7 +84,8 @@ pub(crate) fn check_opened(
     };
     keyed(&key);
     let (policy, changed) = (&prepared.in_force.policy, &prepared.gathered.change_set);
-    execute(policy, changed, &mut prepared.execution, &opened, (cancellation, progress))?;
+    let asked = (changed, request.overrides.lens_ids.as_deref());
+    execute(policy, asked, &mut prepared.execution, &opened, (cancellation, progress))?;
     let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
     let recorded = prepared.recorded(Ports { joined, ..ports });
     let mut derived = derive(&recorded)?;
@@ -125,7 +126,7 @@ pub(crate) fn check_opened(
 #[cfg(target_os = "linux")]
 fn execute(
     policy: &Policy,
-    change_set: &ChangeSet,
+    (change_set, requested): (&ChangeSet, Option<&[String]>),
     recorded: &mut RecordedExecution,
     opened: &Opened,
     (cancellation, progress): (&Arc<Cancellation>, &dyn Progress),
@@ -134,7 +135,7 @@ fn execute(
         return Ok(());
     }
     let workshop = super::workshop::FencedWorkshop::new(policy, &opened.repository, cancellation);
-    let executing = Executing { policy, change_set, workshop: &workshop, cancellation, progress };
+    let executing = Executing { policy, requested, change_set, workshop: &workshop, cancellation, progress };
     Ok(executing.run(recorded)?)
 }
 
@@ -142,7 +143,7 @@ fn execute(
 #[cfg(not(target_os = "linux"))]
 fn execute(
     policy: &Policy,
-    _: &ChangeSet,
+    _: (&ChangeSet, Option<&[String]>),
     recorded: &mut RecordedExecution,
     _: &Opened,
     _: (&Arc<Cancellation>, &dyn Progress),

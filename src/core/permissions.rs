@@ -58,7 +58,7 @@ impl ExecutionPolicy {
             toolchains: file.toolchains.clone(),
             environment: file.environment.clone(),
             limits: CommandBounds {
-                max_commands_per_plan: limits.max_commands_per_plan.unwrap_or(16),
+                max_commands_per_plan: limits.max_commands_per_plan.unwrap_or(64),
                 timeout_seconds: limits.timeout_seconds.unwrap_or(600),
                 max_stdout_bytes: limits.max_stdout_bytes.unwrap_or(8 << 20),
                 max_stderr_bytes: limits.max_stderr_bytes.unwrap_or(1 << 20),
@@ -257,7 +257,7 @@ mod tests {
             assert!(violates(&[command]), "{command}");
         }
         assert!(violates(&["ruff check .", "sh -c true"]));
-        assert!(violates(&["ruff check ."; 17]));
+        assert!(violates(&["ruff check ."; 65]));
     }
 
     /// Whatever is changed about an allowed command's first words, it is not allowed any more.

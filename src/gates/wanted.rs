@@ -59,10 +59,12 @@ pub(crate) fn upwards(directory: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The directory of a path, if it is text: no tool could be told of another.
-pub(crate) fn directory_of(path: &RepoPath) -> Option<&str> {
-    let path = std::str::from_utf8(path.as_bytes()).ok()?;
-    Some(path.rsplit_once('/').map_or("", |(directory, _)| directory))
+/// The directory of a path, as far down as it is text: no tool could be told of another.
+pub(crate) fn directory_of(path: &RepoPath) -> &str {
+    let bytes = path.as_bytes();
+    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
+    text.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// A command that a plan wants to run.
@@ -94,13 +96,16 @@ pub(crate) fn calls(
     for &tool in tools {
         let mut templates: BTreeMap<String, CommandTemplate> = BTreeMap::new();
         for (old, new) in changed {
-            let before = old.and_then(|directory| base.nearest(tool, directory));
-            let after = new.or(*old).and_then(|directory| head.nearest(tool, directory));
-            match (before, after) {
-                (_, Some(template)) => drop(templates.insert(template.directory.clone(), template)),
-                (Some(template), None) => drop(calls.lost.insert((tool.spec().id, template.directory))),
-                (None, None) => {}
+            let mut wanted = Vec::new();
+            wanted.extend(new.or(*old).and_then(|directory| head.nearest(tool, directory)));
+            // The project that the file belonged to as well: a change could put a laxer one between.
+            if let Some(before) = old.and_then(|directory| base.nearest(tool, directory)) {
+                match head.nearest(tool, &before.directory) {
+                    Some(after) => wanted.push(after),
+                    None => drop(calls.lost.insert((tool.spec().id, before.directory))),
+                }
             }
+            templates.extend(wanted.into_iter().map(|template| (template.directory.clone(), template)));
         }
         for (directory, template) in templates {
             let before = if run_base { base.at(tool, &directory) } else { None };
@@ -122,9 +127,8 @@ impl<'a> Tree<'a> {
     fn new(recorded: &'a [RecordedManifest]) -> Self {
         let mut files: BTreeMap<&str, Vec<(&str, Option<&str>)>> = BTreeMap::new();
         for file in recorded {
-            let Some(directory) = directory_of(&file.path) else { continue };
             let Ok(path) = std::str::from_utf8(file.path.as_bytes()) else { continue };
-            files.entry(directory).or_default().push((path, file.text.as_deref()));
+            files.entry(directory_of(&file.path)).or_default().push((path, file.text.as_deref()));
         }
         Self { files, known: BTreeMap::new() }
     }
@@ -214,6 +218,26 @@ mod tests {
         let of = |tool, directory| shown(&calls(&[tool], false, &at(&[directory]), &tree, &tree));
         assert_eq!(of(vitest, "packages/a/src"), ["vitest in \"\" at Head"]);
         assert_eq!(of(clippy, "crates/b/src"), ["clippy in \"\" at Head"]);
+    }
+
+    #[test]
+    fn a_project_put_between_a_file_and_its_own_hides_nothing() {
+        let ruff = super::super::find("ruff").unwrap();
+        let before = files(&[("pyproject.toml", RUFF)]);
+        let after = files(&[("pyproject.toml", RUFF), ("src/ruff.toml", "")]);
+        let between = calls(&[ruff], false, &at(&["src"]), &before, &after);
+        assert_eq!(shown(&between), ["ruff in \"\" at Head", "ruff in \"src\" at Head"]);
+        let merged = calls(&[ruff], false, &at(&["src"]), &after, &before);
+        assert_eq!((shown(&merged), merged.lost.len()), (vec!["ruff in \"\" at Head".to_owned()], 0));
+    }
+
+    #[test]
+    fn a_directory_whose_name_is_no_text_belongs_to_what_is_above_it() {
+        let of = |path: &[u8]| directory_of(&RepoPath::from_bytes(path).unwrap()).to_owned();
+        assert_eq!(of(b"a/b/c.py"), "a/b");
+        assert_eq!(of(b"a/\xff/c.py"), "a");
+        assert_eq!(of(b"a/b\xff/c/d.py"), "a");
+        assert_eq!(of(b"\xff"), "");
     }
 
     #[test]

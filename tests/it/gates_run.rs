@@ -610,6 +610,7 @@ fn steps_of_features_are_shown_by_the_tests_of_other_gates() {
     let policy = policy("strict", &gates);
     for (says, exit, finding) in [
         (pytest(&[("adds @feature:1 @step:1", true)]), 0, None),
+        // A test that names no step shows none.
         (pytest(&[("adds", true)]), 1, Some("story_validation/failure feature_list.json:1")),
         ("exit 3".to_owned(), 3, None),
     ] {

@@ -36,7 +36,7 @@ fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option
     change_set.files.iter().map(|file| {
         let old = file.old_blob.is_some().then(|| file.old_path.as_ref().unwrap_or(&file.path));
         let new = file.new_blob.is_some().then_some(&file.path);
-        (old.and_then(directory_of), new.and_then(directory_of))
+        (old.map(directory_of), new.map(directory_of))
     })
 }
 

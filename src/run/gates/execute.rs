@@ -15,7 +15,7 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::escape::visible_cut;
 use crate::core::permissions::Permission;
-use crate::core::policy::Policy;
+use crate::core::policy::{GatePolicy, Policy};
 use crate::core::secrets;
 use crate::gates::contract::CommandTemplate;
 use crate::gates::steady::steady;
@@ -33,6 +33,8 @@ const ANY_ROOM: &str = "/tmp/qa-skill-room";
 /// What commands run with.
 pub(crate) struct Executing<'a> {
     pub(crate) policy: &'a Policy,
+    /// The lenses that were asked for, when not all were.
+    pub(crate) requested: Option<&'a [String]>,
     pub(crate) change_set: &'a ChangeSet,
     pub(crate) workshop: &'a dyn Workshop,
     pub(crate) cancellation: &'a Cancellation,
@@ -47,6 +49,7 @@ impl Executing<'_> {
             .policy
             .gates
             .keys()
+            .filter(|gate| self.is_wanted(**gate))
             .map(|gate| {
                 let calls = calls::of_gate(*gate, self.policy, self.change_set, recorded);
                 let permission = calls::permission(*gate, self.policy, &calls);
@@ -99,6 +102,17 @@ impl Executing<'_> {
         }
         self.progress.step("commands", total, total);
         Ok(())
+    }
+
+    /// Whether a gate takes part, or one that reads its tests does.
+    fn is_wanted(&self, gate: GateName) -> bool {
+        let asked = |gate: GateName| {
+            self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.text()))
+        };
+        let reads = |(reader, settings): (&GateName, &GatePolicy)| {
+            asked(*reader) && settings.tests_of.contains(&gate)
+        };
+        asked(gate) || self.policy.gates.iter().any(reads)
     }
 
     fn commit(&self, side: Side) -> &CommitId {

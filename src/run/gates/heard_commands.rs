@@ -172,8 +172,7 @@ fn origin(wanted: &Wanted, execution: &RecordedExecution) -> Origin {
         Side::Head => &execution.head_files,
         Side::Base => &execution.base_files,
     };
-    let manifest =
-        files.iter().find(|file| crate::gates::wanted::directory_of(&file.path) == Some(directory));
+    let manifest = files.iter().find(|file| crate::gates::wanted::directory_of(&file.path) == directory);
     let policy = || RepoPath::from_bytes(POLICY_PATH.as_bytes()).expect("a plain path");
     Origin {
         tool: wanted.tool.spec().id,

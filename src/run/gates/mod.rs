@@ -97,6 +97,10 @@ pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -
         heard.summary.push(format!("the tests of {of}: {}", other.summary.join("; ")));
         all.extend(theirs);
     }
+    if gate == GateName::StoryValidation && all.is_empty() && heard.errors.is_empty() {
+        // That no test was called for shows no step, and is no reason to say that one failed.
+        heard.fail(gate.text(), Code::GateNothingRan, "the change calls for no test");
+    }
     if gate == GateName::StoryValidation && heard.errors.is_empty() {
         let all_well = all.iter().all(|judged| judged.passed);
         let tests: Vec<_> = all.into_iter().flat_map(|judged| judged.report.tests).collect();
