@@ -76,8 +76,12 @@ fn ambient(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
     Place { nested: place.nested || of_others, type_only: true, ..place }
 }
 
-fn declared(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -> Place {
-    if let Some(name) = node.child_by_field_name("name").filter(|name| name.kind() != "string") {
+fn declared<'t>(found: &mut Found<'_>, kind: SymbolKind, node: Node<'t>, place: Place) -> Place {
+    let name = node.child_by_field_name("name").filter(|name| name.kind() != "string");
+    // `namespace A.B` is a name `A`.
+    let first =
+        |name: Node<'t>| if name.kind() == "nested_identifier" { name.named_child(0) } else { Some(name) };
+    if let Some(name) = name.and_then(first) {
         found.symbol(kind, node, name, place.exported, place);
     }
     Place { nested: true, exported: false, ..place }

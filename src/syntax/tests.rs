@@ -217,6 +217,11 @@ fn common_js_and_ambient_modules_are_called_dynamic() {
 }
 
 #[test]
+fn a_namespace_in_a_namespace_is_the_outer_name() {
+    check(Language::TypeScript, "export namespace Outer.Inner {}\n", "1: Module Outer exported");
+}
+
+#[test]
 fn scripts_are_told_from_modules() {
     assert!(!parse(Language::JavaScript, "const a = 1;").module);
     assert!(parse(Language::JavaScript, "export const a = 1;").module);
