@@ -19,10 +19,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             if let Some(name) = node.child_by_field_name("name") {
                 bind(found, symbol, node, name, place);
                 let text = found.text(name);
-                let dynamic = !place.nested && matches!(text, "__getattr__" | "__dir__");
                 let test = kind == "function_definition" && text.starts_with("test_")
                     || kind == "class_definition" && text.starts_with("Test");
-                found.outline.dynamic |= dynamic;
                 if test {
                     found.outline.tests.push(span(node));
                 }
@@ -93,7 +91,10 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 }
 
 fn bind(found: &mut Found<'_>, kind: SymbolKind, whole: Node<'_>, name: Node<'_>, place: Place) {
-    let exported = !place.nested && !found.text(name).starts_with('_');
+    let text = found.text(name);
+    // Whoever gives a module these two, by a definition or by an assignment, may give it any name.
+    found.outline.dynamic |= !place.nested && matches!(text, "__getattr__" | "__dir__");
+    let exported = !place.nested && !text.starts_with('_');
     found.symbol(kind, whole, name, exported, place);
 }
 

@@ -135,6 +135,7 @@ fn what_a_python_module_conjures_is_called_dynamic() {
     for text in [
         "def __getattr__(name):\n    pass\n",
         "globals()['a'] = 1\n",
+        "__getattr__, names = attach(__name__)\n",
         "__path__ = []\n",
         "sys.modules[__name__] = X()\n",
     ] {

@@ -54,9 +54,16 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
     let mut all: BTreeMap<MentionKind, Taken> = BTreeMap::new();
     for file in &change.gone {
         let Some(kind) = file.parse_family() else { continue };
+        let word = word_of(file);
+        // A package of Go is its directory, which other files may still make one.
+        let still = kind == MentionKind::Go
+            && lookups.files_in(Side::Head, split(file).0).iter().any(|other| other.ends_with(".go"));
+        if word.is_empty() || still {
+            continue;
+        }
         let taken = all.entry(kind).or_default();
         taken.files.insert(file.clone());
-        taken.words.insert(word_of(file).to_owned());
+        taken.words.insert(word.to_owned());
     }
     for path in change.removed.keys().filter(|path| !change.gone.contains(path)) {
         let Some(kind) = path.parse_family() else { continue };
