@@ -192,8 +192,9 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
         found.outline.dynamic = true;
     }
     if has_word(node, "default") {
-        let count = u32::try_from(node.child_count()).unwrap_or(u32::MAX);
-        let word = (0..count).filter_map(|index| node.child(index)).find(|child| child.kind() == "default");
+        let word = (0..node.child_count())
+            .filter_map(|index| node.child(index))
+            .find(|child| child.kind() == "default");
         found.symbol(SymbolKind::Variable, node, word.unwrap_or(node), true, place);
         // Only the default is exported, whatever it is called here.
         return Place { exported: false, ..place };

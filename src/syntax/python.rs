@@ -71,7 +71,10 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "attribute" => {
-            found.outline.dynamic |= matches!(found.text(node), "sys.modules");
+            // The module itself, looked up by its own name, may be given anything.
+            let whole = node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
+            let of_itself = || found.text(whole).contains("__name__");
+            found.outline.dynamic |= found.text(node) == "sys.modules" && of_itself();
             place
         }
         "identifier" => {

@@ -141,7 +141,11 @@ fn what_a_python_module_conjures_is_called_dynamic() {
     ] {
         assert!(parse(Language::Python, text).dynamic, "{text}");
     }
-    for text in ["class A:\n    def __getattr__(self, name):\n        pass\n", "x = path\n"] {
+    for text in [
+        "class A:\n    def __getattr__(self, name):\n        pass\n",
+        "x = path\n",
+        "def f(name):\n    return sys.modules.get(name)\n",
+    ] {
         assert!(!parse(Language::Python, text).dynamic, "{text}");
     }
 }

@@ -84,7 +84,9 @@ impl<'t> Found<'t> {
         let text = all.of(self.text);
         let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
         let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
-        let plain = !inside.contains(['\\', quote, '\n']) && !(quote == '`' && inside.contains("${"));
+        let escaped = inside.contains(['\\', quote, '\n']);
+        let computed = quote == '`' && inside.contains("${");
+        let plain = !(escaped || computed);
         plain.then(|| (inside.to_owned(), Span { start: all.start + 1, end: all.end - 1 }))
     }
 }
@@ -101,8 +103,7 @@ pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
 
 /// Whether one of the direct children is this word.
 pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
-    let count = u32::try_from(node.child_count()).unwrap_or(u32::MAX);
-    (0..count).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
+    (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
 }
 
 /// The outline of a tree.

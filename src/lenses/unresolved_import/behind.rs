@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
-use super::resolve::{Has, Target, has, join, may_be_made, split, target};
+use super::resolve::{Has, Target, has, join, may_be_written, split, target};
 use super::{Change, Family, LEFT_BEHIND, is_example};
 use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 
@@ -106,7 +106,8 @@ fn note(
             }
             if let Target::File(file) = before()
                 && let Some(gone) = gone(taken, &file)
-                && !may_be_made(lookups, &missing)
+                // What was committed at the base is not made by a build, but where that is new.
+                && !may_be_written(lookups, &missing)
             {
                 importers.files.entry(gone).or_default().insert((path.to_owned(), import.module.line));
             }

@@ -63,10 +63,14 @@ pub(super) fn has_stem(files: &[String], stem: &str) -> bool {
     })
 }
 
-/// Whether what is missing may be made by a build: something configures it, git ignores it, or it belongs where builds
-/// write.
+/// Whether what is missing belongs where a build writes: git ignores it, or a directory of such a name is not there.
+pub(super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> bool {
+    is_written_to(lookups, path) || is_ignored(lookups, path)
+}
+
+/// Whether what is missing may be made by a build: something configures it, or it belongs where builds write.
 pub(super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
-    is_written_to(lookups, path) || is_ignored(lookups, path) || {
+    may_be_written(lookups, path) || {
         let (_, stem) = split(path);
         let found = lookups.mentions(Side::Head, MentionKind::Configuration, &[stem.to_owned()]);
         !found.complete || !found.paths.is_empty()
