@@ -637,3 +637,20 @@ fn whoever_is_not_root_runs_tools_too_or_is_told_why_not() {
     let execution = scene.repo.run_dir().json("recordings/execution.json");
     assert_eq!(execution["layers"]["identity"], "own-uid");
 }
+
+#[test]
+fn what_kept_a_tool_from_looking_is_not_excused_by_the_base() {
+    let [_, types, tests, _] = kinds();
+    let stopped = "echo 'src/a.py:1:1:1:2: error: Duplicate module  [misc]'; \
+                   echo 'Found 1 error in 1 file (errors prevented further checking)'; exit 2";
+    let report = r#"<testsuites><testsuite name="pytest" tests="1" failures="0" errors="1" skipped="0"><testcase classname="" name="a" time="0.1"><error message="collection failure">no</error></testcase></testsuite></testsuites>"#;
+    let interrupted = format!("echo '{report}' > .qa-skill-gate-pytest.xml; exit 2");
+    for (kind, says) in [(&types, stopped), (&tests, interrupted.as_str())] {
+        let Some(scene) = Scene::new(&policy("strict", &runs(kind, true)), says) else { return };
+        scene.judge().expect(1);
+        let qa = scene.repo.run_dir().json("qa-report.json");
+        let notes = qa["gates"][kind.gate]["notes"].to_string();
+        assert!(notes.contains("nothing of it is excused"), "{notes}");
+        scene.replays();
+    }
+}

@@ -17,7 +17,7 @@ use crate::core::escape::visible_cut;
 use crate::core::permissions::Permission;
 use crate::core::policy::{GatePolicy, Policy};
 use crate::core::secrets;
-use crate::gates::contract::CommandTemplate;
+use crate::gates::contract::{CommandTemplate, Report};
 use crate::gates::steady::steady;
 use crate::gates::wanted::{Calls, Wanted};
 use crate::run::commands::{
@@ -96,7 +96,8 @@ impl Executing<'_> {
                     }
                 };
                 let judged = judged(wanted, &attempts);
-                head_has_faults = judged.is_ok_and(|judged| judged.report.totals.has_faults());
+                let excusable = |report: &Report| report.totals.has_faults() && report.partial.is_none();
+                head_has_faults = judged.is_ok_and(|judged| excusable(&judged.report));
                 recorded.commands.extend(attempts);
             }
         }

@@ -219,8 +219,11 @@ impl Heard {
             self.digests.push(about_head.and_then(|report| report.sha256.clone()));
             match read(wanted, about_head, &[&change_set.head_sha]) {
                 Ok(judged) => {
-                    self.take(gate, &origin, &judged);
+                    let may_be_excused = self.take(gate, &origin, &judged);
                     all.push(judged);
+                    if !may_be_excused {
+                        continue;
+                    }
                 }
                 Err((code, problem)) => self.fail(origin.tool, code, &problem),
             }
@@ -234,14 +237,21 @@ impl Heard {
         all
     }
 
-    /// Takes what is said of head.
-    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) {
+    /// Takes what is said of head, and says whether what the base says too may excuse it.
+    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
         self.summary.push(summary(origin, &judged.report));
         let pictures = judged.report.screenshots().into_iter();
         self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
         self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
         if gate == GateName::StoryValidation {
-            return;
+            return true;
+        }
+        if let Some(why) = &judged.report.partial {
+            self.summary.push(format!(
+                "{}: {}, so nothing of it is excused by the base",
+                origin.tool,
+                harmless(why)
+            ));
         }
         let statements = statements(gate, origin, &judged.report);
         let fails = |statement: &Statement| {
@@ -252,6 +262,7 @@ impl Heard {
             self.fail(origin.tool, Code::GateReportIncomplete, "it fails without saying where");
         }
         self.statements.extend(statements);
+        judged.report.partial.is_none()
     }
 
     /// What is said of the base as well is not held against the change.
