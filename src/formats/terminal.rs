@@ -6,8 +6,8 @@ use crate::contracts::codes::Code;
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
-    Files, by_rule, codes, counted, evidence_number, extent, findings, gate_word, is_on_base, quality_gates,
-    reason, verdict_word, why,
+    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
+    quality_gates, reason, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
@@ -124,7 +124,7 @@ fn verdict(page: &mut Page, report: &Report<'_>) {
 }
 
 fn all_findings(page: &mut Page, report: &Report<'_>) {
-    let all = findings(report);
+    let (all, before) = findings_here(report);
     let (files, split) = (Files::of(report), all.partition_point(|finding| finding.blocking));
     let (blocking, advice) = all.split_at(split);
     if !blocking.is_empty() {
@@ -134,6 +134,9 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
         }
         page.left_out(MAX_WHOLE, blocking.len(), "blocking finding");
         page.item("", "", WAIVE);
+    }
+    if let Some(text) = elsewhere(before) {
+        page.item("", "", &text);
     }
     if advice.is_empty() {
         return;
