@@ -16,7 +16,7 @@ use crate::formats::gaps::{FileGap, gaps};
 /// From this many findings on, those that do not block are counted by rule instead of shown.
 const MANY: usize = 50;
 /// The most blocking findings shown whole.
-const MAX_WHOLE: usize = 200;
+const MAX_WHOLE: usize = 30;
 /// The most lines of any list below the findings.
 const MAX_LIST: usize = 20;
 
