@@ -12,6 +12,7 @@ mod drift;
 mod fake_github;
 mod faults;
 mod gates;
+mod gates_pictures;
 mod gates_run;
 mod gates_story;
 mod gates_tools;
