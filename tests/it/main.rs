@@ -6,6 +6,8 @@
 mod action;
 mod action_publish;
 mod architecture;
+#[cfg(target_os = "linux")]
+mod browser;
 mod cli;
 mod determinism;
 mod drift;
