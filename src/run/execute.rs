@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::gates;
+use super::gates::{self, Caption};
 use super::parts;
 use super::ports::PortError;
 use super::survey::Surveys;
@@ -51,7 +51,7 @@ pub(crate) struct Executed {
     pub(crate) moved: Vec<BTreeMap<findings::MovedKey, usize>>,
     pub(crate) notices: Vec<Code>,
     /// Pictures that tests of gates left, sorted.
-    pub(crate) screenshots: BTreeSet<RepoPath>,
+    pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
     /// How many tests of gates were tried more than once.
     pub(crate) retried_tests: u64,
     /// How long the commands of gates took, in milliseconds.
@@ -76,7 +76,7 @@ impl Execution<'_> {
             statements: Vec::new(),
             moved: Vec::new(),
             notices: Vec::new(),
-            screenshots: BTreeSet::new(),
+            screenshots: BTreeMap::new(),
             retried_tests: 0,
             durations: BTreeMap::new(),
         };

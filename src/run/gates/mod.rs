@@ -4,6 +4,7 @@ mod calls;
 mod execute;
 mod features;
 mod heard_commands;
+mod pictures;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use calls::{any as any_runs, manifests, of_gate, specs};
 pub(crate) use execute::Executing;
 pub(crate) use features::feature;
+use pictures::captions;
+pub(crate) use pictures::{Caption, screenshots};
 pub(crate) use record::{Found, Reports, Subject, record};
 
 use crate::contracts::codes::Code;
@@ -48,7 +51,7 @@ pub(crate) struct Heard {
     /// The digests of the reports about head.
     pub(crate) digests: Vec<Option<Sha256Hex>>,
     /// Pictures that tests left.
-    pub(crate) screenshots: BTreeSet<RepoPath>,
+    pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
     /// How many tests were tried more than once.
     pub(crate) retried_tests: u64,
     /// Whether every report says that nothing fails.
@@ -240,8 +243,7 @@ impl Heard {
     /// Takes what is said of head, and says whether what the base says too may excuse it.
     fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
         self.summary.push(summary(origin, &judged.report));
-        let pictures = judged.report.screenshots().into_iter();
-        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
+        self.screenshots.extend(captions(&judged.report));
         self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
         if gate == GateName::StoryValidation {
             return true;
