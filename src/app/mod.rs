@@ -4,6 +4,7 @@ mod action;
 mod artifact_commands;
 mod check;
 mod cli;
+mod client;
 mod derive;
 mod drift;
 mod drift_check;

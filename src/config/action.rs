@@ -70,6 +70,7 @@ pub(crate) struct Inputs {
     pub(crate) open_issue: bool,
     pub(crate) since_days: Option<u64>,
     pub(crate) shard: Option<Shard>,
+    pub(crate) allow_engine_change: bool,
     pub(crate) shards: Option<u64>,
     pub(crate) parts: Option<PathBuf>,
     pub(crate) publish_timeout: u64,
@@ -159,6 +160,7 @@ struct RawInputs {
     open_issue: Option<String>,
     since_days: Option<String>,
     shard: Option<String>,
+    allow_engine_change: Option<String>,
     shards: Option<String>,
     parts: Option<String>,
     publish_timeout: Option<String>,
@@ -206,6 +208,7 @@ impl RawInputs {
             since_days: read.number("since-days", self.since_days, 1, 400)?,
             shard: read.shard("shard", self.shard)?,
             shards: read.number("shards", self.shards, 1, MAX_SHARDS)?,
+            allow_engine_change: read.flag("allow-engine-change", self.allow_engine_change, false)?,
             parts: read.text("parts", self.parts).map(PathBuf::from),
             publish_timeout: read
                 .number("publish-timeout", self.publish_timeout, 5, 3600)?

@@ -25,15 +25,15 @@ use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
-use crate::config::{ActionEnvironment, Asked, Environment};
+use crate::app::client::client;
 use crate::contracts::codes::Code;
+use crate::config::{ActionEnvironment, Asked, Environment};
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
 use crate::core::escape::markdown;
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
-use crate::net::NetClient;
 use crate::run::http::Http;
 use crate::run::ports::Cancellation;
 
@@ -129,7 +129,7 @@ fn check_change(
     change: Change,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    let http: Arc<dyn Http> = Arc::new(NetClient::new(FETCH_BUDGET, Arc::clone(cancellation))?);
+    let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
     let inputs = &environment.inputs;
