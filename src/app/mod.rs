@@ -23,6 +23,7 @@ mod pull_request;
 #[cfg(target_os = "linux")]
 mod sandbox_command;
 mod schema_command;
+mod settle;
 mod shard;
 mod store_run;
 mod upload;

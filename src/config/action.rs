@@ -44,6 +44,8 @@ pub(crate) enum Asked {
     Plan,
     /// Join the parts of shards.
     Aggregate,
+    /// Set what QA found of the pull request that was merged.
+    Features,
 }
 
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
@@ -68,9 +70,9 @@ pub(crate) struct Inputs {
     pub(crate) retention_days: Option<u64>,
     pub(crate) upload_sarif: bool,
     pub(crate) open_issue: bool,
+    pub(crate) allow_engine_change: bool,
     pub(crate) since_days: Option<u64>,
     pub(crate) shard: Option<Shard>,
-    pub(crate) allow_engine_change: bool,
     pub(crate) shards: Option<u64>,
     pub(crate) parts: Option<PathBuf>,
     pub(crate) publish_timeout: u64,
@@ -158,9 +160,9 @@ struct RawInputs {
     retention_days: Option<String>,
     upload_sarif: Option<String>,
     open_issue: Option<String>,
+    allow_engine_change: Option<String>,
     since_days: Option<String>,
     shard: Option<String>,
-    allow_engine_change: Option<String>,
     shards: Option<String>,
     parts: Option<String>,
     publish_timeout: Option<String>,
@@ -174,6 +176,7 @@ impl RawInputs {
             ("drift-check", Asked::DriftCheck),
             ("plan", Asked::Plan),
             ("aggregate", Asked::Aggregate),
+            ("features", Asked::Features),
         ];
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
@@ -205,10 +208,10 @@ impl RawInputs {
             retention_days: read.number("retention-days", self.retention_days, 1, 400)?,
             upload_sarif: read.flag("upload-sarif", self.upload_sarif, false)?,
             open_issue: read.flag("open-issue", self.open_issue, false)?,
+            allow_engine_change: read.flag("allow-engine-change", self.allow_engine_change, false)?,
             since_days: read.number("since-days", self.since_days, 1, 400)?,
             shard: read.shard("shard", self.shard)?,
             shards: read.number("shards", self.shards, 1, MAX_SHARDS)?,
-            allow_engine_change: read.flag("allow-engine-change", self.allow_engine_change, false)?,
             parts: read.text("parts", self.parts).map(PathBuf::from),
             publish_timeout: read
                 .number("publish-timeout", self.publish_timeout, 5, 3600)?

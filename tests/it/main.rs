@@ -11,6 +11,7 @@ mod determinism;
 mod drift;
 mod fake_github;
 mod faults;
+mod features;
 mod gates;
 mod gates_run;
 mod gates_story;

@@ -3,6 +3,7 @@
 mod artifact;
 mod commits;
 mod drift;
+mod features;
 mod fingerprints;
 mod next_agent;
 mod publication;
@@ -26,8 +27,8 @@ use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
 use crate::app::client::client;
-use crate::contracts::codes::Code;
 use crate::config::{ActionEnvironment, Asked, Environment};
+use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
 use crate::core::escape::markdown;
@@ -80,6 +81,9 @@ fn perform(
     runner: &Runner,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
+    if environment.inputs.command == Asked::Features {
+        return features::features(environment, runner, cancellation);
+    }
     match task(environment)? {
         Task::Check(change) => check_change(environment, runner, change, cancellation),
         Task::Drift => drift::drift(environment, runner, cancellation),
@@ -158,7 +162,7 @@ fn check_change(
             return Err(Failure { exit: Exit::Usage, ..Failure::with_code(Code::InputInvalid, message) });
         }
         (Asked::Aggregate, Some(parts)) => Some([workspace.join(parts)]),
-        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan, _) => None,
+        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan | Asked::Features, _) => None,
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
     let keyed = |key: &ExecutionKey| publication.started(key);
