@@ -257,15 +257,16 @@ impl Execution<'_> {
         let files = by_path(self.sweep.change_set);
         for statement in statements {
             let Some(file) = files.get(&statement.file) else { continue };
+            let file = findings::held_to(self.policy, &statement.rule_id, file);
             if self.policy.strength(&statement.rule_id, file.scope) != Strength::Ratchet {
                 continue;
             }
-            let population = findings::population(file);
+            let population = findings::population(&file);
             let known = surveys
                 .iter()
                 .any(|survey| survey.rule_id == statement.rule_id && survey.population == population);
             if !known {
-                surveys.push(self.surveys.survey(lens, &statement.rule_id, file)?);
+                surveys.push(self.surveys.survey(lens, &statement.rule_id, &file)?);
                 surveys.sort_by(|left, right| {
                     (&left.rule_id, &left.population).cmp(&(&right.rule_id, &right.population))
                 });

@@ -13,6 +13,7 @@ mod determinism;
 mod drift;
 mod fake_github;
 mod faults;
+mod features;
 mod gates;
 mod gates_pictures;
 mod gates_run;

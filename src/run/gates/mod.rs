@@ -33,8 +33,8 @@ use crate::gates::contract::{
 };
 use crate::gates::judge::{Judged, judge};
 
-const FEATURE_LIST: &str = "feature_list.json";
-const WORKFLOW_STATE: &str = "workflow-state.json";
+pub(crate) const FEATURE_LIST: &str = "feature_list.json";
+pub(crate) const WORKFLOW_STATE: &str = "workflow-state.json";
 
 /// What the reports of a gate come to.
 #[derive(Debug, Default)]
