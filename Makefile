@@ -16,10 +16,10 @@ BENCH ?= --fixtures target/bench --only S-10 S-100
 
 export CARGO CARGO_FLAGS QA_SKILL
 
-.PHONY: help demo check test bench quality registry image container sandbox-container
+.PHONY: help demo check test bench quality registry image image-full container sandbox-container test-full
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Build, then judge a pull request with planted faults and this repository's own last commit
 	@scripts/with-binary.sh scripts/demo.sh $(DEMO_DIR)
@@ -33,8 +33,14 @@ test: check ## All of check, all tests, with the image too, and the skill's vali
 image: ## Build the image of the action; STAND_IN=1 does without a registry, as it does where none answers
 	scripts/image.sh
 
+image-full: ## Build the image with tools for gates: Node, Python, a browser
+	scripts/image.sh --target full
+
 container: ## Build the image and run the tests of the action in it; a part of test
 	scripts/container.sh
+
+test-full: ## Build the image with tools for gates and judge a small project in it; not a part of test
+	scripts/container-full.sh
 
 sandbox-container: ## Try to get out of the fence inside containers, as root and as nobody; needs root
 	scripts/sandbox-container.sh

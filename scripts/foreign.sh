@@ -22,7 +22,7 @@ python_packages=(check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 pyya
 python_alone=(sarif-tools==3.0.5)
 
 # The tools that gates run, in places of their own: a project has nothing else beside them.
-node_tools=(eslint@10.15.0 jest@30.5.2 typescript@7.0.2 vitest@4.1.12)
+node_tools=(@playwright/test@1.65.1 eslint@10.15.0 jest@30.5.2 typescript@7.0.2 vitest@4.1.12)
 # For every user of this machine: commands run as one of their own.
 python_tools=(mypy==2.4.1 pytest==9.2.0 ruff==0.17.6)
 
@@ -73,6 +73,23 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv
 fi
 # Where it cannot be had, the gates for it are not tested, and say so.
 command -v go > /dev/null || scripts/install-tools.sh golang-go || true
+# The browser without windows: Debian's, else the one that Playwright itself fetches.
+browser=$directory/browser
+if [ ! -x "$browser" ]; then
+    command -v chromium-headless-shell > /dev/null || scripts/install-tools.sh chromium-headless-shell || true
+    found=$(command -v chromium-headless-shell || true)
+    if [ -z "$found" ]; then
+        PLAYWRIGHT_BROWSERS_PATH=$PWD/$directory/browsers "$directory/node/node_modules/.bin/playwright" install --with-deps \
+            --only-shell chromium || true
+        found=$(find "$PWD/$directory/browsers" -type f -executable -name '*headless*shell' -print -quit 2> /dev/null || true)
+    fi
+    if [ -n "$found" ]; then
+        ln -sfn "$found" "$browser"
+    else
+        echo "foreign parts: no browser can be had here, so gates are not tested with one" >&2
+        [ -z "${CI:-}" ]
+    fi
+fi
 [ "${1:-}" != --install-only ] || exit 0
 
 cargo=${CARGO:-cargo}

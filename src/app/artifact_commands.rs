@@ -257,7 +257,7 @@ pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -
 }
 
 fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, Failure> {
-    NetClient::new(budget, Arc::clone(cancellation)).map_err(|error: HttpError| {
+    super::client::client(budget, cancellation).map_err(|error: HttpError| {
         Failure::with_code(error.code(), format!("failed to prepare requests: {error}"))
     })
 }

@@ -314,7 +314,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
             face::write_stdout(&document).map(|()| Exit::Pass)
         }
-        Command::Workflow(arguments) => workflow_command::answer(&arguments),
+        Command::Workflow(arguments) => workflow_command::answer(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
         Command::Schema { name } => {

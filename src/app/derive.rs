@@ -17,6 +17,7 @@ use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
 use crate::core::crosscheck::{LineReader, Subject, cross_check};
 use crate::core::findings::{self, Judge};
+use crate::core::pictures::Screenshot;
 use crate::core::plan::{self, Candidate, Need};
 use crate::core::policy::{Overrides, Policy};
 use crate::core::policy_text;
@@ -67,7 +68,7 @@ pub(crate) struct Derived {
     pub(crate) surveys: Vec<RecordedSurvey>,
     pub(crate) lookups: RecordedLookups,
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
-    pub(crate) screenshots: Vec<RepoPath>,
+    pub(crate) screenshots: Vec<Screenshot>,
     pub(crate) retried_tests: u64,
     pub(crate) durations: BTreeMap<GateName, u64>,
 }
@@ -231,7 +232,7 @@ pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
         surveys: executed.surveys,
         lookups: executed.lookups,
         texts: executed.texts,
-        screenshots: executed.screenshots.into_iter().collect(),
+        screenshots: gates::screenshots(executed.screenshots, recorded.gates, recorded.execution),
         retried_tests: executed.retried_tests,
         durations: executed.durations,
         plans,

@@ -75,6 +75,7 @@ pub(crate) fn report<'a>(
         sensitivity: &finished.sensitivity,
         registry: &finished.registry,
         texts: &finished.derived.texts,
+        screenshots: &finished.derived.screenshots,
         run_directory: Some(directory),
         replayed: finished.stored.replayed,
         terminal: TerminalStyle { color: false, width: environment.width() },

@@ -4,6 +4,7 @@ mod action;
 mod artifact_commands;
 mod check;
 mod cli;
+mod client;
 mod derive;
 mod drift;
 mod drift_check;
@@ -22,6 +23,7 @@ mod pull_request;
 #[cfg(target_os = "linux")]
 mod sandbox_command;
 mod schema_command;
+mod settle;
 mod shard;
 mod store_run;
 mod upload;

@@ -18,6 +18,7 @@ use crate::contracts::v1::{
     RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording, RecordingTag, Registry,
     SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
+use crate::core::pictures::Picture;
 use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats;
 use crate::formats::contract::{Report, TerminalStyle};
@@ -134,7 +135,7 @@ pub(crate) fn artifacts(
     let circumstances = Circumstances {
         timestamp: outcome.written_at.clone(),
         duration_total_ms: outcome.machine.elapsed_ms,
-        screenshots: derived.screenshots.clone(),
+        screenshots: derived.screenshots.iter().map(|one| one.path.clone()).collect(),
         retry_count: derived.retried_tests,
         durations: derived.durations.clone(),
         feature: feature(outcome.recorded_gates),
@@ -151,6 +152,12 @@ pub(crate) fn artifacts(
     if derived.lookups != RecordedLookups::default() {
         add(Entry::artifact(&derived.lookups))?;
     }
+    let pictures = derived.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
+    // Two tests may have left the same picture.
+    let pictures: BTreeMap<String, &Picture> = pictures.map(|picture| (picture.file(), picture)).collect();
+    for (file, picture) in pictures {
+        add(Ok(Entry::report(&file, picture.bytes.clone())))?;
+    }
     let report = Report {
         input: outcome.input,
         result,
@@ -160,6 +167,7 @@ pub(crate) fn artifacts(
         sensitivity: outcome.sensitivity,
         registry: outcome.registry,
         texts: &derived.texts,
+        screenshots: &derived.screenshots,
         run_directory: None,
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },

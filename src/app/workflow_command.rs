@@ -9,12 +9,16 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::face;
+use super::progress::TerminalProgress;
+use super::settle::{Accepted, Settled, accepted};
 use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
 use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
 use crate::core::escape::visible;
 use crate::core::features::{self, FeatureDocument, FeatureListError};
 use crate::core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
+use crate::run::ports::Cancellation;
 
 /// From so many verdicts in a row that sent a feature back, the next one is hardly another.
 const MANY_RETRIES: u64 = 3;
@@ -42,12 +46,23 @@ pub(crate) struct WorkflowArgs {
     /// Write the list with QA's verdict on the feature to this file
     #[arg(long, value_name = "FILE", requires = "feature_list")]
     propose: Option<PathBuf>,
+    /// The stored run whose change was merged and whose verdict counts: it is verified, has to pass, and the list has
+    /// to be the one it saw
+    #[arg(long, value_name = "DIR", requires = "feature_list", conflicts_with_all = ["event", "verdict", "report", "feature"])]
+    run: Option<PathBuf>,
+    /// The commit that the run has to be about
+    #[arg(long, value_name = "COMMIT", requires = "run", value_parser = parse_commit)]
+    head: Option<CommitId>,
     /// Store the new state
     #[arg(long)]
     write: bool,
     /// How to print it
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     format: String,
+}
+
+fn parse_commit(text: &str) -> Result<CommitId, String> {
+    CommitId::parse(text).map_err(|_| "expected the whole id of a commit".to_owned())
 }
 
 /// What may have happened besides a verdict.
@@ -89,8 +104,8 @@ impl From<WorkflowError> for Failure {
 }
 
 /// A list of features with its text.
-struct Listed {
-    text: String,
+pub(crate) struct Listed {
+    pub(crate) text: String,
     list: FeatureList,
 }
 
@@ -105,23 +120,80 @@ struct Next {
 }
 
 /// Derives the next state and prints it; stores it when asked to.
-pub(crate) fn workflow(arguments: &WorkflowArgs, now: SystemTime) -> Result<Vec<u8>, Failure> {
-    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let now = workflow::timestamp(i64::try_from(seconds).unwrap_or(0));
-    let next = next(arguments, &now)?;
-    let mut document = serde_json::to_vec_pretty(&next.state).expect("contract types are JSON");
-    document.push(b'\n');
-    if arguments.write {
+pub(crate) fn workflow(
+    arguments: &WorkflowArgs,
+    now: SystemTime,
+    cancellation: &Cancellation,
+) -> Result<Vec<u8>, Failure> {
+    let now = written(now);
+    let next = match &arguments.run {
+        Some(run) => {
+            let progress = TerminalProgress::new(false);
+            let accepted = accepted(run, arguments.head.as_ref(), cancellation, &progress);
+            progress.clear();
+            settled(arguments, accepted?, &now)?
+        }
+        None => next(arguments, &now)?,
+    };
+    let document = document(&next.state);
+    let is_left = arguments.run.is_some() && next.state.history.len() == next.known_steps;
+    if arguments.write && !is_left {
         replace(&arguments.state, &document)?;
     }
     Ok(if arguments.format == "json" { document } else { text(arguments, &next).into_bytes() })
 }
 
-fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
-    let mut state = match read(&arguments.state)? {
-        Some(bytes) => workflow::read(&bytes).map_err(|error| named(&arguments.state, error))?,
-        None => workflow::start(now),
+/// A moment as states have it.
+pub(crate) fn written(now: SystemTime) -> String {
+    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    workflow::timestamp(i64::try_from(seconds).unwrap_or(0))
+}
+
+/// A state as its file has it.
+pub(crate) fn document(state: &WorkflowState) -> Vec<u8> {
+    let mut document = serde_json::to_vec_pretty(state).expect("contract types are JSON");
+    document.push(b'\n');
+    document
+}
+
+/// The state of a file; where there is none, the work has not begun.
+pub(crate) fn read_state(path: &Path, now: &str) -> Result<WorkflowState, Failure> {
+    match read(path)? {
+        Some(bytes) => workflow::read(&bytes).map_err(|error| named(path, error)),
+        None => Ok(workflow::start(now)),
+    }
+}
+
+/// A path at which no link stands: what is read there is what will stand there after the commit.
+pub(crate) fn named_file(path: &Path) -> Result<&Path, Failure> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let path = visible(&path.display().to_string());
+            Err(Failure::usage(format!("{path} is not a regular file"), "put a file in its place"))
+        }
+        Ok(_) | Err(_) => Ok(path),
+    }
+}
+
+/// What a run of a merged change leads to.
+fn settled(arguments: &WorkflowArgs, accepted: Option<Accepted>, now: &str) -> Result<Next, Failure> {
+    let state = read_state(named_file(&arguments.state)?, now)?;
+    let known_steps = state.history.len();
+    let listed = arguments.feature_list.as_deref().map(|path| read_list(named_file(path)?)).transpose()?;
+    let text = listed.as_ref().map_or("", |listed| listed.text.as_str());
+    let settled = accepted.map(|accepted| accepted.settle(text, &state, now)).transpose()?.flatten();
+    let Some(Settled { list, state }) = settled else {
+        return Ok(Next { state, known_steps, listed, proposed: false });
     };
+    if let Some(path) = &arguments.propose {
+        replace(path, list.as_bytes())?;
+    }
+    let proposed = arguments.propose.is_some();
+    Ok(Next { state, known_steps, listed: Some(Listed::new(list)?), proposed })
+}
+
+fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
+    let mut state = read_state(&arguments.state, now)?;
     let known_steps = state.history.len();
     let mut listed = arguments.feature_list.as_deref().map(read_list).transpose()?;
     let said = said(arguments)?;
@@ -153,9 +225,8 @@ fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
             proposed = true;
         }
     }
-    let all_pass =
-        |listed: &Listed| !listed.list.0.is_empty() && listed.list.0.iter().all(|each| each.passes);
-    if state.current_state == WorkflowPhase::QaPassed && listed.as_ref().is_some_and(all_pass) {
+    let all_pass = listed.as_ref().map_or(Ok(false), |listed| features::all_pass(&listed.text))?;
+    if state.current_state == WorkflowPhase::QaPassed && all_pass {
         state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;
     }
     Ok(Next { state, known_steps, listed, proposed })
@@ -225,7 +296,7 @@ impl Listed {
     }
 }
 
-fn read_list(path: &Path) -> Result<Listed, Failure> {
+pub(crate) fn read_list(path: &Path) -> Result<Listed, Failure> {
     let bytes = read(path)?.ok_or_else(|| missing(path))?;
     let shown = visible(&path.display().to_string());
     let failed = |message: String| Failure {
@@ -263,7 +334,7 @@ fn named(path: &Path, error: WorkflowError) -> Failure {
 }
 
 /// Puts a file in place whole or not at all, with the permissions of the one it replaces.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         let path = visible(&path.display().to_string());
         Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {path}: {error}"))
@@ -321,6 +392,6 @@ fn text(arguments: &WorkflowArgs, next: &Next) -> String {
 }
 
 /// Answers the command.
-pub(crate) fn answer(arguments: &WorkflowArgs) -> Result<Exit, Failure> {
-    face::write_stdout(&workflow(arguments, crate::config::now())?).map(|()| Exit::Pass)
+pub(crate) fn answer(arguments: &WorkflowArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    face::write_stdout(&workflow(arguments, crate::config::now(), cancellation)?).map(|()| Exit::Pass)
 }

@@ -44,6 +44,8 @@ pub(crate) enum Asked {
     Plan,
     /// Join the parts of shards.
     Aggregate,
+    /// Set what QA found of the pull request that was merged.
+    Features,
 }
 
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
@@ -68,6 +70,7 @@ pub(crate) struct Inputs {
     pub(crate) retention_days: Option<u64>,
     pub(crate) upload_sarif: bool,
     pub(crate) open_issue: bool,
+    pub(crate) allow_engine_change: bool,
     pub(crate) since_days: Option<u64>,
     pub(crate) shard: Option<Shard>,
     pub(crate) shards: Option<u64>,
@@ -157,6 +160,7 @@ struct RawInputs {
     retention_days: Option<String>,
     upload_sarif: Option<String>,
     open_issue: Option<String>,
+    allow_engine_change: Option<String>,
     since_days: Option<String>,
     shard: Option<String>,
     shards: Option<String>,
@@ -172,6 +176,7 @@ impl RawInputs {
             ("drift-check", Asked::DriftCheck),
             ("plan", Asked::Plan),
             ("aggregate", Asked::Aggregate),
+            ("features", Asked::Features),
         ];
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
@@ -203,6 +208,7 @@ impl RawInputs {
             retention_days: read.number("retention-days", self.retention_days, 1, 400)?,
             upload_sarif: read.flag("upload-sarif", self.upload_sarif, false)?,
             open_issue: read.flag("open-issue", self.open_issue, false)?,
+            allow_engine_change: read.flag("allow-engine-change", self.allow_engine_change, false)?,
             since_days: read.number("since-days", self.since_days, 1, 400)?,
             shard: read.shard("shard", self.shard)?,
             shards: read.number("shards", self.shards, 1, MAX_SHARDS)?,

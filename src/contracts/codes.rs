@@ -121,6 +121,7 @@ codes! {
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
         PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
+        ProposalRefused = "PROPOSAL_REFUSED", UserRecoverable, "QA's results are set only by a passing run of the merged head, by the policy's own settings, while the list of features is the one it saw; where something was merged in between, let QA look at the feature again";
         PublishFailed = "PUBLISH_FAILED", Transient, "the result could not be published to GitHub, or it is unknown whether it was; the exit code carries the verdict, and running the job again completes what is missing";
         PublishForbidden = "PUBLISH_FORBIDDEN", Degradation, "the token may not publish this; grant the named permission in the workflow, or, on pull requests from forks, read the job's own log and summary";
         PublishRateLimited = "PUBLISH_RATE_LIMITED", Transient, "GitHub asks for a longer wait than the run has time for; run the job again later";

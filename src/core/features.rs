@@ -227,6 +227,12 @@ pub(crate) fn propose(
     Ok(proposed)
 }
 
+/// Whether a list has features and all of them pass.
+pub(crate) fn all_pass(text: &str) -> Result<bool, FeatureListError> {
+    let FeatureList(features) = FeatureDocument::read(text)?.list(text)?;
+    Ok(!features.is_empty() && features.iter().all(|feature| feature.passes))
+}
+
 /// A value as JSON; in a text without other letters than ASCII's it has none either.
 fn written(text: &str, value: &Value) -> String {
     let json = value.to_string();

@@ -1,10 +1,12 @@
 //! Turns drafts into findings: evidence, identity, origin, strength, waiver, and so whether they block.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::canonical;
+use super::classify;
 use super::policy::Policy;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
@@ -74,6 +76,17 @@ pub(crate) fn population(file: &ChangedFile) -> String {
     format!("language={} scope={}", file.language.as_deref().unwrap_or("none"), file.scope)
 }
 
+/// A file as a rule sees it. One that was renamed counts in the stricter of both places' scopes: a change chooses the new
+/// name, and must not choose by it what it is held to.
+pub(crate) fn held_to<'f>(policy: &Policy, rule: &str, file: &'f ChangedFile) -> Cow<'f, ChangedFile> {
+    let Some(old) = &file.old_path else { return Cow::Borrowed(file) };
+    let scope = policy.scope_globs().scope(old, classify::class(old));
+    if policy.strength(rule, scope) < policy.strength(rule, file.scope) {
+        return Cow::Owned(ChangedFile { scope, ..file.clone() });
+    }
+    Cow::Borrowed(file)
+}
+
 /// Judges one plan's statements; the findings come out in S003-102 order.
 pub(crate) fn judge(
     lens_id: &str,
@@ -101,8 +114,9 @@ pub(crate) fn judge(
         .into_iter()
         .filter_map(|statement| {
             // A path that is not in the change cannot be verified, but what was said about it is not dropped.
-            let file = files.get(&statement.file).copied();
-            let scope = file.map_or(Scope::Product, |file| file.scope);
+            let own = files.get(&statement.file).copied();
+            let file = own.map(|file| held_to(judge.policy, &statement.rule_id, file));
+            let scope = file.as_ref().map_or(Scope::Product, |file| file.scope);
             let strength = judge.policy.strength(&statement.rule_id, scope);
             if strength == Strength::Off {
                 return None;
@@ -110,7 +124,10 @@ pub(crate) fn judge(
             let key = (statement.rule_id.clone(), statement.file.clone(), statement.identity());
             let occurrence = seen.entry(key).or_insert(0);
             *occurrence += 1;
-            Some(finding(lens_id, statement, *occurrence, file, strength, judge))
+            // Text that moved is known by the scope of the file as it is called now.
+            let own_scope = own.map_or(scope, |file| file.scope);
+            let origin = origin(&statement, own_scope, &statement.identity(), &mut judge.moved);
+            Some(finding(lens_id, statement, *occurrence, file.as_deref(), strength, origin, judge))
         })
         .collect();
     sort_findings(&mut findings);
@@ -123,11 +140,11 @@ fn finding(
     occurrence: u64,
     file: Option<&ChangedFile>,
     strength: Strength,
-    judge: &mut Judge<'_>,
+    origin: FindingOrigin,
+    judge: &Judge<'_>,
 ) -> Finding {
     let snippet = statement.identity();
     let scope = file.map_or(Scope::Product, |file| file.scope);
-    let origin = origin(&statement, scope, &snippet, &mut judge.moved);
     let identity = json!([lens_id, null, statement.rule_id, statement.file, snippet, occurrence]);
     let finding_id = canonical::digest(&identity).expect("strings and counts have a canonical form");
     let ratchet =

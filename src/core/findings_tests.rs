@@ -61,6 +61,10 @@ fn file(name: &str, scope: Scope) -> ChangedFile {
     .unwrap()
 }
 
+fn renamed(old: &str, name: &str, scope: Scope) -> ChangedFile {
+    ChangedFile { old_path: Some(path(old)), ..file(name, scope) }
+}
+
 fn statement(rule: &str, line: u64, quote: &str) -> Statement {
     Statement {
         rule_id: rule.to_owned(),
@@ -97,6 +101,8 @@ impl World {
             file("a.py", Scope::Product),
             file("b.py", Scope::Product),
             file("vendor/c.py", Scope::Vendored),
+            renamed("d.py", "vendor/d.py", Scope::Vendored),
+            renamed("vendor/e.py", "e.py", Scope::Product),
         ];
         let by_path = files.iter().map(|file| (&file.path, file)).collect();
         let policy = policy(self.policy);
@@ -160,6 +166,20 @@ fn the_blocking_policy_decides_between_rule_and_severity() {
         let world = World { policy, ..World::default() };
         let statement = Statement { severity, ..statement(rule, 1, "x") };
         assert_eq!(world.blocks(statement), blocks, "{policy:?} {rule} {severity}");
+    }
+}
+
+#[test]
+fn a_renamed_file_is_judged_where_the_rule_is_stricter() {
+    let about = |name| Statement { file: path(name), ..statement(RULE, 1, "q") };
+    for (name, expected) in [
+        ("vendor/c.py", None),
+        ("vendor/d.py", Some((Scope::Product, true))),
+        ("e.py", Some((Scope::Product, true))),
+    ] {
+        let found = World::default().judge(vec![about(name)]);
+        let found = found.first().map(|finding| (finding.scope, finding.blocking));
+        assert_eq!(found, expected, "{name}");
     }
 }
 

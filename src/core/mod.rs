@@ -16,6 +16,7 @@ pub(crate) mod line_hash;
 pub(crate) mod masking;
 pub(crate) mod packet;
 pub(crate) mod permissions;
+pub(crate) mod pictures;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod policy_text;

@@ -95,6 +95,12 @@ impl Sandbox for Fence {
                 }
             }
         }
-        Err(SandboxError::Survivors("its keeper was killed, so nobody knows what is left of it".to_owned()))
+        if outcome.survivors {
+            return Err(SandboxError::Survivors(
+                "its keeper was killed, and processes do not end".to_owned(),
+            ));
+        }
+        prepared.check_gone()?;
+        Err(SandboxError::Broken("its keeper was killed, so all of it was ended".to_owned()))
     }
 }

@@ -10,6 +10,7 @@ mod inside;
 mod job;
 mod keeper;
 mod order;
+mod orphans;
 mod output;
 mod probe;
 mod remove;

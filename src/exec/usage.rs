@@ -75,14 +75,7 @@ pub(super) fn memory_used(ancestor: u32) -> u64 {
 
 /// Everything a process started that still runs, directly or not. Orphans count when the process takes them in.
 pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    for entry in entries.flatten() {
-        let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        if let Some((process, parent)) = process.and_then(|process| Some((process, parent_of(process)?))) {
-            children.entry(parent).or_default().push(process);
-        }
-    }
+    let mut children = families();
     let mut found = Vec::new();
     let mut pending = vec![ancestor];
     while let Some(parent) = pending.pop() {
@@ -92,6 +85,24 @@ pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
         }
     }
     found
+}
+
+/// What a process started itself, or took in, that runs or was not waited for.
+pub(super) fn children(parent: u32) -> Vec<u32> {
+    families().remove(&parent).unwrap_or_default()
+}
+
+/// The children of every process.
+fn families() -> BTreeMap<u32, Vec<u32>> {
+    let mut families: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let Ok(entries) = fs::read_dir("/proc") else { return families };
+    for entry in entries.flatten() {
+        let process = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some((process, parent)) = process.and_then(|process| Some((process, parent_of(process)?))) {
+            families.entry(parent).or_default().push(process);
+        }
+    }
+    families
 }
 
 fn parent_of(process: u32) -> Option<u32> {

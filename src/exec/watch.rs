@@ -12,6 +12,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::job::{Job, KEEPER, Report, read_reports, send_job};
+use super::orphans::{end_orphans, forget_keeper, start_keeper};
 use super::output::Intake;
 use super::usage::{memory_used, room_left, room_used};
 use crate::run::commands::{Captured, CommandLimits, Stop};
@@ -39,6 +40,8 @@ pub(super) struct Watched<'a> {
 pub(super) struct Outcome {
     pub(super) reports: Vec<Report>,
     pub(super) stopped: Option<Stop>,
+    /// Whether processes are left that the keeper did not end.
+    pub(super) survivors: bool,
     /// Standard output and standard error.
     pub(super) outputs: [Captured; 2],
 }
@@ -80,7 +83,7 @@ pub(super) fn carry_out(
                 give_up = Some(Instant::now() + KEEPER_ENDS_WITHIN);
             }
         }
-        if give_up.is_some_and(|time| Instant::now() > time) {
+        if running.keeper_is_gone() || give_up.is_some_and(|time| Instant::now() > time) {
             break;
         }
     }
@@ -103,7 +106,7 @@ impl Running {
         let mut command = Command::new("/proc/self/exe");
         command.arg(KEEPER).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut keeper = command.spawn()?;
+        let mut keeper = start_keeper(&mut command)?;
         // The command holds a copy of the keeper's end, which would keep the socket from ending.
         drop(command);
         send_job(&mut control, job)?;
@@ -123,6 +126,17 @@ impl Running {
     /// Whether anybody is left who could say something.
     fn listens(&self) -> bool {
         self.control.is_some() || self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
+    }
+
+    /// Whether nothing more will be heard of a keeper that did not say how its command ended. What holds the outputs
+    /// open then is the command, and nobody is there to end it.
+    fn keeper_is_gone(&self) -> bool {
+        self.control.is_none() && !self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        let reports = read_reports(&self.reports).unwrap_or_default();
+        reports.iter().any(|report| matches!(report, Report::Ended { .. }))
     }
 
     /// Waits for a tick, or until there is something to read, and reads it. Says whether an output has become too much.
@@ -180,8 +194,10 @@ impl Running {
         // Nothing is open any more, or the keeper had its time: it is over either way.
         let _ended_already = self.keeper.kill();
         self.keeper.wait()?;
+        forget_keeper(self.keeper.id());
+        let survivors = !self.has_ended() && !end_orphans();
         let reports = read_reports(&self.reports)?;
-        Ok(Outcome { reports, stopped, outputs: [self.stdout.finish(), self.stderr.finish()] })
+        Ok(Outcome { reports, stopped, survivors, outputs: [self.stdout.finish(), self.stderr.finish()] })
     }
 }
 

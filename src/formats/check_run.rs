@@ -2,7 +2,7 @@
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{Conclusion, Finding};
-use crate::formats::common::{Files, counted, findings, is_warning, message, reason, verdict_word};
+use crate::formats::common::{Files, counted, findings_here, is_warning, message, reason, verdict_word};
 use crate::formats::contract::Report;
 use crate::formats::markdown;
 
@@ -74,7 +74,7 @@ impl CheckReport {
     /// how many are not is said in the text.
     pub(crate) fn of(report: &Report<'_>) -> Self {
         let conclusion = report.result.final_verdict.conclusion;
-        let all = findings(report);
+        let (all, _) = findings_here(report);
         let (blocking, advisory) = all.split_at(all.partition_point(|finding| finding.blocking));
         let files = Files::of(report);
         let shown = blocking.iter().take(MAX_BLOCKING).chain(advisory.iter().take(MAX_ADVISORY));

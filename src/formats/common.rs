@@ -26,6 +26,27 @@ pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
     all
 }
 
+/// As [`findings`], without those that were there before in files that the change leaves alone: tools of gates look at
+/// the whole repository, and what they always said is counted in surfaces that are read from top to bottom.
+pub(crate) fn findings_here<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, usize) {
+    let files = Files::of(report);
+    let all = findings(report);
+    let total = all.len();
+    let is_here =
+        |finding: &&Finding| finding.origin != FindingOrigin::PreExisting || files.get(finding).is_some();
+    let here: Vec<&Finding> = all.into_iter().filter(is_here).collect();
+    let elsewhere = total - here.len();
+    (here, elsewhere)
+}
+
+/// How many were left out by [`findings_here`], as a sentence; none when none were.
+pub(crate) fn elsewhere(count: usize) -> Option<String> {
+    (count > 0).then(|| {
+        let counted = counted(count, "finding");
+        format!("{counted} in files that the change leaves alone were there before; report.html and results.sarif list them")
+    })
+}
+
 /// How many findings each rule has, blocking and not, by rule.
 pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize, usize)> {
     let mut counts = BTreeMap::new();
@@ -364,6 +385,26 @@ mod tests {
                 ("advice", Severity::Low),
             ]
         );
+    }
+
+    #[test]
+    fn what_was_there_before_elsewhere_is_counted_and_everything_else_shown() {
+        let mut sample = sample::fail();
+        let whole = findings(&sample.report(false)).len();
+        assert_eq!((findings_here(&sample.report(false)).0.len(), elsewhere(0)), (whole, None));
+        for finding in sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings) {
+            if finding.origin == FindingOrigin::PreExisting {
+                finding.file = RepoPath::from_bytes(b"untouched/elsewhere.py").unwrap();
+            }
+        }
+        let report = sample.report(false);
+        assert_eq!(findings_here(&report).1, 1);
+        for format in crate::formats::ALL {
+            let text = String::from_utf8(format.render(&report)).unwrap();
+            let shown = text.contains("untouched/elsewhere.py");
+            let short = ["terminal", "github", "markdown"].contains(&format.spec().id);
+            assert_eq!(shown, !short, "{}", format.spec().id);
+        }
     }
 
     #[test]

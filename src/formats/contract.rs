@@ -6,6 +6,7 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, Coverage, CrossCheck, FileText, Registry, SkillInput, SkillResult,
 };
+use crate::core::pictures::Screenshot;
 
 /// A format as the command line and the store know it.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub(crate) struct Report<'a> {
     pub(crate) registry: &'a Registry,
     /// The text of files that have findings (secrets masked), by path at head.
     pub(crate) texts: &'a BTreeMap<RepoPath, FileText>,
+    /// The pictures that tests left, by path.
+    pub(crate) screenshots: &'a [Screenshot],
     /// Where the run is kept, for people.
     pub(crate) run_directory: Option<&'a str>,
     /// Whether an earlier run of the same key was found and agrees.

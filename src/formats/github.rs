@@ -2,7 +2,9 @@
 
 use crate::contracts::v1::Finding;
 use crate::core::escape::{visible_cut, workflow_message, workflow_property};
-use crate::formats::common::{Anchor, Files, counted, findings, is_warning, message, reason, verdict_word};
+use crate::formats::common::{
+    Anchor, Files, counted, findings_here, is_warning, message, reason, verdict_word,
+};
 use crate::formats::contract::{Format, FormatSpec, Report};
 
 /// How many commands of one type the runner keeps per step (`_maxCountPerIssueType`); more are only noise in the log.
@@ -24,7 +26,7 @@ impl Format for Github {
         let files = Files::of(report);
         let mut out = String::new();
         let mut counts = Counts::default();
-        for finding in findings(report) {
+        for finding in findings_here(report).0 {
             let (kind, count, limit) = counts.of(finding);
             *count += 1;
             if *count <= limit {

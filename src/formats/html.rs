@@ -1,6 +1,7 @@
 //! `html`: one self-contained page with the findings in their hunks, the coverage and the proof.
 
 mod finding;
+mod pictures;
 mod sections;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -39,7 +40,7 @@ fn page(report: &Report<'_>) -> Markup {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta http-equiv="Content-Security-Policy" content=(policy(pictures::any(report)));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 meta name="robots" content="noindex";
@@ -61,6 +62,7 @@ fn body(report: &Report<'_>) -> Markup {
         ("findings", "Findings", finding::section(report, &all)),
         ("gaps", "Not looked at", sections::not_looked_at(&gaps)),
         ("gates", "Quality gates", sections::gates(report)),
+        ("pictures", "Pictures", pictures::section(report)),
         ("codes", "Codes", sections::codes(report)),
         ("preview", "Policy preview", sections::preview(report)),
         ("coverage", "Coverage", sections::coverage(report, &all)),
@@ -112,10 +114,12 @@ fn banner(report: &Report<'_>) -> Markup {
     }
 }
 
-/// Nothing may be loaded or run; the style is named by its digest, so that not even injected style would apply.
-fn policy() -> String {
+/// Nothing may be loaded or run; the style is named by its digest, so that not even injected style would apply. Pictures
+/// stand in the page itself.
+fn policy(has_pictures: bool) -> String {
     let style = base64(sha256(STYLE.as_bytes()).as_str());
-    format!("default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'")
+    let pictures = if has_pictures { " img-src data:;" } else { "" };
+    format!("default-src 'none'; style-src 'sha256-{style}';{pictures} base-uri 'none'; form-action 'none'")
 }
 
 /// The base64 form of bytes given as hexadecimal digits.
@@ -148,7 +152,7 @@ mod tests {
 
     /// Checks that tags nest and returns their names; void elements have no end.
     fn elements(page: &str) -> std::collections::BTreeSet<String> {
-        let void = ["!DOCTYPE", "meta", "input", "br", "col"];
+        let void = ["!DOCTYPE", "meta", "input", "br", "col", "img"];
         let tag = regex::Regex::new(r#"<(/?)([!a-zA-Z0-9]+)((?: [a-z-]+(?:="[^"<>]*")?)*)>"#).unwrap();
         let body = page.replace(STYLE, "");
         let (mut open, mut names, mut count) = (Vec::new(), std::collections::BTreeSet::new(), 0);
@@ -169,11 +173,17 @@ mod tests {
     #[test]
     fn the_page_is_well_formed_and_loads_and_runs_nothing() {
         let tags = regex::Regex::new("<[^>]* (?:src|style|on[a-z]+)=").unwrap();
+        let picture = regex::Regex::new(
+            "<img (src=\"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/]+=*\") alt=\"[^\"<>]*\">",
+        )
+        .unwrap();
         let links = regex::Regex::new("href=\"([^\"]*)\"").unwrap();
         for (name, sample) in sample::all() {
             let page = text(&sample);
             let names = elements(&page);
-            for banned in ["script", "img", "link", "iframe", "object", "form", "base", "svg"] {
+            let page = picture.replace_all(&page, "");
+            assert!(!page.contains("<img"), "{name}");
+            for banned in ["script", "link", "iframe", "object", "form", "base", "svg"] {
                 assert!(!names.contains(banned), "{name}: {banned}");
             }
             assert!(!tags.is_match(&page), "{name}");

@@ -3,8 +3,8 @@
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use crate::formats::common::{
-    by_rule, codes, counted, extent, findings, gate_word, location, plan_name, plan_totals, quality_gates,
-    reason, standing, verdict_word, why,
+    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, plan_name, plan_totals,
+    quality_gates, reason, standing, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::gaps::gaps;
@@ -106,7 +106,10 @@ fn cell_code(text: &str, limit: usize) -> String {
 }
 
 fn findings_table(page: &mut Page, report: &Report<'_>) {
-    let all = findings(report);
+    let (all, before) = findings_here(report);
+    if let Some(text) = elsewhere(before) {
+        page.push(&format!("\n{text}"));
+    }
     if all.is_empty() {
         return;
     }

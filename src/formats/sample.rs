@@ -8,6 +8,7 @@ use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use crate::contracts::v1::*;
 use crate::core::canonical::sha256;
+use crate::core::pictures::{Picture, Screenshot};
 use crate::formats::contract::{Report, TerminalStyle};
 
 /// Text that tries everything on every surface.
@@ -28,6 +29,7 @@ pub(crate) struct Sample {
     pub(crate) sensitivity: ChangeSensitivity,
     pub(crate) registry: Registry,
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
+    pub(crate) screenshots: Vec<Screenshot>,
 }
 
 impl Sample {
@@ -41,6 +43,7 @@ impl Sample {
             sensitivity: &self.sensitivity,
             registry: &self.registry,
             texts: &self.texts,
+            screenshots: &self.screenshots,
             run_directory: Some(".qa-skill/runs/8f14e45fceea"),
             replayed: false,
             terminal: TerminalStyle { color, width: 100 },
@@ -198,6 +201,7 @@ fn assemble(findings: Vec<Finding>, conclusion: Conclusion) -> Sample {
         sensitivity: sensitivity(&change_set),
         registry: registry(),
         texts: texts(&change_set),
+        screenshots: screenshots(),
         change_set,
     }
 }
@@ -577,4 +581,19 @@ fn commit(digit: char) -> CommitId {
 
 fn path(text: &str) -> RepoPath {
     RepoPath::from_bytes(text.as_bytes()).unwrap()
+}
+
+/// A picture of a test with a hostile name, and one that is not there.
+fn screenshots() -> Vec<Screenshot> {
+    let screenshot = |name: &str, picture| Screenshot {
+        path: RepoPath::from_bytes(name.as_bytes()).expect("a plain path"),
+        test: format!("cart.spec.js > counts {HOSTILE}"),
+        steps: vec!["feature 1 step 2".to_owned()],
+        picture,
+    };
+    let picture = Picture::of(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
+    vec![
+        screenshot("test-results/<b>/failed.png", picture),
+        screenshot("test-results/gone.png", Err(format!("it is not there {HOSTILE}"))),
+    ]
 }

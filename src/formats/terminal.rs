@@ -6,8 +6,8 @@ use crate::contracts::codes::Code;
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
-    Files, by_rule, codes, counted, evidence_number, extent, findings, gate_word, is_on_base, quality_gates,
-    reason, verdict_word, why,
+    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
+    location, quality_gates, reason, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
@@ -15,8 +15,10 @@ use crate::formats::gaps::{FileGap, gaps};
 
 /// From this many findings on, those that do not block are counted by rule instead of shown.
 const MANY: usize = 50;
-/// The most blocking findings shown whole.
-const MAX_WHOLE: usize = 200;
+/// The most blocking findings shown whole; those after them get a line each.
+const MAX_WHOLE: usize = 30;
+/// The most blocking findings shown at all.
+const MAX_SHOWN: usize = 200;
 /// The most lines of any list below the findings.
 const MAX_LIST: usize = 20;
 
@@ -124,7 +126,7 @@ fn verdict(page: &mut Page, report: &Report<'_>) {
 }
 
 fn all_findings(page: &mut Page, report: &Report<'_>) {
-    let all = findings(report);
+    let (all, before) = findings_here(report);
     let (files, split) = (Files::of(report), all.partition_point(|finding| finding.blocking));
     let (blocking, advice) = all.split_at(split);
     if !blocking.is_empty() {
@@ -132,8 +134,16 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
         for finding in blocking.iter().take(MAX_WHOLE) {
             one_finding(page, report, &files, finding);
         }
-        page.left_out(MAX_WHOLE, blocking.len(), "blocking finding");
+        for finding in blocking.iter().take(MAX_SHOWN).skip(MAX_WHOLE) {
+            let (severity, rule) = (finding.severity.text(), &finding.rule_id);
+            let summary = visible_cut(&finding.summary, 120);
+            page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
+        }
+        page.left_out(MAX_SHOWN, blocking.len(), "blocking finding");
         page.item("", "", WAIVE);
+    }
+    if let Some(text) = elsewhere(before) {
+        page.item("", "", &text);
     }
     if advice.is_empty() {
         return;

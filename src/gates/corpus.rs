@@ -178,6 +178,7 @@ pub(super) fn shown(judged: &Result<Judged, ReportError>) -> String {
     });
     lines.extend(tool);
     lines.extend(report.commit.iter().map(|commit| format!("of commit {commit}")));
+    lines.extend(report.partial.iter().map(|why| format!("not everything: {why}")));
     lines.extend(report.diagnostics.iter().map(shown_diagnostic));
     lines.extend(report.tests.iter().map(shown_test));
     lines.iter().map(|line| format!("{}\n", line.replace(" \n", "\n").trim_end())).collect()

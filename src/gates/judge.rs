@@ -34,11 +34,14 @@ pub(crate) fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, Repo
             if !spec.formats.contains(format) {
                 return Err(ReportError::Format(*format));
             }
-            let report = tool.read(*format, checked(report)?, &output.places)?.finish();
-            match &report.doubt {
-                Some(doubt) if !report.totals.has_faults() => Err(ReportError::Unreadable(doubt.clone())),
-                Some(_) | None => decide(spec, report, ExitMeaning::Clean),
+            let mut report = tool.read(*format, checked(report)?, &output.places)?.finish();
+            if let Some(doubt) = &report.doubt {
+                if !report.totals.has_faults() {
+                    return Err(ReportError::Unreadable(doubt.clone()));
+                }
+                report.partial.get_or_insert_with(|| doubt.clone());
             }
+            decide(spec, report, ExitMeaning::Clean)
         }
         Source::Command(command) => judge_command(tool, command, &output.places),
     }
@@ -106,7 +109,7 @@ fn judge_command(
     }
     let read = tool.read_command(command, places).map(Report::finish);
     if read.as_ref().is_ok_and(|report| report.totals.has_faults()) {
-        return read.map(|report| Judged { passed: false, report });
+        return read.and_then(|report| decide(spec, report, meaning));
     }
     match tool.beside(command) {
         Some(ExitMeaning::Nothing) => return Err(nothing()),
@@ -126,8 +129,16 @@ fn judge_command(
     decide(spec, report, meaning)
 }
 
-fn decide(spec: &ToolSpec, report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
+fn decide(spec: &ToolSpec, mut report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
     if report.totals.has_faults() {
+        let totals = &report.totals;
+        if spec.gate.runs_tests() && totals.errors > 0 {
+            report.partial.get_or_insert_with(|| {
+                "an error outside of tests may have kept some from running".to_owned()
+            });
+        } else if spec.gate.runs_tests() && totals.passed + totals.failed + totals.flaky == 0 {
+            report.partial.get_or_insert_with(|| "no test came to an end".to_owned());
+        }
         return Ok(Judged { passed: false, report });
     }
     if spec.gate.runs_tests() && report.totals.ran() == 0 {
@@ -143,6 +154,7 @@ fn decide(spec: &ToolSpec, report: Report, meaning: ExitMeaning) -> Result<Judge
 /// A status that means faults and a report without one: something failed that the report does not show (D-4).
 fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, said: &str) -> Report {
     report.totals.errors += 1;
+    report.partial = Some("its exit status says more than its report".to_owned());
     report.diagnostics.insert(
         0,
         Diagnostic {

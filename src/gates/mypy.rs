@@ -39,8 +39,10 @@ impl Tool for Mypy {
             "--no-pretty",
             "--no-color-output",
             "--error-summary",
-            ".",
         ];
+        // What a project says mypy is to check would give way to a path of ours.
+        let everything: &[&str] = if says_what_to_check(project) { &[] } else { &["."] };
+        let words = [&words[..], everything].concat();
         (used && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS))).then(|| command(project, &words))
     }
 
@@ -54,4 +56,20 @@ impl Tool for Mypy {
         let ignored = said.lines().any(|line| files.iter().any(|file| line.starts_with(file)));
         ignored.then_some(ExitMeaning::Broken)
     }
+}
+
+/// Whether the project's own configuration names files, packages or modules.
+fn says_what_to_check(project: &Project<'_>) -> bool {
+    let files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
+    let mut texts = files.iter().flat_map(|file| project.named(file));
+    texts.any(|(_, text)| {
+        let mut inside = false;
+        text.lines().map(str::trim).any(|line| {
+            if line.starts_with('[') && line.ends_with(']') {
+                inside = ["[mypy]", "[tool.mypy]"].contains(&line);
+            }
+            let name = line.split('=').next().unwrap_or("").trim_end();
+            inside && line.contains('=') && ["files", "packages", "modules"].contains(&name)
+        })
+    })
 }

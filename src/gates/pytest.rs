@@ -45,7 +45,17 @@ impl Tool for Pytest {
         let report = format!("{SCRATCH}-pytest.xml");
         let to = format!("--junitxml={report}");
         // The first family of attributes has the file and the line of a test.
-        let words = ["pytest", "-p", "no:cacheprovider", "--color=no", "-o", "junit_family=xunit1", &to];
+        // A file that does not load must not keep the others from being run.
+        let words = [
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "--color=no",
+            "--continue-on-collection-errors",
+            "-o",
+            "junit_family=xunit1",
+            &to,
+        ];
         Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
     }
 

@@ -185,6 +185,9 @@ pub(crate) struct Report {
     pub(crate) tool: Option<ToolVersion>,
     /// The commit it was made of, where it says so.
     pub(crate) commit: Option<CommitId>,
+    /// Why not everything was looked at, although the report is whole: something stopped the tool, or kept tests from
+    /// running. What the base says too must not excuse such a report: nobody knows what the rest would have said.
+    pub(crate) partial: Option<String>,
     /// Why it may have been cut between two entries, which an exit status can rule out and nothing else.
     pub(crate) doubt: Option<String>,
 }

@@ -9,9 +9,11 @@ use crate::contracts::v1::{RecordedManifest, Side};
 
 /// Files whose text says what a project is made of.
 const READ: &[&str] = &[
+    ".mypy.ini",
     "Cargo.toml",
     "Pipfile",
     "go.mod",
+    "mypy.ini",
     "package.json",
     "pyproject.toml",
     "setup.cfg",

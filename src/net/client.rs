@@ -38,11 +38,19 @@ pub(crate) struct NetClient {
     deadline: Instant,
     /// Values that must not stand in an error's text.
     secrets: Mutex<Vec<Secret>>,
+    warn: Warn,
 }
+
+/// Told when a server says that what was asked for will end: which endpoint, and what it says.
+pub(crate) type Warn = fn(endpoint: &str, said: &str);
 
 impl NetClient {
     /// A client all of whose requests together may take `budget`.
-    pub(crate) fn new(budget: Duration, cancellation: Arc<Cancellation>) -> Result<Self, HttpError> {
+    pub(crate) fn new(
+        budget: Duration,
+        cancellation: Arc<Cancellation>,
+        warn: Warn,
+    ) -> Result<Self, HttpError> {
         let failed = |reason: String| HttpError::Unreachable { host: "any host".to_owned(), reason };
         // An error says that a provider is installed, which is all that is wanted.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
@@ -71,6 +79,7 @@ impl NetClient {
             cancellation,
             deadline: Instant::now() + budget,
             secrets: Mutex::default(),
+            warn,
         })
     }
 
@@ -114,6 +123,7 @@ impl Http for NetClient {
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
         let host = host(&request.url)?;
         let limit = request.max_response_bytes;
+        let endpoint = format!("{} {}", request.method.text(), shown_url(&request.url));
         let allowed = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         let until = Instant::now() + allowed;
         let timeout = || HttpError::Timeout { host: host.clone(), seconds: allowed.as_secs() };
@@ -131,7 +141,12 @@ impl Http for NetClient {
             }
             let broken = |reason| HttpError::Unreachable { host: host.clone(), reason };
             match receiver.recv_timeout(left.min(LOOK)) {
-                Ok(News::Head(reply)) => head = Some(reply),
+                Ok(News::Head(reply)) => {
+                    if let Some(said) = reply.retirement() {
+                        (self.warn)(&self.masked(&endpoint), &self.masked(&said));
+                    }
+                    head = Some(reply);
+                }
                 Ok(News::Piece(bytes)) => {
                     room.add_permits(1);
                     received += bytes.len() as u64;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::gates;
+use super::gates::{self, Caption};
 use super::lookup::Answering;
 use super::parts;
 use super::ports::PortError;
@@ -56,7 +56,7 @@ pub(crate) struct Executed {
     pub(crate) moved: Vec<BTreeMap<findings::MovedKey, usize>>,
     pub(crate) notices: Vec<Code>,
     /// Pictures that tests of gates left, sorted.
-    pub(crate) screenshots: BTreeSet<RepoPath>,
+    pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
     /// How many tests of gates were tried more than once.
     pub(crate) retried_tests: u64,
     /// How long the commands of gates took, in milliseconds.
@@ -83,7 +83,7 @@ impl Execution<'_> {
             statements: Vec::new(),
             moved: Vec::new(),
             notices: Vec::new(),
-            screenshots: BTreeSet::new(),
+            screenshots: BTreeMap::new(),
             retried_tests: 0,
             durations: BTreeMap::new(),
         };
@@ -264,15 +264,16 @@ impl Execution<'_> {
         let files = by_path(self.sweep.change_set);
         for statement in statements {
             let Some(file) = files.get(&statement.file) else { continue };
+            let file = findings::held_to(self.policy, &statement.rule_id, file);
             if self.policy.strength(&statement.rule_id, file.scope) != Strength::Ratchet {
                 continue;
             }
-            let population = findings::population(file);
+            let population = findings::population(&file);
             let known = surveys
                 .iter()
                 .any(|survey| survey.rule_id == statement.rule_id && survey.population == population);
             if !known {
-                surveys.push(self.surveys.survey(lens, &statement.rule_id, file)?);
+                surveys.push(self.surveys.survey(lens, &statement.rule_id, &file)?);
                 surveys.sort_by(|left, right| {
                     (&left.rule_id, &left.population).cmp(&(&right.rule_id, &right.population))
                 });

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::ports::Cancellation;
 use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
+use crate::core::escape::visible_cut;
 
 /// The methods in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,20 @@ impl HttpReply {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// What the server says about the end of what was asked for: `Deprecation`, `Sunset`, and GitHub's own words.
+    pub(crate) fn retirement(&self) -> Option<String> {
+        let tells = |name: &str| {
+            let githubs = name.starts_with("x-github-")
+                && ["deprecat", "sunset"].iter().any(|word| name.contains(word));
+            matches!(name, "deprecation" | "sunset") || githubs
+        };
+        let told = self.headers.iter().filter(|(name, _)| tells(name)).take(3);
+        let told: Vec<String> = told
+            .map(|(name, value)| format!("{}: {}", visible_cut(name, 60), visible_cut(value, 60)))
+            .collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -149,7 +164,7 @@ pub(crate) fn shown_url(url: &str) -> String {
         Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or("")),
         None => plain.rsplit('@').next().unwrap_or("").to_owned(),
     };
-    crate::core::escape::visible_cut(&plain, 100)
+    visible_cut(&plain, 100)
 }
 
 /// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the
@@ -187,7 +202,19 @@ pub(crate) fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation
 
 #[cfg(test)]
 mod tests {
-    use super::shown_url;
+    use super::{HttpReply, shown_url};
+
+    #[test]
+    fn the_end_of_an_endpoint_is_read_from_three_kinds_of_headers() {
+        let said = |headers: &[(&str, &str)]| {
+            let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            HttpReply { status: 200, headers: headers.collect() }.retirement()
+        };
+        assert_eq!(said(&[("date", "x"), ("x-github-media-type", "github.v3")]), None);
+        assert_eq!(said(&[("sunset", "a\u{1b}[2J")]).as_deref(), Some("sunset: a\\u{1b}[2J"));
+        let both = said(&[("deprecation", "@1"), ("x-github-api-deprecated", "yes")]);
+        assert_eq!(both.as_deref(), Some("deprecation: @1, x-github-api-deprecated: yes"));
+    }
 
     #[test]
     fn a_shown_address_has_no_password_and_no_query() {

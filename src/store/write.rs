@@ -1,5 +1,6 @@
 //! Writes a run directory so that it exists whole or not at all: staging, fsync, manifest last, one rename.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,8 @@ pub(crate) struct RunWriter<'a> {
     files: Vec<FileHash>,
     /// Written and not yet known to be on the disk.
     unsynced: Vec<(PathBuf, File)>,
+    /// Directories in it.
+    directories: BTreeSet<PathBuf>,
     published: bool,
 }
 
@@ -148,11 +151,15 @@ impl<'a> RunWriter<'a> {
     pub(crate) fn begin(root: &'a ArtifactRoot, key: &ExecutionKey) -> Result<Self, StoreError> {
         let staging = root.staging(key);
         fs::create_dir(&staging).map_err(|error| StoreError::write(&staging, error))?;
-        let (files, unsynced) = (Vec::new(), Vec::new());
-        let writer = Self { root, key: key.clone(), staging, files, unsynced, published: false };
-        let recordings = writer.staging.join("recordings");
-        fs::create_dir(&recordings).map_err(|error| StoreError::write(&recordings, error))?;
-        Ok(writer)
+        Ok(Self {
+            root,
+            key: key.clone(),
+            staging,
+            files: Vec::new(),
+            unsynced: Vec::new(),
+            directories: BTreeSet::new(),
+            published: false,
+        })
     }
 
     /// Writes one file and forgets its bytes. Whether they are on the disk is asked when the directory is published: a run
@@ -187,7 +194,7 @@ impl<'a> RunWriter<'a> {
         let entry = Entry::artifact(&hashes)?;
         self.write_file(&entry)?;
         self.sync()?;
-        sync_directory(&self.staging.join("recordings"))?;
+        self.directories.iter().try_for_each(|directory| sync_directory(directory))?;
         sync_directory(&self.staging)?;
         let mut target = self.root.run(&self.key);
         let mut attempt = 1;
@@ -203,6 +210,11 @@ impl<'a> RunWriter<'a> {
 
     fn write_file(&mut self, entry: &Entry) -> Result<(), StoreError> {
         let full = self.staging.join(&entry.path);
+        if let Some(directory) = full.parent().filter(|directory| *directory != self.staging)
+            && self.directories.insert(directory.to_owned())
+        {
+            fs::create_dir(directory).map_err(|error| StoreError::write(directory, error))?;
+        }
         let written = OpenOptions::new().write(true).create_new(true).open(&full).and_then(|mut file| {
             entry.pieces.iter().try_for_each(|piece| file.write_all(piece))?;
             Ok(file)

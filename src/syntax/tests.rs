@@ -1,3 +1,5 @@
+//! What outlines say of code as people write it, in each language, and that none can stop the parser.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -38,6 +38,27 @@ fn our_action_and_workflows_are_as_github_reads_them() {
 }
 
 #[test]
+fn the_workflows_of_the_documentation_are_as_github_reads_them() {
+    let home = temp();
+    let mut files = Vec::new();
+    for page in ["README.md", "docs/gates-ci.md"] {
+        let text = std::fs::read_to_string(ours(page)).unwrap();
+        for block in text.split("```yaml").skip(1) {
+            let (_, workflow) = block.split_once('\n').unwrap();
+            let (workflow, _) = workflow.split_once("\n```").unwrap();
+            let file = home.path().join(format!("{}.yml", files.len()));
+            // What whoever copies it writes there.
+            std::fs::write(&file, workflow.replace("@COMMIT", "@v1")).unwrap();
+            files.push(file);
+        }
+    }
+    assert_eq!(files.len(), 5);
+    if let Some((fine, said)) = parse(&files) {
+        assert!(fine, "{said}");
+    }
+}
+
+#[test]
 fn a_fault_in_any_of_them_is_one_to_github_too() {
     let home = temp();
     let cases = [

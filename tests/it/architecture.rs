@@ -20,7 +20,7 @@ const RANKS: &[(u8, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["formats/terminal"]),
     ("anyhow", &["app/"]),
-    ("base64", &["git/", "publish/"]),
+    ("base64", &["core/pictures.rs", "git/", "publish/"]),
     ("clap", &["app/"]),
     ("clap_complete", &["app/"]),
     ("envy", &["config/"]),

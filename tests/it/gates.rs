@@ -361,3 +361,63 @@ fn a_gate_is_softened_by_the_base_alone() {
     let preview = &verdict(&repo)["policyPreview"];
     assert!(preview.to_string().contains("gates.lint"), "{preview}");
 }
+
+/// A SARIF report of one error in `src/a.js` that names a commit.
+fn sarif(commit: &str) -> String {
+    let place = json!({"physicalLocation": {
+        "artifactLocation": {"uri": "src/a.js"}, "region": {"startLine": 2, "startColumn": 7}
+    }});
+    json!({
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "ESLint", "semanticVersion": "9.1.0", "rules": []}},
+            "invocations": [{"executionSuccessful": true}],
+            "artifacts": [{"location": {"uri": "src/a.js"}}],
+            "versionControlProvenance": [{"repositoryUri": "https://example.com/a", "revisionId": commit}],
+            "results": [{
+                "ruleId": "no-unused-vars", "level": "error", "message": {"text": "x is not used"},
+                "locations": [place]
+            }]
+        }]
+    })
+    .to_string()
+}
+
+fn commit(repo: &Repo, name: &str) -> String {
+    repo.git.revparse_single(name).unwrap().id().to_string()
+}
+
+#[test]
+fn a_report_about_the_base_that_names_another_commit_excuses_nothing_and_is_told() {
+    let policy = "[gates.lint]\nreports = [{ path = \"reports/head.sarif\", tool = \"eslint\", format = \"sarif\", base = \"reports/base.sarif\" }]\n";
+    for (named, exit, warnings) in [("main", 0, vec![]), ("topic", 1, vec![json!("GATE_REPORT_STALE")])] {
+        let repo = under(policy);
+        report(&repo, "reports/head.sarif", sarif(&commit(&repo, "topic")));
+        report(&repo, "reports/base.sarif", sarif(&commit(&repo, named)));
+        judge(&repo).expect(exit);
+        let results = repo.run_dir().json("lens-results.json")["lensResults"].take();
+        let lint = results.as_array().unwrap().iter().find(|result| result["lensId"] == "lint").unwrap();
+        assert_eq!(lint["warningCodes"], json!(warnings), "{lint}");
+        assert_eq!((&lint["status"], &lint["errorCodes"]), (&json!("completed"), &json!([])));
+    }
+    // What is said of the base may be as old as the base; of head it may not be of another commit.
+    let repo = under(policy);
+    report(&repo, "reports/head.sarif", sarif(&commit(&repo, "main")));
+    judge(&repo).expect(3);
+    assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_REPORT_STALE"]);
+}
+
+#[test]
+fn a_commit_that_is_dated_back_does_not_make_an_old_report_new() {
+    const OLD: i64 = 1_000_000_000;
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(OLD.unsigned_abs() + 60);
+    let repo = under(ESLINT);
+    let base = repo.git.revparse_single("main").unwrap().id();
+    let files = Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\nconst x = 3;\n")]);
+    repo.reference("refs/heads/topic", repo.commit_at(repo.tree(&files), &[base], OLD));
+    report(&repo, "reports/eslint.json", eslint(&[]));
+    let path = repo.path().join("reports/eslint.json");
+    std::fs::File::options().append(true).open(&path).unwrap().set_modified(old).unwrap();
+    judge(&repo).expect(3);
+    assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_REPORT_STALE"]);
+}

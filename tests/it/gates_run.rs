@@ -255,10 +255,11 @@ fn what_did_not_come_to_an_end_is_never_a_pass() {
             ("yes; exit 0", "EXECUTION_LIMIT_EXCEEDED"),
             ("while :; do :; done", "EXECUTION_TIMEOUT"),
         ];
-        for (says, code) in endings {
+        for (index, (says, code)) in endings.into_iter().enumerate() {
+            let mode = ["strict", "best_effort"][(index + kind.gate.len()) % 2];
             let limits =
                 EXECUTION.replace("timeout-seconds = 60", "timeout-seconds = 2, max-stdout-bytes = 65536");
-            let policy = format!("mode = \"best_effort\"\n{limits}\n{}", runs(&kind, true));
+            let policy = format!("mode = \"{mode}\"\n{limits}\n{}", runs(&kind, true));
             let Some(scene) = Scene::new(&policy, says) else { return };
             scene.judge().expect(3);
             let codes = scene.codes();
@@ -636,4 +637,21 @@ fn whoever_is_not_root_runs_tools_too_or_is_told_why_not() {
     scene.repo.judge().by_user(1001, &yard.binary()).run().expect(0);
     let execution = scene.repo.run_dir().json("recordings/execution.json");
     assert_eq!(execution["layers"]["identity"], "own-uid");
+}
+
+#[test]
+fn what_kept_a_tool_from_looking_is_not_excused_by_the_base() {
+    let [_, types, tests, _] = kinds();
+    let stopped = "echo 'src/a.py:1:1:1:2: error: Duplicate module  [misc]'; \
+                   echo 'Found 1 error in 1 file (errors prevented further checking)'; exit 2";
+    let report = r#"<testsuites><testsuite name="pytest" tests="1" failures="0" errors="1" skipped="0"><testcase classname="" name="a" time="0.1"><error message="collection failure">no</error></testcase></testsuite></testsuites>"#;
+    let interrupted = format!("echo '{report}' > .qa-skill-gate-pytest.xml; exit 2");
+    for (kind, says) in [(&types, stopped), (&tests, interrupted.as_str())] {
+        let Some(scene) = Scene::new(&policy("strict", &runs(kind, true)), says) else { return };
+        scene.judge().expect(1);
+        let qa = scene.repo.run_dir().json("qa-report.json");
+        let notes = qa["gates"][kind.gate]["notes"].to_string();
+        assert!(notes.contains("nothing of it is excused"), "{notes}");
+        scene.replays();
+    }
 }

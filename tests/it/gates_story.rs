@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Files, Outcome, Repo, qa_skill};
 
-const POLICY: &str = "\
+pub(crate) const POLICY: &str = "\
 [gates.story_validation]
 reports = [{ path = \"reports/junit.xml\", tool = \"pytest\" }]
 ";
 
-fn features(passes: bool) -> String {
+pub(crate) fn features(passes: bool) -> String {
     let list = json!([{
         "id": 42, "category": "functional", "description": "A sum can be had",
         "steps": ["Step 1: add two numbers", "Step 2: add none"], "passes": passes
@@ -17,7 +17,7 @@ fn features(passes: bool) -> String {
     serde_json::to_string_pretty(&list).unwrap() + "\n"
 }
 
-fn state(phase: &str, agent: &str) -> String {
+pub(crate) fn state(phase: &str, agent: &str) -> String {
     json!({
         "current_state": phase, "next_agent": agent, "current_feature_id": 42, "qa_retries": 0,
         "last_transition": "2024-05-01T12:00:00Z", "history": []
@@ -40,12 +40,12 @@ fn junit(tests: &[(&str, &str)]) -> String {
     )
 }
 
-const ADDS: &str = "adds @feature:42 @step:1";
-const NONE: &str = "adds none @feature:42 @step:2";
-const FAILS: &str = r#"<failure message="expected 0">test_sum.py:7</failure>"#;
+pub(crate) const ADDS: &str = "adds @feature:42 @step:1";
+pub(crate) const NONE: &str = "adds none @feature:42 @step:2";
+pub(crate) const FAILS: &str = r#"<failure message="expected 0">test_sum.py:7</failure>"#;
 
 /// A change of the product while the feature is in QA.
-fn in_qa(policy: &str, passes: bool, tests: &[(&str, &str)]) -> Repo {
+pub(crate) fn in_qa(policy: &str, passes: bool, tests: &[(&str, &str)]) -> Repo {
     let repo = Repo::new();
     let (list, state) = (features(passes), state("QA_READY", "qa"));
     let base = [

@@ -6,12 +6,16 @@
 mod action;
 mod action_publish;
 mod architecture;
+#[cfg(target_os = "linux")]
+mod browser;
 mod cli;
 mod determinism;
 mod drift;
 mod fake_github;
 mod faults;
+mod features;
 mod gates;
+mod gates_pictures;
 mod gates_run;
 mod gates_story;
 mod gates_tools;

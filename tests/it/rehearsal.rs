@@ -162,6 +162,10 @@ fn nights_of_damage(world: &World, depth: u32, day: &Day) {
         assert_eq!(world.github.state().issues.len(), usize::from(exit == 4), "{what}");
         world.github.state().issues.clear();
     }
+    world.keep([Kept::whole(&lens)]);
+    let allowed = world.night_with(depth, ("INPUT_ALLOW-ENGINE-CHANGE", "true")).expect(0);
+    assert!(allowed.text().contains("1 engine changed"), "{}", allowed.text());
+    assert!(world.github.state().issues.is_empty());
 }
 
 #[test]

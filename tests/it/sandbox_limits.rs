@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::support::Outcome;
@@ -225,4 +226,101 @@ fn an_order_that_cannot_be_carried_out_says_why() {
         let outcome = yard.run(options, command).expect_code(3, "EXECUTION_DENIED");
         assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     }
+}
+
+/// Waits until a command in each of so many rooms has made a file in its tree; the trees.
+fn trees_with(scratch: &Path, name: &str, count: usize) -> Vec<PathBuf> {
+    loop {
+        let rooms = fs::read_dir(scratch).unwrap().flatten().map(|entry| entry.path().join("tree"));
+        let trees: Vec<PathBuf> = rooms.filter(|tree| tree.join(name).exists()).collect();
+        if trees.len() == count {
+            return trees;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Two commands at once: each leaves a word wherever it may write, then looks for the other's. How open the word in
+/// shared memory is, is said; elsewhere it is as open as can be. What each found.
+fn two_at_once(yard: &Yard, in_shared_memory: &str) -> [Vec<String>; 2] {
+    let script = "for place in \"$HOME\" \"${TMPDIR:-/tmp}\" .; do\n\
+        \x20   ( umask 0; mkdir \"$place/$0\" && echo \"$0\" > \"$place/$0/word\" )\n\
+        done\n\
+        ( umask $3; mkdir /dev/shm/$0 && echo \"$0\" > /dev/shm/$0/word ) 2> /dev/null\n\
+        : > planted\n\
+        while [ ! -e go ]; do sleep 0.05; done\n\
+        grep -rsal \"$1\" \"$2\" /tmp /dev/shm \"$HOME\" . | sed 's/-[0-9].*//'\n\
+        cat /proc/[0-9]*/environ /proc/[0-9]*/cwd/*/word 2> /dev/null | grep -sa \"$1\"\n\
+        for place in \"$2\"/qa-skill-room-*/* /dev/shm; do\n\
+        \x20   ( echo x > \"$place/$1/word\" ) 2> /dev/null && echo \"written\"\n\
+        done\n\
+        echo over";
+    let scratch = yard.path("scratch");
+    let number = yard.directory.path().metadata().unwrap().ino();
+    let words = [format!("first-{number}"), format!("second-{number}")];
+    let start = |own: usize| {
+        let (own, other) = (words[own].as_str(), words[1 - own].as_str());
+        let arguments = ["sh", "-c", script, own, other, scratch.to_str().unwrap(), in_shared_memory];
+        let mut command = yard.fence(&[], &arguments).bare_command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let both = [start(0), start(1)];
+    let trees = trees_with(&scratch, "planted", 2);
+    for word in &words {
+        assert!(trees.iter().any(|tree| tree.join(word).join("word").exists()), "{word} can be seen outside");
+    }
+    for tree in &trees {
+        fs::write(tree.join("go"), "").unwrap();
+    }
+    let found = both.map(|child| {
+        let outcome = Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+        let printed = outcome.json()["stdout"]["text"].as_str().unwrap().to_owned();
+        printed.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert!(words.iter().all(|word| !Path::new("/dev/shm").join(word).exists()));
+    found
+}
+
+#[test]
+fn two_commands_at_once_have_nothing_of_one_another() {
+    everywhere(|yard| {
+        assert_eq!(two_at_once(yard, "077"), [["over"], ["over"]]);
+    });
+}
+
+#[test]
+fn what_a_command_opens_to_everybody_in_shared_memory_another_can_see() {
+    if !can_be(As::Root) {
+        return;
+    }
+    let found = two_at_once(&Yard::new(As::Root), "0");
+    // Whoever is first may change what the other looks for.
+    let shared = |line: &String| line.starts_with("/dev/shm/") || line == "written" || line == "over";
+    assert!(found.iter().flatten().all(shared), "{found:?}");
+    assert!(found.iter().flatten().any(|line| line.starts_with("/dev/shm/")), "{found:?}");
+}
+
+#[test]
+fn when_the_keeper_is_killed_nothing_of_its_command_is_left() {
+    everywhere(|yard| {
+        let word = format!("7{}", yard.directory.path().metadata().unwrap().ino());
+        let script = "setsid sleep $0 & : > planted; setsid setsid sleep $0";
+        let mut command = yard.fence(&[], &["sh", "-c", script, &word]).bare_command();
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        trees_with(&yard.path("scratch"), "planted", 1);
+        let child_of = |process: &str| {
+            let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+            children.split_whitespace().next().unwrap().to_owned()
+        };
+        // The first is `timeout`, then the program, then the keeper.
+        let keeper = child_of(&child_of(&child.id().to_string()));
+        let line = fs::read(format!("/proc/{keeper}/cmdline")).unwrap();
+        assert!(!line.windows(word.len()).any(|part| part == word.as_bytes()), "it is not the command");
+        assert!(std::process::Command::new("kill").args(["-9", &keeper]).status().unwrap().success());
+        let outcome = Outcome::of(&child.wait_with_output().unwrap());
+        assert_eq!(outcome.exit, 3, "{}{}", outcome.text(), outcome.stderr);
+        until_gone(&word);
+        yard.run(&[], &["true"]).expect(0);
+        assert_eq!(fs::read_dir(yard.path("scratch")).unwrap().count(), 0);
+    });
 }

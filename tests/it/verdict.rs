@@ -327,3 +327,20 @@ fn a_secret_stands_in_nothing_that_is_written_or_said() {
     }
     assert!(faults.is_empty(), "{faults:#?}");
 }
+
+#[test]
+fn a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_code() {
+    let owners = "* @all\n/auth/ @security\n";
+    for (old, new, rule) in [
+        (".github/CODEOWNERS", "vendor/CODEOWNERS", "gate-weakening/codeowners-weakened"),
+        ("Cargo.lock", "vendor/Cargo.lock", "gate-weakening/lockfile-removed"),
+        ("ruff.toml", "third_party/ruff.toml", "gate-weakening/lint-disabled"),
+    ] {
+        let policy = (POLICY, "preset = \"guarded\"\n");
+        let repo = change(&[policy, (old, owners)], &[policy, (new, owners)]);
+        repo.judge().run().expect(1);
+        let run = repo.run_dir();
+        assert_eq!(run.findings(), [format!("{rule} {new}:1")], "{old}");
+        run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    }
+}

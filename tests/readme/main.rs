@@ -76,17 +76,39 @@ fn the_commands_of_the_skill_run() {
     }
 }
 
+/// Names of inputs that a workflow gives to a step, written as `with: { name: value, … }`.
+fn inputs_after<'a>(workflow: &'a str, step: &str) -> Vec<&'a str> {
+    let (_, after) = workflow.split_once(step).expect("the workflow has the step");
+    let of_this = after.split("- uses:").next().unwrap_or("");
+    let given = of_this.split_once("with: {").map_or("", |(_, rest)| rest.split('}').next().unwrap_or(""));
+    given.split(',').filter_map(|pair| pair.split_once(':')).map(|(name, _)| name.trim()).collect()
+}
+
 #[test]
-fn the_workflows_of_the_readme_use_the_action_as_it_is() {
+fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     let action = read("action.yml");
-    for workflow in [block("yaml"), block("yaml drift")] {
-        let uses = workflow.lines().filter(|line| line.contains("uses: OWNER/qa-skill@COMMIT")).count();
-        assert_eq!(uses, 1, "{workflow}");
-        let (_, after) = workflow.split_once("OWNER/qa-skill@COMMIT").expect("it was just found");
-        let given = after.split_once("with: {").map_or("", |(_, rest)| rest.split('}').next().unwrap_or(""));
-        for input in given.split(',').filter_map(|pair| pair.split_once(':')).map(|(name, _)| name.trim()) {
-            assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
+    let pages = ["README.md", "docs/gates-ci.md"];
+    let workflows = pages.iter().flat_map(|page| blocks(page)).filter(|block| block.info.starts_with("yaml"));
+    let mut inputs = Vec::new();
+    let mut found = 0;
+    for Block { text, .. } in workflows {
+        let step = ["uses: OWNER/qa-skill@COMMIT", "uses: docker://ghcr.io/OWNER/qa-skill:full", "INPUT_"]
+            .into_iter()
+            .find(|step| text.contains(step))
+            .expect("a workflow runs the program");
+        if step == "INPUT_" {
+            let names = text.split(step).skip(1).filter_map(|rest| rest.split(':').next());
+            inputs.extend(names.map(|name| name.to_lowercase().replace('_', "-")));
+        } else {
+            assert_eq!(text.matches(step).count(), 1, "{text}");
+            inputs.extend(inputs_after(&text, step).into_iter().map(str::to_owned));
         }
+        found += 1;
+    }
+    assert_eq!(found, 5);
+    assert!(inputs.len() >= 3, "{inputs:?}");
+    for input in inputs {
+        assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
     }
 }
 
@@ -139,6 +161,21 @@ fn the_example_policy_is_accepted() {
     let command = format!("qa-skill policy-check --file '{}'", example.display());
     let output = run_bash(&scratch.checkout(), &command);
     assert!(output.status.success(), "{output:#?}");
+}
+
+#[test]
+fn the_policies_of_the_pages_about_gates_are_accepted() {
+    let mut found = 0;
+    for block in ["docs/gates.md", "docs/gates-ci.md"].iter().flat_map(|page| blocks(page)) {
+        if block.info == "toml" {
+            let scratch = Scratch::new();
+            std::fs::write(scratch.path().join("policy.toml"), &block.text).expect("the file can be written");
+            let output = run_bash(&scratch.checkout(), "qa-skill policy-check --file ../policy.toml");
+            assert!(output.status.success(), "{}{output:#?}", block.text);
+            found += 1;
+        }
+    }
+    assert!(found >= 4, "{found}");
 }
 
 #[test]

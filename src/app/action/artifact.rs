@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::surfaces::annotate;
+use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::upload::{StoredArtifact, Storing, store_directories};
 use crate::config::{ActionEnvironment, now};
 use crate::contracts::codes::Code;
 use crate::core::shard::Shard;
-use crate::net::NetClient;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, RunService};
 use crate::run::ports::Cancellation;
 
@@ -48,7 +48,7 @@ pub(crate) fn keep(
     };
     let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
     let name = shard.map_or_else(|| name.clone(), |shard| name.of_shard(shard.number, shard.of));
-    let http = NetClient::new(BUDGET, Arc::clone(cancellation))?;
+    let http = client(BUDGET, cancellation)?;
     let storing = Storing {
         directories,
         name: &name,

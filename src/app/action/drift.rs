@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::surfaces::{Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{RemoteRequest, check_remote};
+use crate::app::client::client;
 use crate::app::drift_check::{failure, markdown, text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
 use crate::contracts::v1::DriftStatus;
-use crate::net::NetClient;
 use crate::publish::artifact::DEFAULT_NAME;
 use crate::publish::{DriftIssue, GitHub, Ownership, PublishError, Target};
 use crate::run::ports::Cancellation;
@@ -45,7 +45,11 @@ pub(crate) fn drift(
     print_quoting(text(&report).as_bytes())?;
     let page = markdown(&report);
     runner.summary(page.as_bytes())?;
-    let moved = matches!(report.status, DriftStatus::Drift | DriftStatus::EngineChanged);
+    let moved = match report.status {
+        DriftStatus::Drift => true,
+        DriftStatus::EngineChanged => !inputs.allow_engine_change,
+        DriftStatus::Same | DriftStatus::CouldNotReplay => false,
+    };
     if moved && inputs.open_issue {
         match issue(environment, &page, cancellation) {
             Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
@@ -55,7 +59,7 @@ pub(crate) fn drift(
             Ok(()) => {}
         }
     }
-    match failure(&report, false) {
+    match failure(&report, inputs.allow_engine_change) {
         Some(failure) => Err(failure),
         None => {
             runner.outputs(&[("verdict", "pass".to_owned())])?;
@@ -76,8 +80,7 @@ fn issue(
     let api_url = variables.api().ok_or_else(|| settings("GITHUB_API_URL is not set"))?;
     let repository = variables.repository().ok_or_else(|| settings("GITHUB_REPOSITORY is not set"))?;
     let budget = Duration::from_secs(inputs.publish_timeout);
-    let http =
-        NetClient::new(budget, Arc::clone(cancellation)).map_err(|error| settings(&error.to_string()))?;
+    let http = client(budget, cancellation).map_err(|error| settings(&error.to_string()))?;
     let target = Target { api_url, repository, token, seed: variables.seed() };
     let author_login = inputs.comment_author.as_deref().unwrap_or(super::publication::COMMENT_AUTHOR);
     let issue = DriftIssue {

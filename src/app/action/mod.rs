@@ -3,6 +3,7 @@
 mod artifact;
 mod commits;
 mod drift;
+mod features;
 mod fingerprints;
 mod next_agent;
 mod publication;
@@ -25,6 +26,7 @@ use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
+use crate::app::client::client;
 use crate::config::{ActionEnvironment, Asked, Environment};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
@@ -33,7 +35,6 @@ use crate::core::escape::markdown;
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
-use crate::net::NetClient;
 use crate::run::http::Http;
 use crate::run::ports::Cancellation;
 
@@ -80,6 +81,9 @@ fn perform(
     runner: &Runner,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
+    if environment.inputs.command == Asked::Features {
+        return features::features(environment, runner, cancellation);
+    }
     match task(environment)? {
         Task::Check(change) => check_change(environment, runner, change, cancellation),
         Task::Drift => drift::drift(environment, runner, cancellation),
@@ -129,7 +133,7 @@ fn check_change(
     change: Change,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    let http: Arc<dyn Http> = Arc::new(NetClient::new(FETCH_BUDGET, Arc::clone(cancellation))?);
+    let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
     let inputs = &environment.inputs;
@@ -158,7 +162,7 @@ fn check_change(
             return Err(Failure { exit: Exit::Usage, ..Failure::with_code(Code::InputInvalid, message) });
         }
         (Asked::Aggregate, Some(parts)) => Some([workspace.join(parts)]),
-        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan, _) => None,
+        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan | Asked::Features, _) => None,
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
     let keyed = |key: &ExecutionKey| publication.started(key);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::fingerprints;
 use super::surfaces::{Runner, annotate};
+use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
 use crate::app::face;
 use crate::config::{ActionEnvironment, Surfaces};
@@ -16,7 +17,6 @@ use crate::core::event::Change;
 use crate::formats::check_run::{CheckConclusion, CheckReport};
 use crate::formats::contract::Report;
 use crate::formats::sarif;
-use crate::net::NetClient;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
@@ -105,7 +105,7 @@ impl<'a> Publication<'a> {
         let target =
             Target { api_url: &context.api_url, repository: &context.repository, token, seed: key.as_str() };
         Some(
-            NetClient::new(budget, cancellation)
+            client(budget, &cancellation)
                 .map_err(|error| PublishError::Settings(error.to_string()))
                 .and_then(|http| GitHub::new(Arc::new(http), target)),
         )

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExecutionLayers, GateName};
+use super::{ExecutionLayers, GateName, RecordedPicture};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
@@ -84,6 +84,8 @@ pub struct RecordedCommand {
     pub code: Option<Code>,
     /// What was wrong, for a person.
     pub problem: Option<String>,
+    /// The pictures that its tests left, those of faulty tests first; of head alone.
+    pub pictures: Vec<RecordedPicture>,
 }
 
 /// What a command printed or wrote.

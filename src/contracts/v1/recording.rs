@@ -191,6 +191,23 @@ pub struct RecordedReport {
     pub code: Option<Code>,
     /// What was wrong with it, for a person.
     pub problem: Option<String>,
+    /// The pictures that its tests left, those of faulty tests first.
+    pub pictures: Vec<RecordedPicture>,
+}
+
+/// A picture that a test left. What it shows cannot be masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedPicture {
+    /// Where the report says that it is.
+    pub path: RepoPath,
+    /// The digest of its bytes, and its name below `screenshots/`; null when it was not taken.
+    pub sha256: Option<Sha256Hex>,
+    /// Its bytes in base64; null when it was not taken.
+    pub data: Option<String>,
+    /// Why it was not taken, for a person.
+    pub problem: Option<String>,
 }
 
 impl Artifact for RecordedGates {

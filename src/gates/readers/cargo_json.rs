@@ -62,6 +62,10 @@ impl CargoReader {
             self.success.ok_or_else(|| ReportError::unreadable("it ends before the build is finished"))?;
         let errors =
             self.report.diagnostics.iter().filter(|it| it.severity == DiagnosticSeverity::Error).count();
+        if !success {
+            self.report.partial =
+                Some("the build failed, so that what depends on it was not looked at".to_owned());
+        }
         if !success && errors == 0 {
             self.report.diagnostics.push(Diagnostic {
                 path: None,

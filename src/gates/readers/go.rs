@@ -121,6 +121,9 @@ struct State {
     stories: StoryReader,
 }
 
+/// Why a report of tests may not have looked at everything.
+const PACKAGE_FAILED: &str = "a package failed beside its tests, which may have kept them from running";
+
 /// Reads events of tests: every package that begins has to end.
 pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let mut read = Report::default();
@@ -132,6 +135,7 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             // Before Go 1.24 a package that does not compile has no event.
             let package = package.split_once(" [").map_or(package, |(package, _)| package);
             read.tests.push(package_fault(package, "", places));
+            read.partial = Some(PACKAGE_FAILED.to_owned());
             continue;
         }
         let event = line(number, shown)?;
@@ -173,12 +177,16 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             // A package may fail beside its tests: it does not compile, it ends itself, its TestMain says so.
             Some(Outcome::Failed) if !failed.contains(package.as_str()) => {
                 read.tests.push(package_fault(package, &state.output, places));
+                read.partial = Some(PACKAGE_FAILED.to_owned());
             }
             Some(_) => {}
         }
     }
     if build_failed && read.diagnostics.is_empty() && read.tests.is_empty() {
         return Err(ReportError::Inconsistent("a build fails and no package does".to_owned()));
+    }
+    if tests.values().any(|test| test.outcome.is_none()) {
+        read.partial = Some("a test ended with its package, and others may not have run".to_owned());
     }
     for ((package, test), state) in tests {
         read.tests.push(test_case(&package, &test, state, places));

@@ -152,7 +152,10 @@ impl Suite {
                 )));
             }
             Some(_) => {}
-            None => read.tests.push(unfinished(program, self.stated, self.tests.len())),
+            None => {
+                read.partial = Some("a program with tests ended in the middle".to_owned());
+                read.tests.push(unfinished(program, self.stated, self.tests.len()));
+            }
         }
         let shown: BTreeMap<String, String> = self.shown.into_iter().collect();
         for (name, outcome, reason) in self.tests {

@@ -31,6 +31,9 @@ pub(crate) fn read_text(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             return Err(ReportError::unreadable(format!("line {number} stands below the summary")));
         } else if let Some(found) = FOUND.captures(line) {
             summary = Some(found[1].parse::<usize>().unwrap_or(usize::MAX));
+            if line.contains("(errors prevented further checking)") {
+                read.partial = Some("errors kept mypy from checking the rest".to_owned());
+            }
         } else if let Some(found) = CLEAN.captures(line) {
             read.totals.files = found[1].parse().ok();
             summary = Some(0);

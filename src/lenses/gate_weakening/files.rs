@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CODEOWNERS, LOCKFILE, POLICY_CHANGED, POLICY_REMOVED, RUBRIC_CHANGED, WAIVER_ADDED, whole};
-use crate::contracts::v1::{ChangeKind, Side};
+use crate::contracts::v1::{ChangeKind, Scope, Side};
 use crate::core::classify;
 use crate::core::packet::{Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
@@ -11,6 +11,8 @@ use crate::lenses::contract::{Draft, Fact, Inspection};
 const LOCK_GONE: &str = "lock file deleted";
 const LOCK_NEW: &str = "lock file added";
 pub(super) const MANIFEST_GONE: &str = "manifest deleted";
+pub(super) const MANIFEST_MOVED: &str = "manifest moved away";
+pub(super) const MANIFEST_NEW: &str = "manifest added";
 
 /// Whether a path is a file of owners that a platform reads.
 pub(super) fn is_codeowners(path: &str) -> bool {
@@ -94,12 +96,14 @@ fn rule(line: &str) -> Option<(&str, BTreeSet<&str>)> {
 
 fn owners(packet: &Packet<'_>, stays: bool) -> Vec<Draft> {
     if packet.file.kind == ChangeKind::Deleted || !stays {
-        let summary = "the file of owners is deleted";
-        return packet
-            .removed()
-            .take(1)
-            .map(|line| Draft::on_base_line(CODEOWNERS, packet, &line, whole(line.text), summary))
-            .collect();
+        let deleted = packet.file.kind == ChangeKind::Deleted;
+        let summary =
+            if deleted { "the file of owners is deleted" } else { "the file of owners is renamed away" };
+        let old = packet.file.old_path.as_ref().unwrap_or(packet.path());
+        return vec![match packet.removed().next() {
+            Some(line) => Draft::on_base_line(CODEOWNERS, packet, &line, whole(line.text), summary),
+            None => Draft::on_file(CODEOWNERS, old, Side::Base, summary),
+        }];
     }
     let (Some(base), Some(head)) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref())
     else {
@@ -140,7 +144,7 @@ fn owners(packet: &Packet<'_>, stays: bool) -> Vec<Draft> {
 }
 
 /// The folder of a path, with the family of its package manager where the name tells.
-fn place(path: &str) -> (&str, &str) {
+pub(super) fn place(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
@@ -166,6 +170,8 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     let name = name.to_lowercase();
     let fact =
         |kind: &'static str, name: &str, draft| Fact { kind: kind.into(), name: name.to_owned(), draft };
+    // A lock file of somebody else's code takes no other's place.
+    let ours = packet.file.scope != Scope::Vendored;
     match packet.file.kind {
         ChangeKind::Deleted if classify::is_lockfile(&name) => {
             let summary = "a lock file is deleted";
@@ -178,15 +184,29 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
         ChangeKind::Deleted if MANIFESTS.contains(&name.as_str()) => {
             seen.facts.push(fact(MANIFEST_GONE, folder, None));
         }
-        ChangeKind::Added if classify::is_lockfile(&name) => seen.facts.push(fact(LOCK_NEW, folder, None)),
+        ChangeKind::Added if classify::is_lockfile(&name) => {
+            seen.facts.extend(ours.then(|| fact(LOCK_NEW, folder, None)));
+        }
+        ChangeKind::Added if MANIFESTS.contains(&name.as_str()) => {
+            seen.facts.push(fact(MANIFEST_NEW, folder, None));
+        }
         ChangeKind::Renamed => {
-            let old =
-                packet.file.old_path.as_ref().map(|path| path.to_text().to_lowercase()).unwrap_or_default();
-            let was_lock = classify::is_lockfile(place(&old).1);
-            if was_lock && !classify::is_lockfile(&name) {
-                let summary = "a lock file is renamed and no longer read";
-                let draft = Draft::on_file(LOCKFILE, packet.path(), Side::Head, summary);
-                seen.facts.push(fact(LOCK_GONE, place(&old).0, Some(draft)));
+            let Some(old_path) = &packet.file.old_path else { return };
+            let old = old_path.to_text().into_owned();
+            let (old_folder, old_name) = (place(&old).0, place(&old).1.to_lowercase());
+            if MANIFESTS.contains(&old_name.as_str()) && (old_folder, &old_name) != (folder, &name) {
+                seen.facts.push(fact(MANIFEST_MOVED, old_folder, None));
+            }
+            if MANIFESTS.contains(&name.as_str()) && (old_folder, &old_name) != (folder, &name) {
+                seen.facts.push(fact(MANIFEST_NEW, folder, None));
+            }
+            if classify::is_lockfile(&old_name) && (old_folder, &old_name) != (folder, &name) {
+                let summary = "a lock file is renamed and no longer read where it was";
+                let draft = Draft::on_file(LOCKFILE, old_path, Side::Base, summary);
+                seen.facts.push(fact(LOCK_GONE, old_folder, Some(draft)));
+                if classify::is_lockfile(&name) && ours {
+                    seen.facts.push(fact(LOCK_NEW, folder, None));
+                }
             }
         }
         ChangeKind::Added
@@ -200,7 +220,8 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
 /// Another lock file means another package manager or another root; a manifest that goes too needs none.
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-    let gone: BTreeSet<&str> = of(MANIFEST_GONE).map(|fact| fact.name.as_str()).collect();
+    let gone: BTreeSet<&str> =
+        of(MANIFEST_GONE).chain(of(MANIFEST_MOVED)).map(|fact| fact.name.as_str()).collect();
     if of(LOCK_NEW).next().is_some() {
         return Vec::new();
     }

@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::files::MANIFEST_GONE;
+use super::configs::{self, is_lint_config};
 use super::suppressions::{self, NEVER_RUN};
 use super::{COVERAGE, LINT, THRESHOLD, thresholds, tools, whole};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{ChangeKind, Scope};
+use crate::contracts::v1::Scope;
 use crate::core::packet::{HunkView, Line, Packet};
-use crate::lenses::contract::{Draft, Fact, Inspection};
+use crate::lenses::contract::{Draft, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
-const CONFIG_GONE: &str = "lint configuration deleted";
-const CONFIG_NEW: &str = "lint configuration added";
+const LOOKS_AT_LESS: &str = "a linter looks at less";
 
 const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
@@ -99,57 +98,8 @@ pub(super) fn name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
-/// Whether a path configures linters or type checkers and nothing else.
-fn is_lint_config(path: &str) -> bool {
-    let name = name(path);
-    const STARTS: &[&str] = &[
-        ".eslintrc",
-        "eslint.config.",
-        ".stylelintrc",
-        "stylelint.config.",
-        ".rubocop",
-        ".golangci",
-        "tsconfig",
-        "biome.json",
-        ".oxlintrc",
-        "phpstan.",
-        "psalm.xml",
-        "detekt",
-        ".swiftlint",
-        "checkstyle",
-        ".credo",
-        "tslint",
-        "jsconfig",
-    ];
-    const NAMES: &[&str] = &[
-        ".flake8",
-        "ruff.toml",
-        ".ruff.toml",
-        "mypy.ini",
-        ".mypy.ini",
-        ".pylintrc",
-        "pylintrc",
-        "pyrightconfig.json",
-        "clippy.toml",
-        ".clippy.toml",
-        "analysis_options.yaml",
-        ".clang-tidy",
-        "staticcheck.conf",
-        ".luacheckrc",
-        ".shellcheckrc",
-        "ktlint.yml",
-        "revive.toml",
-        ".bandit",
-        "deny.toml",
-        ".phpcs.xml",
-        "phpcs.xml",
-        "phpcs.xml.dist",
-    ];
-    NAMES.contains(&name.as_str()) || STARTS.iter().any(|start| name.starts_with(start))
-}
-
 /// Files that configure many things, each in a section of its own.
-fn is_shared_config(path: &str) -> bool {
+pub(super) fn is_shared_config(path: &str) -> bool {
     matches!(name(path).as_str(), "pyproject.toml" | "setup.cfg" | "tox.ini" | "cargo.toml" | "package.json")
 }
 
@@ -189,8 +139,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let path = packet.path().to_text().into_owned();
     let mut seen = Inspection::default();
     if is_config(&path) {
-        configuration(packet, &path, &mut seen);
+        seen.drafts.extend(compared(packet, &path));
     }
+    configs::inspect(packet, &mut seen);
     let workflow = super::ci::is_workflow(&path)
         || matches!(name(&path).as_str(), "makefile" | "justfile" | "noxfile.py");
     if is_config(&path) || workflow {
@@ -205,25 +156,13 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     seen
 }
 
-fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
-    let fact = |kind: &'static str, draft| Fact { kind: kind.into(), name: String::new(), draft };
-    let lint = is_lint_config(path);
-    if packet.file.kind == ChangeKind::Deleted {
-        if let Some(line) = packet.removed().next().filter(|_| lint) {
-            let summary = "the configuration of a linter is deleted";
-            let draft = Draft::on_base_line(LINT, packet, &line, whole(line.text), summary);
-            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_lowercase();
-            seen.facts.push(Fact { kind: CONFIG_GONE.into(), name: folder, draft: Some(draft) });
-        }
-        return;
-    }
-    if packet.added().next().is_some() && (lint || is_shared_config(path)) {
-        seen.facts.push(fact(CONFIG_NEW, None));
-    }
+/// What both versions of a configuration say, compared.
+fn compared(packet: &Packet<'_>, path: &str) -> Vec<Draft> {
     let (Some(base), Some(head)) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref())
     else {
-        return;
+        return Vec::new();
     };
+    let mut drafts = Vec::new();
     let (base, head) = (Lines::new(base), Lines::new(head));
     for hunk in packet.hunks() {
         let old: BTreeSet<String> = hunk.removed().map(|line| squeezed(line.text)).collect();
@@ -244,17 +183,27 @@ fn configuration(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
                 {
                     return None;
                 }
-                let summary =
-                    if rule == LINT { "a linter looks at less" } else { "code is taken out of the coverage" };
+                let summary = if rule == LINT { LOOKS_AT_LESS } else { "code is taken out of the coverage" };
                 Some(Draft::on_line(rule, packet, &line, span, summary))
             })
             .collect();
         // One edit of one place is one finding.
         if loose.is_empty() {
-            seen.drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
+            drafts.extend(tightenings_gone(packet, path, &hunk, &base, &head));
         }
-        seen.drafts.extend(loose);
+        drafts.extend(loose);
     }
+    drafts
+}
+
+/// The lines of a new configuration by which a linter looks at less than by the one it builds on.
+pub(super) fn loosened(packet: &Packet<'_>, path: &str, head: &str) -> Vec<Draft> {
+    let lines = Lines::new(head);
+    let loose = packet.added().filter_map(|line| {
+        let (rule, span) = loosens(path, &lines, &line).filter(|(rule, _)| *rule == LINT)?;
+        Some(Draft::on_line(rule, packet, &line, span, LOOKS_AT_LESS))
+    });
+    loose.collect()
 }
 
 /// The lines of a configuration.
@@ -283,14 +232,9 @@ impl<'a> std::ops::Deref for Lines<'a> {
 /// Whether a section configures a tool of which the old version knew nothing: what it leaves out was never looked at.
 /// Sections outside of `tool` may win over a tool's own file, and so loosen what stands there.
 fn is_of_new_tool(base: &[&str], section: &str) -> bool {
-    let tool = |section: &str| -> Option<String> {
-        let name = section.trim().strip_prefix('[')?.trim_start_matches('[').split(']').next()?;
-        let mut parts = name.trim_start_matches("tool.").split(['.', '-', ':']);
-        parts.next().map(str::to_owned)
-    };
     section.starts_with("[tool.")
-        && tool(section)
-            .is_some_and(|own| !base.iter().any(|line| tool(line).as_deref() == Some(own.as_str())))
+        && configs::section_tool(section)
+            .is_some_and(|own| !base.iter().any(|line| configs::section_tool(line) == Some(own)))
 }
 
 /// What a line of configuration sets; an entry of a list sets nothing by itself.
@@ -337,7 +281,7 @@ fn squeezed(line: &str) -> String {
 }
 
 /// The section a line of TOML or INI stands in.
-fn section<'a>(lines: &[&'a str], at: usize) -> &'a str {
+pub(super) fn section<'a>(lines: &[&'a str], at: usize) -> &'a str {
     lines[..at.min(lines.len())].iter().rev().find(|line| line.starts_with('[')).copied().unwrap_or("")
 }
 
@@ -488,7 +432,7 @@ fn tightenings_gone(
             } else {
                 LINT
             };
-            let summary = if rule == LINT { "a linter looks at less" } else { "a threshold is removed" };
+            let summary = if rule == LINT { LOOKS_AT_LESS } else { "a threshold is removed" };
             drafts.push(Draft::on_base_line(rule, packet, &line, whole(line.text), summary));
         }
     }
@@ -529,19 +473,6 @@ fn is_succeeded(entry: &str, base: &[&str], head: &[&str]) -> bool {
         after.retain(|entry| !before.contains(entry));
     }
     tools::is_without_effect(entry) || tools::cover(&after, entry)
-}
-
-/// A configuration that goes while another comes belongs to another tool; one that goes with its package had nothing
-/// else to look at.
-pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
-    if facts.iter().any(|fact| fact.kind == CONFIG_NEW) {
-        return Vec::new();
-    }
-    let packages_gone: BTreeSet<&str> =
-        facts.iter().filter(|fact| fact.kind == MANIFEST_GONE).map(|fact| fact.name.as_str()).collect();
-    let stands_alone = |fact: &&Fact| fact.name.is_empty() || !packages_gone.contains(fact.name.as_str());
-    let gone = facts.iter().filter(|fact| fact.kind == CONFIG_GONE).filter(stands_alone);
-    gone.filter_map(|fact| fact.draft.clone()).collect()
 }
 
 #[cfg(test)]

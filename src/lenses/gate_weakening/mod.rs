@@ -2,6 +2,7 @@
 
 mod checks;
 mod ci;
+mod configs;
 mod files;
 mod gone_tests;
 mod jobs;
@@ -76,7 +77,7 @@ const fn moving(rule: RuleSpec) -> RuleSpec {
 
 static SPEC: LensSpec = LensSpec {
     id: "gate-weakening",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Changes that make tests, CI, lint or the gate itself weaker",
     required_by_default: true,
@@ -273,8 +274,12 @@ impl Lens for GateWeakening {
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        let parts =
-            [gone_tests::conclude(facts), ci::conclude(facts), files::conclude(facts), lint::conclude(facts)];
+        let parts = [
+            gone_tests::conclude(facts),
+            ci::conclude(facts),
+            files::conclude(facts),
+            configs::conclude(facts),
+        ];
         let mut drafts = parts.into_iter().flatten().collect();
         for rule in [TEST_REMOVED, TEST_RETIRED] {
             fold(&mut drafts, rule);

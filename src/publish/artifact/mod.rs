@@ -1,6 +1,7 @@
 //! Artifacts of workflow runs: uploaded to the run's own service, found and downloaded again through the REST interface.
 
 mod exchange;
+mod merged;
 mod repository;
 mod service;
 mod upload;

@@ -57,6 +57,8 @@ pub(crate) struct ListedRun {
     pub(crate) repository_id: Option<u64>,
     #[serde(default)]
     pub(crate) head_repository_id: Option<u64>,
+    #[serde(default)]
+    pub(crate) head_sha: Option<String>,
 }
 
 impl Listed {
@@ -168,7 +170,7 @@ impl Repository<'_> {
         }
     }
 
-    fn authorized(&self, url: &str) -> HttpRequest {
+    pub(super) fn authorized(&self, url: &str) -> HttpRequest {
         let bearer = self.token.as_ref().and_then(|token| Secret::new(&format!("Bearer {}", token.expose())));
         HttpRequest::new(Method::Get, url)
             .header("accept", "application/vnd.github+json")
@@ -177,7 +179,7 @@ impl Repository<'_> {
     }
 
     /// The name becomes part of addresses that the token is sent to.
-    fn check_name(&self) -> Result<(), ArtifactError> {
+    pub(super) fn check_name(&self) -> Result<(), ArtifactError> {
         let word = |word: &str| {
             let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
             !word.is_empty() && word != "." && word != ".." && word.bytes().all(fit)
@@ -190,7 +192,7 @@ impl Repository<'_> {
         Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
     }
 
-    fn refused(&self, what: &str, asked: &Asked) -> ArtifactError {
+    pub(super) fn refused(&self, what: &str, asked: &Asked) -> ArtifactError {
         let secrets: Vec<&Secret> = self.token.iter().collect();
         let mut reason = said(&secrets, asked.reply.status, &asked.body);
         if [401, 403, 404].contains(&asked.reply.status) {

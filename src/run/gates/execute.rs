@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::calls;
 use super::heard_commands::{judged, needs_another};
+use super::pictures::Album;
 use super::record::ANY_ROOT;
 use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
+use crate::contracts::ids::{CommitId, RepoPath};
 use crate::contracts::limits::MAX_REPORT_BYTES;
 use crate::contracts::v1::{
     ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput, Side,
@@ -15,9 +16,11 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::escape::visible_cut;
 use crate::core::permissions::Permission;
+use crate::core::pictures::MAX_PICTURE_BYTES;
 use crate::core::policy::{GatePolicy, Policy};
 use crate::core::secrets;
-use crate::gates::contract::CommandTemplate;
+use crate::gates::contract::{CommandTemplate, Report};
+use crate::gates::judge::Judged;
 use crate::gates::steady::steady;
 use crate::gates::wanted::{Calls, Wanted};
 use crate::run::commands::{
@@ -72,7 +75,7 @@ impl Executing<'_> {
                 return Ok(());
             }
         }
-        let mut room = MAX_REPORT_BYTES;
+        let mut left = Left { room: MAX_REPORT_BYTES, album: Album::default() };
         let mut done = 0;
         for (gate, calls, permission) in &gates {
             if *permission != Permission::Granted {
@@ -86,7 +89,7 @@ impl Executing<'_> {
                     continue;
                 }
                 let command = Command { gate: *gate, ordinal: ordinal as u64, wanted };
-                let attempts = match self.attempts(&command, &mut room) {
+                let attempts = match self.attempts(&command, &mut left) {
                     Ok(attempts) => attempts,
                     Err(Broken::Run(error)) => return Err(error),
                     // Nothing that comes after processes that do not end can be trusted.
@@ -96,7 +99,8 @@ impl Executing<'_> {
                     }
                 };
                 let judged = judged(wanted, &attempts);
-                head_has_faults = judged.is_ok_and(|judged| judged.report.totals.has_faults());
+                let excusable = |report: &Report| report.totals.has_faults() && report.partial.is_none();
+                head_has_faults = judged.is_ok_and(|judged| excusable(&judged.report));
                 recorded.commands.extend(attempts);
             }
         }
@@ -123,11 +127,11 @@ impl Executing<'_> {
     }
 
     /// One attempt, and another as long as nothing but tests fail and the tool is one of tests.
-    fn attempts(&self, command: &Command<'_>, room: &mut usize) -> Result<Vec<RecordedCommand>, Broken> {
+    fn attempts(&self, command: &Command<'_>, left: &mut Left) -> Result<Vec<RecordedCommand>, Broken> {
         let mut attempts = Vec::new();
         for attempt in 1..=ATTEMPTS {
             self.cancellation.check().map_err(Broken::Run)?;
-            match self.attempt(command, attempt, room) {
+            match self.attempt(command, attempt, left) {
                 Ok(recorded) => attempts.push(recorded),
                 Err(error) => {
                     let survivors = matches!(error, SandboxError::Survivors(_));
@@ -147,7 +151,7 @@ impl Executing<'_> {
         &self,
         command: &Command<'_>,
         attempt: u64,
-        room: &mut usize,
+        left: &mut Left,
     ) -> Result<RecordedCommand, SandboxError> {
         let template = &command.wanted.template;
         let place = self.workshop.open(self.commit(command.wanted.side))?;
@@ -165,7 +169,7 @@ impl Executing<'_> {
         };
         // After the command, so that it cannot be slowed or fooled by what this leaves.
         let tool_version = self.version(place.as_ref(), template);
-        let mut keep = |captured: Captured| output(captured, place.as_ref(), room);
+        let mut keep = |captured: Captured| output(captured, place.as_ref(), &mut left.room);
         let Ended { exit, stopped, stdout, stderr, left_behind } = ended;
         let (exit_code, signal) = match (exit, stopped) {
             (_, Some(_)) => (None, None),
@@ -184,7 +188,13 @@ impl Executing<'_> {
             report: report.map(keep),
             ..command.nothing(attempt)
         };
-        Ok(masked(command.wanted, as_it_is))
+        let mut recorded = masked(command.wanted, as_it_is);
+        if command.wanted.side == Side::Head
+            && let Ok(judged) = judged_alone(command.wanted, &recorded)
+        {
+            recorded.pictures = left.album.take(&judged.report, |path| picture(place.as_ref(), path));
+        }
+        Ok(recorded)
     }
 
     fn version(&self, place: &dyn Place, template: &CommandTemplate) -> Option<String> {
@@ -214,6 +224,13 @@ impl Executing<'_> {
             ..CommandLimits::default()
         }
     }
+}
+
+/// What of one run's commands may still be kept.
+struct Left {
+    /// Bytes of texts.
+    room: usize,
+    album: Album,
 }
 
 /// Why there is no complete list of attempts.
@@ -255,6 +272,7 @@ impl Command<'_> {
             report: None,
             code: None,
             problem: None,
+            pictures: Vec::new(),
         }
     }
 
@@ -296,7 +314,7 @@ fn masked(wanted: &Wanted, as_it_is: RecordedCommand) -> RecordedCommand {
         output.normalized_sha256 = canonical::sha256(steady(&output.text).as_bytes());
     }
     let says = |command: &RecordedCommand| {
-        judged(wanted, std::slice::from_ref(command))
+        judged_alone(wanted, command)
             .map(|judged| (judged.passed, judged.report.totals))
             .map_err(|(code, _)| code)
     };
@@ -306,6 +324,19 @@ fn masked(wanted: &Wanted, as_it_is: RecordedCommand) -> RecordedCommand {
             Some("what it left says something else once the secrets in it are masked".to_owned());
     }
     masked
+}
+
+/// What an attempt comes to as if it were the first and only one.
+fn judged_alone(wanted: &Wanted, command: &RecordedCommand) -> Result<Judged, (Code, String)> {
+    judged(wanted, &[RecordedCommand { attempt: 1, ..command.clone() }])
+}
+
+/// The bytes of a picture that a command left, or why there are none.
+fn picture(place: &dyn Place, path: &RepoPath) -> Result<Vec<u8>, String> {
+    let taken = place.take(&path.to_text(), MAX_PICTURE_BYTES as u64);
+    let captured = taken.map_err(|error| error.to_string())?.ok_or("it is not there")?;
+    let whole = captured.kept.len() as u64 == captured.bytes;
+    whole.then_some(captured.kept).ok_or_else(|| format!("it has more than {MAX_PICTURE_BYTES} bytes"))
 }
 
 fn output(captured: Captured, place: &dyn Place, room: &mut usize) -> RecordedOutput {

@@ -80,8 +80,8 @@ impl Heard {
                     head = None;
                     match judged {
                         Ok(judged) => {
-                            self.take(gate, &origin, &judged);
-                            head = Some(judged.report.totals.has_faults());
+                            let may_be_excused = self.take(gate, &origin, &judged);
+                            head = Some(may_be_excused && judged.report.totals.has_faults());
                             all.push(judged);
                         }
                         Err((code, problem)) => self.fail(origin.tool, code, &problem),

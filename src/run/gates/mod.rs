@@ -4,6 +4,7 @@ mod calls;
 mod execute;
 mod features;
 mod heard_commands;
+mod pictures;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use calls::{any as any_runs, manifests, of_gate, specs};
 pub(crate) use execute::Executing;
 pub(crate) use features::feature;
+use pictures::captions;
+pub(crate) use pictures::{Caption, screenshots};
 pub(crate) use record::{Found, Reports, Subject, record};
 
 use crate::contracts::codes::Code;
@@ -30,8 +33,8 @@ use crate::gates::contract::{
 };
 use crate::gates::judge::{Judged, judge};
 
-const FEATURE_LIST: &str = "feature_list.json";
-const WORKFLOW_STATE: &str = "workflow-state.json";
+pub(crate) const FEATURE_LIST: &str = "feature_list.json";
+pub(crate) const WORKFLOW_STATE: &str = "workflow-state.json";
 
 /// What the reports of a gate come to.
 #[derive(Debug, Default)]
@@ -48,7 +51,7 @@ pub(crate) struct Heard {
     /// The digests of the reports about head.
     pub(crate) digests: Vec<Option<Sha256Hex>>,
     /// Pictures that tests left.
-    pub(crate) screenshots: BTreeSet<RepoPath>,
+    pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
     /// How many tests were tried more than once.
     pub(crate) retried_tests: u64,
     /// Whether every report says that nothing fails.
@@ -219,8 +222,11 @@ impl Heard {
             self.digests.push(about_head.and_then(|report| report.sha256.clone()));
             match read(wanted, about_head, &[&change_set.head_sha]) {
                 Ok(judged) => {
-                    self.take(gate, &origin, &judged);
+                    let may_be_excused = self.take(gate, &origin, &judged);
                     all.push(judged);
+                    if !may_be_excused {
+                        continue;
+                    }
                 }
                 Err((code, problem)) => self.fail(origin.tool, code, &problem),
             }
@@ -234,14 +240,20 @@ impl Heard {
         all
     }
 
-    /// Takes what is said of head.
-    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) {
+    /// Takes what is said of head, and says whether what the base says too may excuse it.
+    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
         self.summary.push(summary(origin, &judged.report));
-        let pictures = judged.report.screenshots().into_iter();
-        self.screenshots.extend(pictures.filter_map(|picture| picture.path.clone()));
+        self.screenshots.extend(captions(&judged.report));
         self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
         if gate == GateName::StoryValidation {
-            return;
+            return true;
+        }
+        if let Some(why) = &judged.report.partial {
+            self.summary.push(format!(
+                "{}: {}, so nothing of it is excused by the base",
+                origin.tool,
+                harmless(why)
+            ));
         }
         let statements = statements(gate, origin, &judged.report);
         let fails = |statement: &Statement| {
@@ -252,6 +264,7 @@ impl Heard {
             self.fail(origin.tool, Code::GateReportIncomplete, "it fails without saying where");
         }
         self.statements.extend(statements);
+        judged.report.partial.is_none()
     }
 
     /// What is said of the base as well is not held against the change.

@@ -1,7 +1,9 @@
 //! Looks for the reports of other tools, once, and keeps what it finds.
 
+use super::pictures::Album;
 use super::{FEATURE_LIST, WORKFLOW_STATE};
 use crate::contracts::codes::Code;
+use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_REPORT_BYTES;
 use crate::contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, Side};
 use crate::core::policy::Policy;
@@ -53,6 +55,7 @@ pub(crate) fn record(
 ) -> Result<RecordedGates, PortError> {
     let mut recorded = RecordedGates::default();
     let mut room = MAX_REPORT_BYTES;
+    let mut album = Album::default();
     for (gate, wanted) in &policy.gates {
         for report in &wanted.reports {
             let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
@@ -68,7 +71,14 @@ pub(crate) fn record(
                     let since = if side == Side::Head { head.time } else { i64::MIN };
                     take(path, reports.read(path), since, &mut room)
                 };
-                recorded.reports.push(recorded_report(*gate, report, (path, side), head.root, taken));
+                let mut taken = recorded_report(*gate, report, (path, side), head.root, taken);
+                if side == Side::Head
+                    && let Ok(judged) = super::read(report, Some(&taken), &[])
+                {
+                    let picture = |path: &RepoPath| picture(reports.read(&path.to_text()), head.time);
+                    taken.pictures = album.take(&judged.report, picture);
+                }
+                recorded.reports.push(taken);
             }
         }
     }
@@ -98,6 +108,18 @@ fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8
     }
 }
 
+/// The bytes of a picture that a report names.
+fn picture(found: Found, since: i64) -> Result<Vec<u8>, String> {
+    match found {
+        Found::Missing => Err("it is not there".to_owned()),
+        Found::Refused(problem) => Err(problem),
+        Found::Content { modified, .. } if modified < since => {
+            Err("it was written before the commit that is judged".to_owned())
+        }
+        Found::Content { bytes, .. } => Ok(bytes),
+    }
+}
+
 /// Secrets are masked before anything else sees the text: a test may print what it was given.
 fn recorded_report(
     gate: GateName,
@@ -114,6 +136,7 @@ fn recorded_report(
         text: None,
         code: None,
         problem: None,
+        pictures: Vec::new(),
     };
     let text = taken.and_then(|bytes| {
         let refused = |_| (Code::GateReportRefused, format!("{path} is not UTF-8"));

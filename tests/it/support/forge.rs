@@ -22,6 +22,7 @@ fn volatile(file: &str) -> &'static [&'static str] {
             &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"]
         }
         "metrics.json" => &["machine"],
+        "qa-report.json" => &["timestamp", "duration_total_ms"],
         "trace.json" => &["baseRule", "baseCodes", "machine"],
         _ => &[],
     }

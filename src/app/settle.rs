@@ -1,0 +1,153 @@
+//! What a stored run lets QA's results be set to once its change is merged: only what follows from the run, and only
+//! where the list is still the one that QA saw.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use super::inputs::effective;
+use super::verify::verify;
+use crate::contracts::artifact::Artifact;
+use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
+use crate::contracts::v1::{
+    Conclusion, FinalVerdict, QaReport, QaStatus, RecordedGates, RecordedInputs, SkillInput, WorkflowState,
+};
+use crate::core::escape::visible;
+use crate::core::features::{self, FeatureListError};
+use crate::core::policy::Overrides;
+use crate::core::workflow::{self, WorkflowError, WorkflowEvent};
+use crate::lenses;
+use crate::run::gates::feature;
+use crate::run::ports::{Cancellation, Progress};
+use crate::store::RunDirectory;
+
+/// QA passed a feature.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) feature_id: u64,
+    /// The list of features that QA saw.
+    list: String,
+    summary: String,
+    /// When QA looked.
+    time: String,
+}
+
+/// What stands in the two files now, or has to.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) list: String,
+    pub(crate) state: WorkflowState,
+}
+
+fn refused(problem: impl std::fmt::Display) -> Failure {
+    let message = format!("failed to take over what QA found: {problem}");
+    Failure::with_code(Code::ProposalRefused, visible(&message))
+}
+
+/// Reads a run. It has to follow from its own recording, be about `head` where one is named, and pass by the settings
+/// of the policy. None when it is about no feature.
+pub(crate) fn accepted(
+    directory: &Path,
+    head: Option<&CommitId>,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Option<Accepted>, Failure> {
+    let verified = verify(directory, None, cancellation, progress)?;
+    if let Some(difference) = verified.difference {
+        let text = visible(&difference.to_string());
+        let message = format!("the run does not follow from its inputs: {text}");
+        return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+    }
+    let (run, input) = (verified.run, verified.input);
+    if let Some(head) = head.filter(|head| **head != input.head_sha) {
+        return Err(refused(format!("the run is about {}, and not about {}", input.head_sha, head)));
+    }
+    let verdict: FinalVerdict = run.artifact()?;
+    if verdict.conclusion != Conclusion::Pass {
+        return Err(refused(format!("the run's verdict is {}", verdict.conclusion)));
+    }
+    by_the_policy(&run, &input)?;
+    if !run.has(QaReport::FILE) || !run.has(RecordedGates::FILE) {
+        return Ok(None);
+    }
+    let (report, gates): (QaReport, RecordedGates) = (run.artifact()?, run.artifact()?);
+    let (Some((feature_id, _)), Some(list)) = (feature(&gates), gates.feature_list) else { return Ok(None) };
+    if report.status != QaStatus::Passed {
+        return Err(refused(format!("of the run's gates, {}", report.summary)));
+    }
+    if !is_timestamp(&report.timestamp) {
+        return Err(refused("the report does not say when it was written"));
+    }
+    Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
+}
+
+/// Whoever writes the workflow of a change may ask for a milder mode, and gets a milder verdict.
+fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
+    let recorded: RecordedInputs = run.artifact()?;
+    let policy = effective(recorded.base_policy.as_deref(), &Overrides::default(), &lenses::registry())
+        .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
+    if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
+        return Ok(());
+    }
+    Err(refused("the run was made by other settings than those of the policy"))
+}
+
+impl Accepted {
+    /// The list and the state with the verdict in them, given what they are now; none when nothing is left to do.
+    pub(crate) fn settle(
+        &self,
+        list: &str,
+        state: &WorkflowState,
+        now: &str,
+    ) -> Result<Option<Settled>, Failure> {
+        let id = self.feature_id;
+        let proposed = features::propose(&self.list, id, true, &self.time, Some(&self.summary))?;
+        if list == proposed || passes(list, id)? && list == self.list {
+            return Ok(None);
+        }
+        if list != self.list {
+            return Err(refused("the list of features is not the one that QA saw"));
+        }
+        if state.current_feature_id != Some(id) {
+            let other =
+                state.current_feature_id.map_or("no feature".to_owned(), |id| format!("feature {id}"));
+            return Err(refused(format!("the run is about feature {id}, and the workflow about {other}")));
+        }
+        let step = |state: &WorkflowState, event| -> Result<WorkflowState, WorkflowError> {
+            workflow::advance(state, event, now)
+        };
+        let mut state = step(state, WorkflowEvent::PullRequest)?;
+        state = step(&state, WorkflowEvent::Verdict(QaStatus::Passed))?;
+        if features::all_pass(&proposed)? {
+            state = step(&state, WorkflowEvent::AllFeaturesPass)?;
+        }
+        Ok(Some(Settled { list: proposed, state }))
+    }
+}
+
+fn passes(list: &str, id: u64) -> Result<bool, FeatureListError> {
+    let list = features::FeatureDocument::read(list)?.list(list)?;
+    Ok(list.0.iter().any(|feature| feature.id == id && feature.passes))
+}
+
+/// `YYYY-MM-DDThh:mm:ssZ`: what goes into a file of the repository has this form and no other.
+fn is_timestamp(text: &str) -> bool {
+    text.len() == 20
+        && text.bytes().zip(b"0000-00-00T00:00:00Z").all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte == *form,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_one_form() {
+        assert!(is_timestamp("2024-05-01T12:00:00Z"));
+        for other in ["", "2024-05-01T12:00:00+", "2024-05-01 12:00:00Z", "2024-05-01T12:00:00Z\n"] {
+            assert!(!is_timestamp(other), "{other:?}");
+        }
+    }
+}

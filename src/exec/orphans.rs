@@ -1,0 +1,67 @@
+//! What a keeper leaves that is killed before its command: it becomes ours, is told from other keepers, and ended.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+
+use super::usage::{children, descendants};
+
+/// How long processes are given to be gone after they were killed.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Keepers at work: every other child of ours is an orphan of one that is gone.
+static KEEPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn keepers() -> MutexGuard<'static, BTreeSet<u32>> {
+    KEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a keeper whose orphans become ours should it be killed.
+pub(super) fn start_keeper(command: &mut Command) -> io::Result<Child> {
+    nix::sys::prctl::set_child_subreaper(true)?;
+    // Nobody looks for orphans between the start and the entry.
+    let mut keepers = keepers();
+    let keeper = command.spawn()?;
+    keepers.insert(keeper.id());
+    Ok(keeper)
+}
+
+/// A keeper has ended and was waited for.
+pub(super) fn forget_keeper(keeper: u32) {
+    keepers().remove(&keeper);
+}
+
+/// Ends every process that a keeper which is gone has left, and says whether all of them are gone.
+pub(super) fn end_orphans() -> bool {
+    let begin = Instant::now();
+    loop {
+        let keepers = keepers();
+        let mut orphans = children(std::process::id());
+        orphans.retain(|child| !keepers.contains(child));
+        if orphans.is_empty() {
+            return true;
+        }
+        for orphan in &orphans {
+            for process in descendants(*orphan).into_iter().chain([*orphan]) {
+                if let Ok(process) = i32::try_from(process) {
+                    let _already_gone = kill(Pid::from_raw(process), Signal::SIGKILL);
+                }
+            }
+            if let Ok(orphan) = i32::try_from(*orphan) {
+                let _not_yet = waitpid(Pid::from_raw(orphan), Some(WaitPidFlag::WNOHANG));
+            }
+        }
+        drop(keepers);
+        if begin.elapsed() > GONE_WITHIN {
+            return false;
+        }
+        let _a_moment = poll(&mut [], PollTimeout::from(5u8));
+    }
+}
