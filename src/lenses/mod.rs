@@ -6,6 +6,7 @@ mod corpus;
 mod feature_guard;
 mod gate_weakening;
 mod idioms;
+mod imports;
 mod merge_leftover;
 mod pattern;
 mod scan;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
-use super::resolve::{Has, Target, has, join, may_be_written, split, target};
-use super::{Change, Family, LEFT_BEHIND, is_example};
+use super::super::imports::{
+    Change, Family, Has, Target, has, is_example, join, may_be_written, split, target,
+};
+use super::LEFT_BEHIND;
 use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 
 /// How many words of one family are looked for; a change that takes away more is a reorganisation.

@@ -1,8 +1,10 @@
 //! Added imports that lead nowhere.
 
 use super::super::contract::{Draft, Lookups};
-use super::resolve::{Has, Target, has, may_be_made, split, target};
-use super::{Change, Family, MISSING_MODULE, MISSING_NAME, is_example, is_firm};
+use super::super::imports::{
+    Change, Family, Has, Target, has, is_example, is_firm, may_be_made, split, target,
+};
+use super::{MISSING_MODULE, MISSING_NAME};
 use crate::contracts::v1::{MentionKind, PlacedImport, Side};
 
 /// How many files of the base are asked whether it was like that before.

@@ -8,7 +8,7 @@ use crate::core::classify::PathSet;
 
 /// What an import leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(in super::super) enum Target {
     File(String),
     /// Nothing stands where it would have to: the path without an ending.
     Missing(String),
@@ -18,14 +18,19 @@ pub(super) enum Target {
 
 /// Whether a file has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Has {
+pub(in super::super) enum Has {
     Yes,
     No,
     Unsure,
 }
 
 /// What an import of a file leads to in the tree of one side.
-pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, import: &PlacedImport) -> Target {
+pub(in super::super) fn target(
+    lookups: &dyn Lookups,
+    side: Side,
+    importer: &str,
+    import: &PlacedImport,
+) -> Target {
     match importer.parse_family() {
         Some(MentionKind::Ecma) => ecma::target(lookups, side, importer, &import.module.name),
         Some(MentionKind::Go) => go::target(lookups, side, importer, &import.module.name),
@@ -36,7 +41,7 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, import: 
 }
 
 /// Whether a name can be imported from a file.
-pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> Has {
+pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> Has {
     match file.parse_family() {
         Some(MentionKind::Ecma) => ecma::has(lookups, side, file, name, 0),
         Some(MentionKind::Python) => python::has(lookups, side, file, name),
@@ -45,16 +50,16 @@ pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> 
 }
 
 /// Directory and name.
-pub(super) fn split(path: &str) -> (&str, &str) {
+pub(in super::super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-pub(super) fn join(directory: &str, name: &str) -> String {
+pub(in super::super) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 /// Whether a file of a directory has this stem, whatever its ending.
-pub(super) fn has_stem(files: &[String], stem: &str) -> bool {
+pub(in super::super) fn has_stem(files: &[String], stem: &str) -> bool {
     files.iter().any(|file| {
         let begins = file.len() > stem.len()
             && file.is_char_boundary(stem.len())
@@ -64,12 +69,12 @@ pub(super) fn has_stem(files: &[String], stem: &str) -> bool {
 }
 
 /// Whether what is missing belongs where a build writes: git ignores it, or a directory of such a name is not there.
-pub(super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> bool {
+pub(in super::super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> bool {
     is_written_to(lookups, path) || is_ignored(lookups, path)
 }
 
 /// Whether what is missing may be made by a build: something configures it, or it belongs where builds write.
-pub(super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
+pub(in super::super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
     may_be_written(lookups, path) || {
         let (_, stem) = split(path);
         let found = lookups.mentions(Side::Head, MentionKind::Configuration, &[stem.to_owned()]);

@@ -1,0 +1,170 @@
+//! What lenses about imports share: which lines may have one, what a file's imports lead to, and where that stands.
+
+mod ecma;
+mod go;
+mod python;
+mod resolve;
+mod rust;
+mod standard;
+
+use std::collections::BTreeMap;
+
+use super::contract::{Draft, Fact};
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
+use crate::core::packet::{HunkView, Packet};
+
+pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, split, target};
+
+pub(super) const ADDED: &str = "added";
+pub(super) const REMOVED: &str = "removed";
+pub(super) const GONE: &str = "gone";
+
+/// A fact about lines of a file, of a rule of the lens.
+pub(super) fn lines(
+    rule: &'static str,
+    kind: &'static str,
+    path: &RepoPath,
+    side: Side,
+    (start, count): (u64, u64),
+) -> Fact {
+    let mut draft = Draft::on_file(rule, path, side, "");
+    draft.start_line = start;
+    draft.end_line = start + count.saturating_sub(1);
+    Fact { kind: kind.into(), name: String::new(), draft: Some(draft) }
+}
+
+/// The facts about a file's hunks that may add an import.
+pub(super) fn added(rule: &'static str, packet: &Packet<'_>) -> Vec<Fact> {
+    let hunks = packet.hunks().filter(|hunk| hunk.added().any(|line| may_import(line.text)));
+    let place = |hunk: HunkView<'_>| (hunk.hunk.new_start, hunk.hunk.new_lines);
+    hunks.map(|hunk| lines(rule, ADDED, packet.path(), Side::Head, place(hunk))).collect()
+}
+
+/// Whether a line may be part of an import, over one line or several.
+fn may_import(line: &str) -> bool {
+    const WORDS: &[&str] = &["import", "from", "export", "mod "];
+    WORDS.iter().any(|word| line.contains(word)) || is_listing(line)
+}
+
+/// Whether a line is nothing but names or one string, as the middle of an import is.
+pub(super) fn is_listing(line: &str) -> bool {
+    let part = |character: char| character.is_alphanumeric() || "_,{}()* \t\"./$-".contains(character);
+    let code = line.split(['#', '/']).next().unwrap_or(line);
+    let code = if line.trim_start().starts_with('"') { line } else { code };
+    !line.trim().is_empty() && code.chars().all(part)
+}
+
+/// The family of languages of a path.
+pub(super) trait Family {
+    fn parse_family(&self) -> Option<MentionKind>;
+}
+
+impl<T: AsRef<str>> Family for T {
+    fn parse_family(&self) -> Option<MentionKind> {
+        let (_, ending) = self.as_ref().rsplit_once('.')?;
+        match ending {
+            "py" => Some(MentionKind::Python),
+            "cjs" | "cts" | "js" | "jsx" | "mjs" | "mts" | "ts" | "tsx" => Some(MentionKind::Ecma),
+            "go" => Some(MentionKind::Go),
+            "rs" => Some(MentionKind::Rust),
+            _ => None,
+        }
+    }
+}
+
+/// The lines that a change adds and removes, and the files that are no longer there, as far as they may matter.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) added: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(super) removed: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(super) gone: Vec<String>,
+    pub(super) paths: BTreeMap<String, RepoPath>,
+}
+
+impl Change {
+    pub(super) fn of(facts: &[Fact]) -> Self {
+        let mut change = Self::default();
+        for fact in facts {
+            let Some(draft) = &fact.draft else { continue };
+            let Ok(path) = std::str::from_utf8(draft.file.as_bytes()) else { continue };
+            if is_example(path) || path.ends_with(".d.ts") {
+                continue;
+            }
+            change.paths.insert(path.to_owned(), draft.file.clone());
+            let range = (draft.start_line, draft.end_line);
+            match fact.kind.as_ref() {
+                ADDED => change.added.entry(path.to_owned()).or_default().push(range),
+                REMOVED => change.removed.entry(path.to_owned()).or_default().push(range),
+                _ => change.gone.push(path.to_owned()),
+            }
+        }
+        change
+    }
+
+    pub(super) fn is_added(&self, path: &str, line: u32) -> bool {
+        within(self.added.get(path), line)
+    }
+
+    pub(super) fn is_removed(&self, path: &str, line: u32) -> bool {
+        within(self.removed.get(path), line)
+    }
+
+    /// A draft that quotes a name where it stands; null when what stands there is written in another way.
+    pub(super) fn on_name(
+        &self,
+        rule: &'static str,
+        side: Side,
+        path: &str,
+        name: &PlacedName,
+        summary: &str,
+    ) -> Option<Draft> {
+        let (start, end) = (u64::from(name.start_column), u64::from(name.end_column));
+        let mut draft = Draft::on_file(rule, self.paths.get(path)?, side, summary);
+        draft.start_line = u64::from(name.line);
+        draft.end_line = draft.start_line;
+        draft.start_column = start;
+        draft.end_column = end;
+        draft.quote.clone_from(&name.name);
+        (start > 0 && end.checked_sub(start)? == name.name.chars().count() as u64).then_some(draft)
+    }
+}
+
+fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
+    ranges.is_some_and(|ranges| ranges.iter().any(|(start, end)| (*start..=*end).contains(&u64::from(line))))
+}
+
+/// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
+pub(super) fn is_example(path: &str) -> bool {
+    const PLACES: &[&str] = &[
+        "__fixtures__",
+        "__snapshots__",
+        "cassettes",
+        "corpus",
+        "example",
+        "examples",
+        "fixture",
+        "fixtures",
+        "node_modules",
+        "playground",
+        "sample",
+        "samples",
+        "snapshots",
+        "template",
+        "templates",
+        "test-data",
+        "test-files",
+        "test_data",
+        "test_files",
+        "testdata",
+        "testfiles",
+        "third_party",
+        "vendor",
+    ];
+    path.split('/').any(|part| PLACES.contains(&part))
+}
+
+/// Whether an import is one that has to resolve wherever its file is loaded.
+pub(super) fn is_firm(import: &PlacedImport) -> bool {
+    !import.weak && import.top_level
+}
