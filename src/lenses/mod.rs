@@ -9,6 +9,7 @@ mod idioms;
 mod imports;
 mod merge_leftover;
 mod pattern;
+mod phantom_dependency;
 mod scan;
 mod secret_token;
 mod trojan_source;
@@ -21,6 +22,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &merge_leftover::MergeLeftover,
+    &phantom_dependency::PhantomDependency,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,

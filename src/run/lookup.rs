@@ -310,6 +310,7 @@ fn is_configuration(path: &str) -> bool {
         "json",
         "json5",
         "mk",
+        "nix",
         "pro",
         "proto",
         "sh",
@@ -325,6 +326,7 @@ fn is_configuration(path: &str) -> bool {
         "Gulpfile.js",
         "Justfile",
         "Makefile",
+        "Pipfile",
         "build.rs",
         "gulpfile.js",
         "justfile",
@@ -334,5 +336,7 @@ fn is_configuration(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let configures = stem.ends_with(".config") || stem.ends_with(".conf");
-    (ENDINGS.contains(&ending) || NAMES.contains(&name) || configures) && !classify::is_lockfile(name)
+    let requires = ending == "txt" && ["requirements", "constraints"].iter().any(|word| path.contains(word));
+    (ENDINGS.contains(&ending) || NAMES.contains(&name) || configures || requires)
+        && !classify::is_lockfile(name)
 }

@@ -31,7 +31,11 @@ fn of_lines(text: &str) -> ModuleOutline {
 }
 
 fn of_code(language: Language, text: &str) -> ModuleOutline {
-    let outline = syntax::parse(language, text);
+    let mut outline = syntax::parse(language, text);
+    // What a module leaves out of every build has no part in what it requires.
+    if language == Language::Go && text.lines().any(|line| line.contains("build ignore")) {
+        outline.imports.iter_mut().for_each(|import| import.conditional = true);
+    }
     let lines = Lines::new(text);
     let names = match language {
         Language::Go | Language::Java => Vec::new(),
@@ -56,25 +60,25 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
     }
 }
 
-/// The import, if it can be one of another file of the repository.
+/// The import, if it can be one of another file of the repository or of a package.
 fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<PlacedImport> {
     let form = match import.kind {
         ImportKind::Static => ImportForm::Import,
         ImportKind::Reexport => ImportForm::Reexport,
         ImportKind::File => ImportForm::File,
-        ImportKind::Call => return None,
+        ImportKind::Call => ImportForm::Call,
     };
-    let may_be_near = match language {
+    let matters = match language {
         Language::Go => import.module.contains('.'),
         Language::Java => false,
-        // What a file hands on of a package is not to be known here, and has to be known to be unknown.
+        // Where a call finds a file is for whoever loads it to say.
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
-            import.module.starts_with('.') || import.star && form == ImportForm::Reexport
+            form != ImportForm::Call || !import.module.starts_with(['.', '/'])
         }
-        Language::Python => true,
+        Language::Python => form != ImportForm::Call,
         Language::Rust => form == ImportForm::File,
     };
-    may_be_near.then(|| PlacedImport {
+    matters.then(|| PlacedImport {
         form,
         module: lines.name(&import.module, import.module_span),
         names: import.names.iter().map(|name| lines.name(&name.name, name.span)).collect(),

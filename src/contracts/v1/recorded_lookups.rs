@@ -110,6 +110,8 @@ pub enum ImportForm {
     Reexport,
     /// A declaration that another file is a part of this one.
     File,
+    /// A call that loads a package.
+    Call,
 }
 
 /// An import with its place.

@@ -15,6 +15,7 @@ use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 use crate::core::packet::{HunkView, Packet};
 
 pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, split, target};
+pub(super) use standard::MODULES as STANDARD_MODULES;
 
 pub(super) const ADDED: &str = "added";
 pub(super) const REMOVED: &str = "removed";

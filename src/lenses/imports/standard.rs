@@ -1,7 +1,7 @@
 //! The names of Python's standard library, which a directory of the repository may have as well.
 
 /// Sorted.
-pub(super) const MODULES: &[&str] = &[
+pub(in super::super) const MODULES: &[&str] = &[
     "abc",
     "aifc",
     "antigravity",

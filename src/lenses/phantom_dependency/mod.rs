@@ -1,0 +1,149 @@
+//! Imports of packages that no manifest names, among them misspelt ones.
+
+mod ecma;
+mod go;
+mod known;
+mod manifest;
+mod python;
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, presets};
+use super::imports::{self, Change, Family, is_firm};
+use crate::contracts::v1::{LensClass, MentionKind, PlacedImport, ScopeStrengths, Severity, Side, Strength};
+use crate::core::packet::Packet;
+
+const LOOKALIKE: &str = "phantom-dependency/lookalike-package";
+const UNDECLARED: &str = "phantom-dependency/undeclared-package";
+
+/// How many files of the base are asked whether they import it already.
+const MOST_ASKED: usize = 200;
+
+const STRENGTHS: ScopeStrengths = ScopeStrengths {
+    product: Strength::Block,
+    test: Strength::Advise,
+    docs: Strength::Off,
+    generated: Strength::Off,
+    vendored: Strength::Off,
+};
+const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENGTHS };
+
+const fn rule(id: &'static str, title: &'static str, fix: &'static str) -> RuleSpec {
+    RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves: true }
+}
+
+static SPEC: LensSpec = LensSpec {
+    id: "phantom-dependency",
+    version: "1",
+    class: LensClass::Architecture,
+    title: "Imports of packages that no manifest names",
+    required_by_default: true,
+    triggers: &[
+        "**/*.cjs", "**/*.cts", "**/*.go", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py",
+        "**/*.ts", "**/*.tsx",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../../tests/corpus/lenses/phantom-dependency.md"),
+    rules: &[
+        rule(
+            LOOKALIKE,
+            "A package is imported whose name is nearly that of another",
+            "Correct the name; if the package is meant, declare it after looking at who publishes it.",
+        ),
+        rule(
+            UNDECLARED,
+            "A package is imported that no manifest names",
+            "Declare the package where the project's other dependencies are, or import one of those.",
+        ),
+    ],
+};
+
+/// The lens.
+pub(crate) struct PhantomDependency;
+
+impl Lens for PhantomDependency {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        Inspection { drafts: Vec::new(), facts: imports::added(UNDECLARED, packet) }
+    }
+
+    fn look_up(&self, facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
+        let change = Change::of(facts);
+        let mut drafts = Vec::new();
+        for path in change.added.keys() {
+            let Some(outline) = lookups.outline(Side::Head, path) else { continue };
+            let added = outline.imports.iter().filter(|import| change.is_added(path, import.module.line));
+            for import in added.filter(|import| is_firm(import)) {
+                let Some(judgement) = judged(lookups, path, import) else { continue };
+                let summary = match &judgement.resembles {
+                    Some(_) => "a package is imported that is not declared and is nearly the name of another",
+                    None => "a package is imported that no manifest names",
+                };
+                let rule = if judgement.resembles.is_some() { LOOKALIKE } else { UNDECLARED };
+                let draft = change.on_name(rule, Side::Head, path, &import.module, summary);
+                drafts.extend(draft.map(|draft| judgement.in_detail(draft)));
+            }
+        }
+        drafts
+    }
+}
+
+/// A package that is imported and not declared.
+struct Judgement {
+    package: String,
+    manifest: String,
+    resembles: Option<String>,
+}
+
+impl Judgement {
+    fn in_detail(self, draft: Draft) -> Draft {
+        let draft = draft.with("package", self.package).with("manifest", self.manifest);
+        match self.resembles {
+            Some(other) => draft.with("resembles", other),
+            None => draft,
+        }
+    }
+}
+
+fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Judgement> {
+    let kind = path.parse_family()?;
+    let module = import.module.name.as_str();
+    let judgement = match kind {
+        MentionKind::Ecma => ecma::judged(lookups, path, module),
+        MentionKind::Go => go::judged(lookups, path, module),
+        MentionKind::Python => python::judged(lookups, path, module),
+        MentionKind::Configuration | MentionKind::Rust => None,
+    }?;
+    // What anything configures may come from there, whatever the manifests say.
+    let words = manifest::spellings(&judgement.package);
+    let configured = lookups.mentions(Side::Head, MentionKind::Configuration, &words);
+    let elsewhere = !configured.complete || !configured.paths.is_empty();
+    let same = |other: &str| match kind {
+        MentionKind::Ecma => ecma::package(other).is_some_and(|other| other == judgement.package),
+        MentionKind::Python => other.split('.').next() == Some(judgement.package.as_str()),
+        MentionKind::Go | MentionKind::Configuration | MentionKind::Rust => {
+            manifest::is_below(other, &judgement.package)
+        }
+    };
+    (!elsewhere && !was_imported(lookups, kind, &judgement.package, &same)).then_some(judgement)
+}
+
+/// Whether the base did without a declaration as well, or says in a declaration of its own what the package is.
+fn was_imported(
+    lookups: &dyn Lookups,
+    kind: MentionKind,
+    package: &str,
+    is_same: &dyn Fn(&str) -> bool,
+) -> bool {
+    let found = lookups.mentions(Side::Base, kind, &[package.to_owned()]);
+    !found.complete
+        || found.paths.len() > MOST_ASKED
+        || found.paths.iter().any(|importer| {
+            let described = importer.ends_with(".d.ts");
+            described
+                || lookups
+                    .outline(Side::Base, importer)
+                    .is_none_or(|outline| outline.imports.iter().any(|import| is_same(&import.module.name)))
+        })
+}
