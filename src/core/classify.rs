@@ -301,6 +301,36 @@ fn is_generated_name(parts: &Parts) -> bool {
         || is_lockfile(name)
 }
 
+/// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
+pub(crate) fn is_example(path: &str) -> bool {
+    const PLACES: &[&str] = &[
+        "__fixtures__",
+        "__snapshots__",
+        "cassettes",
+        "corpus",
+        "example",
+        "examples",
+        "fixture",
+        "fixtures",
+        "node_modules",
+        "playground",
+        "sample",
+        "samples",
+        "snapshots",
+        "template",
+        "templates",
+        "test-data",
+        "test-files",
+        "test_data",
+        "test_files",
+        "testdata",
+        "testfiles",
+        "third_party",
+        "vendor",
+    ];
+    path.split('/').any(|part| PLACES.contains(&part))
+}
+
 /// Whether a file name (lower case) is a package manager's lock file.
 pub(crate) fn is_lockfile(name: &str) -> bool {
     matches!(

@@ -9,8 +9,9 @@ use super::gates;
 use super::permissions::ExecutionPolicy;
 use super::policy_text::{self, PolicyTextError};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyReport, Preset,
-    PresetStrengths, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyImportBoundary,
+    PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
+    Strength,
 };
 
 /// Where the policy is committed.
@@ -123,6 +124,8 @@ pub(crate) struct Policy {
     /// The declared gates.
     pub(crate) gates: BTreeMap<GateName, GatePolicy>,
     pub(crate) rules: BTreeMap<String, ScopeStrengths>,
+    /// Sorted.
+    pub(crate) import_boundaries: Vec<PolicyImportBoundary>,
     #[serde(skip)]
     pub(crate) max_concurrency: u64,
     #[serde(skip)]
@@ -240,6 +243,7 @@ impl Policy {
             execution: ExecutionPolicy::of(&file.execution),
             gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::of(gate))).collect(),
             rules: resolve_rules(file, registry, preset),
+            import_boundaries: resolve_boundaries(file)?,
             max_concurrency: max_concurrency.clamp(1, 64),
             settings: origins.0,
         })
@@ -314,6 +318,18 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         lenses.insert(lens.lens_id.clone(), settings);
     }
     Ok(lenses)
+}
+
+fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, GlobError> {
+    let mut boundaries = file.import_boundary.clone();
+    for boundary in &boundaries {
+        for globs in [&boundary.from, &boundary.must_not_import, &boundary.except] {
+            PathSet::new(globs.iter().map(String::as_str))?;
+        }
+    }
+    boundaries.sort();
+    boundaries.dedup();
+    Ok(boundaries)
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gates;
 use super::policy::{Policy, in_scope};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyReport, RunMode, Scope,
-    Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyImportBoundary,
+    PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
 /// How strict a value is; more is stricter.
@@ -45,8 +45,20 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     found.extend(
         base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
     );
+    found.extend(boundaries_gone(base, head));
     found.sort();
     found
+}
+
+/// Boundaries that head no longer has, or has in another way.
+fn boundaries_gone(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
+    let gone = base.import_boundaries.iter().filter(|boundary| !head.import_boundaries.contains(boundary));
+    let setting = |boundary: &PolicyImportBoundary| WeakenedSetting {
+        name: format!("import-boundary.{}", boundary.from.join(",")),
+        base: boundary.must_not_import.join(", "),
+        head: "none".to_owned(),
+    };
+    gone.map(setting).collect()
 }
 
 /// A gate that stays and runs less.

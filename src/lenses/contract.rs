@@ -13,6 +13,7 @@ use crate::contracts::v1::{
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
+use crate::core::policy::Policy;
 pub(crate) use crate::core::policy::everywhere;
 
 /// A lens as the registry, the planner and the documentation know it.
@@ -138,8 +139,8 @@ pub(crate) trait Lens: Sync {
         Vec::new()
     }
 
-    /// As [`Lens::conclude`], for what can only be said beside files that did not change.
-    fn look_up(&self, _facts: &[Fact], _lookups: &dyn Lookups) -> Vec<Draft> {
+    /// As [`Lens::conclude`], for what can only be said beside files that did not change, or with the base's policy.
+    fn look_up(&self, _facts: &[Fact], _policy: &Policy, _lookups: &dyn Lookups) -> Vec<Draft> {
         Vec::new()
     }
 

@@ -12,6 +12,7 @@ use crate::contracts::v1::{
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::packet::Packet;
+use crate::core::policy::{Overrides, Policy};
 
 /// The two versions of a case's files.
 #[derive(Debug, Default)]
@@ -19,6 +20,7 @@ pub(crate) struct Case {
     title: String,
     rule: String,
     files: Vec<CaseFile>,
+    policy: Option<String>,
     expect: Vec<String>,
 }
 
@@ -129,6 +131,7 @@ fn read_block(case: &mut Case, opening: &str, block: &str) {
             let names = (Some((old.to_owned(), String::new())), Some((new.to_owned(), String::new())));
             case.files.push(CaseFile { old: names.0, new: names.1 });
         }
+        "policy" => case.policy = Some(block.to_owned()),
         "expect" => case.expect.extend(block.lines().map(str::to_owned)),
         other => panic!("unknown block {other:?}"),
     }
@@ -184,6 +187,15 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
 
 /// Runs one lens over files, giving each file what the lens said it needs and no more.
 pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Vec<Draft> {
+    run_lens_under(lens, files, &policy(None))
+}
+
+/// The policy of a case; the default one where it has none.
+fn policy(text: Option<&str>) -> Policy {
+    Policy::read(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
+}
+
+fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &Policy) -> Vec<Draft> {
     let triggers = lens.spec().triggers;
     let globs = classify::PathSet::new(triggers.iter().copied()).unwrap();
     let mut facts = Vec::new();
@@ -206,7 +218,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
         facts.extend(seen.facts);
     }
     drafts.extend(lens.conclude(&facts));
-    drafts.extend(lens.look_up(&facts, &CaseTrees(files)));
+    drafts.extend(lens.look_up(&facts, policy, &CaseTrees(files)));
     drafts
 }
 
@@ -288,9 +300,10 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
         for mut case in page.cases {
             case.files.sort_by_key(|file| file.new.clone().or(file.old.clone()).map(|(name, _)| name));
             let files: Vec<_> = case.files.iter().map(changed_file).collect();
+            let policy = policy(case.policy.as_deref());
             let mut found = Vec::new();
             for lens in ALL {
-                for draft in run_lens(*lens, &files) {
+                for draft in run_lens_under(*lens, &files, &policy) {
                     let rules = lens.spec().rules;
                     assert!(rules.iter().any(|rule| rule.id == draft.rule), "{} is not declared", draft.rule);
                     verify_quote(&case, &draft);

@@ -6,6 +6,7 @@ mod corpus;
 mod feature_guard;
 mod gate_weakening;
 mod idioms;
+mod import_boundary;
 mod imports;
 mod merge_leftover;
 mod pattern;
@@ -21,6 +22,7 @@ use contract::Lens;
 pub(crate) static ALL: &[&dyn Lens] = &[
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
+    &import_boundary::ImportBoundary,
     &merge_leftover::MergeLeftover,
     &phantom_dependency::PhantomDependency,
     &secret_token::SecretToken,

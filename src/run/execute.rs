@@ -69,7 +69,7 @@ impl Execution<'_> {
         let change_set = self.sweep.change_set;
         let refusals = self.refusals(plans);
         let (positions, assignments) = self.admitted(plans, &refusals);
-        let (swept, self_test) = self.sweep.run(&assignments, self.lookups.lookups())?;
+        let (swept, self_test) = self.sweep.run(&assignments, self.policy, self.lookups.lookups())?;
         let lookups = self.lookups.recorded()?;
         let moved = self.moved(&assignments, &swept)?;
 

@@ -1,7 +1,7 @@
 //! Answers what lenses ask about the trees of the merge base and head, from git objects or from a record.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::outlines;
 use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError};
@@ -20,6 +20,8 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// How many files, and how many bytes of them, are searched for words.
 const MAX_SEARCHED_FILES: usize = 20_000;
 const MAX_SEARCHED_BYTES: usize = 128 << 20;
+/// More plain words than these are looked for together.
+const MOST_ONE_BY_ONE: usize = 8;
 
 /// Answers lenses, and says afterwards what it was asked.
 pub(crate) trait Answering {
@@ -227,6 +229,7 @@ impl Asked<'_> {
         }
         let listed = said.listed.get(&side).map_or(&[][..], Vec::as_slice);
         let reader = trees.objects.reader()?;
+        let words = Wanted::new(words);
         let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), true, 0, 0);
         for (path, id) in listed.iter().filter(|(path, _)| is_of(kind, path)) {
             trees.cancellation.check()?;
@@ -239,7 +242,7 @@ impl Asked<'_> {
                 BlobRead::Content(content) => {
                     bytes += content.len();
                     let text = String::from_utf8_lossy(&content);
-                    if words.iter().any(|word| has_word(&text, word)) {
+                    if words.are_in(&text) {
                         paths.push(path.clone());
                     }
                 }
@@ -275,18 +278,45 @@ fn utf8(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
+/// Words that are looked for together: plain ones by what the text is made of, so that many cost as much as one.
+struct Wanted<'w> {
+    plain: BTreeSet<&'w str>,
+    other: Vec<&'w str>,
+}
+
+impl<'w> Wanted<'w> {
+    fn new(words: &'w [String]) -> Self {
+        let (plain, other): (Vec<&str>, Vec<&str>) =
+            words.iter().map(String::as_str).partition(|word| word.chars().all(joins));
+        // Few are found faster one by one.
+        if plain.len() > MOST_ONE_BY_ONE {
+            Self { plain: plain.into_iter().collect(), other }
+        } else {
+            Self { plain: BTreeSet::new(), other: words.iter().map(String::as_str).collect() }
+        }
+    }
+
+    fn are_in(&self, text: &str) -> bool {
+        let plain = || text.split(|character| !joins(character)).any(|word| self.plain.contains(word));
+        self.other.iter().any(|word| has_word(text, word)) || !self.plain.is_empty() && plain()
+    }
+}
+
+fn joins(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
 /// Whether a text has a word, with nothing around it that would make it another one.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
-    let joins = |character: char| character.is_alphanumeric() || character == '_';
     text.match_indices(word)
         .any(|(start, _)| !text[..start].ends_with(joins) && !text[start + word.len()..].starts_with(joins))
 }
 
-/// Whether a file is of those that are searched.
+/// Whether a file is of those that are searched. What examples say binds nobody.
 pub(crate) fn is_of(kind: MentionKind, path: &str) -> bool {
-    let language = Language::of(path);
+    let language = Language::of(path).filter(|_| !classify::is_example(path));
     match kind {
-        MentionKind::Configuration => is_configuration(path),
+        MentionKind::Configuration => is_configuration(path) && !classify::is_example(path),
         MentionKind::Ecma => {
             matches!(language, Some(Language::JavaScript | Language::TypeScript | Language::Tsx))
         }

@@ -76,7 +76,7 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
             form != ImportForm::Call || !import.module.starts_with(['.', '/'])
         }
         Language::Python => form != ImportForm::Call,
-        Language::Rust => form == ImportForm::File,
+        Language::Rust => form == ImportForm::File || import.module.starts_with("crate"),
     };
     matters.then(|| PlacedImport {
         form,

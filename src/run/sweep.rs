@@ -15,6 +15,7 @@ use crate::core::coverage::Inspected;
 use crate::core::findings::{MovedKey, normalized};
 use crate::core::packet::{Packet, reversed};
 use crate::core::plan::included_hunks;
+use crate::core::policy::Policy;
 use crate::lenses::contract::{Draft, Fact, Inspection, Lens, Lookups};
 
 /// The self-test runs lenses again over the first files up to this much text.
@@ -64,6 +65,7 @@ impl Sweep<'_> {
     pub(crate) fn run(
         &self,
         assignments: &[Assignment<'_>],
+        policy: &Policy,
         lookups: &dyn Lookups,
     ) -> Result<(Vec<Swept>, Vec<SelfTest>), PortError> {
         let included: Vec<_> =
@@ -82,7 +84,7 @@ impl Sweep<'_> {
             },
         )?;
         let self_test = self.self_test(assignments, &included, &outcomes)?;
-        Ok((self.collect(assignments, &included, outcomes, lookups), self_test))
+        Ok((self.collect(assignments, &included, outcomes, (policy, lookups)), self_test))
     }
 
     /// What lenses say of some files alone, in their order: a shard's part.
@@ -141,7 +143,7 @@ impl Sweep<'_> {
         assignments: &[Assignment<'_>],
         included: &[Vec<Option<Vec<bool>>>],
         outcomes: Vec<FileOutcome>,
-        lookups: &dyn Lookups,
+        (policy, lookups): (&Policy, &dyn Lookups),
     ) -> Vec<Swept> {
         let mut swept: Vec<Swept> = assignments
             .iter()
@@ -166,7 +168,7 @@ impl Sweep<'_> {
         for ((assignment, swept), facts) in assignments.iter().zip(&mut swept).zip(facts) {
             let concluded = || {
                 let mut drafts = assignment.lens.conclude(&facts);
-                drafts.extend(assignment.lens.look_up(&facts, lookups));
+                drafts.extend(assignment.lens.look_up(&facts, policy, lookups));
                 drafts
             };
             match catch_unwind(AssertUnwindSafe(concluded)) {

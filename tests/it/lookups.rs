@@ -110,3 +110,60 @@ fn shards_leave_the_question_to_the_one_who_joins_them() {
     program("aggregate").arg("--out").arg(&joined).arg("--parts").arg(&parts).run().expect(1);
     assert_eq!(crate::support::RunDir::only(&joined).digests(), single.digests());
 }
+
+#[test]
+fn a_package_that_no_manifest_names_is_found_and_replayed_without_the_repository() {
+    let manifest = "{\n  \"dependencies\": {\n    \"express\": \"^4.18.0\"\n  }\n}\n";
+    let repo = change(
+        &[("package.json", manifest), ("src/a.js", "export const a = 1;\n")],
+        &[("package.json", manifest), ("src/a.js", "import pad from \"left-pad\";\nexport const a = pad;\n")],
+    );
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let results = run.json("lens-results.json");
+    let findings = &results["lensResults"][run.position("phantom-dependency")]["findings"];
+    assert_eq!(findings[0]["ruleId"], "phantom-dependency/undeclared-package");
+    assert_eq!((&findings[0]["startLine"], &findings[0]["blocking"]), (&json!(1), &json!(true)));
+    let elsewhere = temp();
+    let copy = run.copy_to(&elsewhere.path().join("copy"));
+    drop(repo);
+    copy.verify().run().expect(0);
+}
+
+#[test]
+fn a_boundary_of_the_base_holds_although_head_takes_it_away() {
+    let policy = "[[import-boundary]]\nfrom = [\"core/**\"]\nmust-not-import = [\"app/**\"]\nreason = \"the core comes first\"\n";
+    let view = ("app/view.ts", "export const view = 1;\n");
+    let repo = change(
+        &[(".qa-skill/policy.toml", policy), view],
+        &[
+            (".qa-skill/policy.toml", "mode = \"strict\"\n"),
+            view,
+            ("core/model.ts", "import { view } from \"../app/view\";\nexport const model = view;\n"),
+        ],
+    );
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let results = run.json("lens-results.json");
+    let findings = &results["lensResults"][run.position("import-boundary")]["findings"];
+    assert_eq!(findings[0]["ruleId"], "import-boundary/forbidden-edge");
+    assert_eq!(findings[0]["evidence"]["reason"], "the core comes first");
+    let weakened = run.json("final-verdict.json")["policyPreview"]["weakened"].to_string();
+    assert!(weakened.contains("import-boundary.core/**"), "{weakened}");
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+}
+
+#[test]
+fn a_boundary_that_cannot_be_read_is_an_error_of_the_policy() {
+    let boundaries = [
+        "from = [\"/core\"]\nmust-not-import = [\"app/**\"]\nreason = \"r\"\n",
+        "from = [\"core/**\"]\nmust-not-import = [\"app/{\"]\nreason = \"r\"\n",
+        "from = [\"core/**\"]\nmust-not-import = [\"app/**\"]\n",
+    ];
+    for boundary in boundaries {
+        let policy = format!("[[import-boundary]]\n{boundary}");
+        let repo = change(&[(".qa-skill/policy.toml", &policy), ("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+        let outcome = repo.judge().run();
+        assert_eq!(outcome.exit, 2, "{boundary}: {}", outcome.text());
+    }
+}

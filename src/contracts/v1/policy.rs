@@ -49,12 +49,31 @@ pub struct PolicyFile {
     /// The quality gates that take part, by name. A gate that is not here does not run.
     #[serde(default)]
     pub gates: BTreeMap<GateName, PolicyGate>,
+    /// Which files may not import which others.
+    #[serde(default)]
+    pub import_boundary: Vec<PolicyImportBoundary>,
     /// Settings per lens, by id.
     #[serde(default)]
     pub lenses: BTreeMap<String, PolicyLens>,
     /// Settings per rule, by id.
     #[serde(default)]
     pub rules: BTreeMap<String, PolicyRule>,
+}
+
+/// Imports between files of the repository that a maintainer does not want.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyImportBoundary {
+    /// Globs of the files that are held to it.
+    pub from: Vec<String>,
+    /// Globs of the files that they must not import.
+    pub must_not_import: Vec<String>,
+    /// Globs of files among `from` that may.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// Why, for whoever meets it.
+    pub reason: String,
 }
 
 /// What a change concludes that gives nothing to judge.

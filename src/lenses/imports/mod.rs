@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use super::contract::{Draft, Fact};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
+use crate::core::classify::is_example;
 use crate::core::packet::{HunkView, Packet};
 
-pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, split, target};
+pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, reached, split, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
 
 pub(super) const ADDED: &str = "added";
@@ -44,8 +45,8 @@ pub(super) fn added(rule: &'static str, packet: &Packet<'_>) -> Vec<Fact> {
 
 /// Whether a line may be part of an import, over one line or several.
 fn may_import(line: &str) -> bool {
-    const WORDS: &[&str] = &["import", "from", "export", "mod "];
-    WORDS.iter().any(|word| line.contains(word)) || is_listing(line)
+    const WORDS: &[&str] = &["import", "from", "export", "mod ", "use crate"];
+    WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line)
 }
 
 /// Whether a line is nothing but names or one string, as the middle of an import is.
@@ -54,6 +55,12 @@ pub(super) fn is_listing(line: &str) -> bool {
     let code = line.split(['#', '/']).next().unwrap_or(line);
     let code = if line.trim_start().starts_with('"') { line } else { code };
     !line.trim().is_empty() && code.chars().all(part)
+}
+
+/// Whether a line is nothing but paths of Rust, as the middle of a `use` is.
+fn is_path(line: &str) -> bool {
+    let part = |character: char| character.is_alphanumeric() || "_,{}*: \t".contains(character);
+    line.contains("::") && line.chars().all(part)
 }
 
 /// The family of languages of a path.
@@ -133,36 +140,6 @@ impl Change {
 
 fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
     ranges.is_some_and(|ranges| ranges.iter().any(|(start, end)| (*start..=*end).contains(&u64::from(line))))
-}
-
-/// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
-pub(super) fn is_example(path: &str) -> bool {
-    const PLACES: &[&str] = &[
-        "__fixtures__",
-        "__snapshots__",
-        "cassettes",
-        "corpus",
-        "example",
-        "examples",
-        "fixture",
-        "fixtures",
-        "node_modules",
-        "playground",
-        "sample",
-        "samples",
-        "snapshots",
-        "template",
-        "templates",
-        "test-data",
-        "test-files",
-        "test_data",
-        "test_files",
-        "testdata",
-        "testfiles",
-        "third_party",
-        "vendor",
-    ];
-    path.split('/').any(|part| PLACES.contains(&part))
 }
 
 /// Whether an import is one that has to resolve wherever its file is loaded.

@@ -3,7 +3,7 @@
 use super::super::contract::Lookups;
 use super::{Family, ecma, go, python, rust};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{MentionKind, PlacedImport, Side};
+use crate::contracts::v1::{ImportForm, MentionKind, PlacedImport, PlacedName, Side};
 use crate::core::classify::PathSet;
 
 /// What an import leads to.
@@ -35,9 +35,43 @@ pub(in super::super) fn target(
         Some(MentionKind::Ecma) => ecma::target(lookups, side, importer, &import.module.name),
         Some(MentionKind::Go) => go::target(lookups, side, importer, &import.module.name),
         Some(MentionKind::Python) => python::target(lookups, side, importer, &import.module.name),
-        Some(MentionKind::Rust) => rust::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Rust) if import.form == ImportForm::File => {
+            rust::target(lookups, side, importer, &import.module.name)
+        }
+        Some(MentionKind::Rust) => rust::used(lookups, side, importer, import),
         Some(MentionKind::Configuration) | None => Target::Unsure,
     }
+}
+
+/// The files that an import leads to: of a package of Python, the modules that it names.
+pub(in super::super) fn reached(
+    lookups: &dyn Lookups,
+    side: Side,
+    importer: &str,
+    import: &PlacedImport,
+) -> Vec<String> {
+    let Target::File(file) = target(lookups, side, importer, import) else { return Vec::new() };
+    let (directory, own) = split(&file);
+    if own != "__init__.py" {
+        return vec![file];
+    }
+    let files = lookups.files_in(side, directory);
+    let module = |name: &PlacedName| {
+        let module = format!("{}.py", name.name);
+        if files.contains(&module) {
+            return join(directory, &module);
+        }
+        let package = join(directory, &name.name);
+        let is_package = lookups.files_in(side, &package).iter().any(|file| file == own);
+        if is_package { join(&package, own) } else { file.clone() }
+    };
+    let mut found: Vec<String> = import.names.iter().map(module).collect();
+    if found.is_empty() {
+        found.push(file.clone());
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Whether a name can be imported from a file.

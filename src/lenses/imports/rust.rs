@@ -1,8 +1,8 @@
-//! Rust: the file that `mod name;` means.
+//! Rust: the file that `mod name;` means, and the one a path of the own crate begins in.
 
 use super::super::contract::Lookups;
 use super::resolve::{Target, has_stem, join, split};
-use crate::contracts::v1::Side;
+use crate::contracts::v1::{PlacedImport, Side};
 
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: &str) -> Target {
     let name = module.strip_prefix("r#").unwrap_or(module);
@@ -29,4 +29,37 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: 
         [] => Target::Missing(join(directory, name)),
         _ => Target::Unsure,
     }
+}
+
+/// The file of the last module on a path from the crate's root. What it has is for a compiler to say.
+pub(super) fn used(lookups: &dyn Lookups, side: Side, importer: &str, import: &PlacedImport) -> Target {
+    let mut root = split(importer).0;
+    let starts = |directory: &str| {
+        let files = lookups.files_in(side, directory);
+        files.into_iter().find(|file| matches!(file.as_str(), "lib.rs" | "main.rs"))
+    };
+    let start = loop {
+        match starts(root) {
+            Some(start) => break start,
+            None if root.is_empty() => return Target::Unsure,
+            None => root = split(root).0,
+        }
+    };
+    let mut parts = import.module.name.split("::").chain(import.names.iter().map(|name| name.name.as_str()));
+    if parts.next() != Some("crate") {
+        return Target::Unsure;
+    }
+    let (mut directory, mut file) = (root.to_owned(), join(root, &start));
+    for part in parts {
+        let inside = join(&directory, part);
+        if lookups.files_in(side, &directory).iter().any(|file| *file == format!("{part}.rs")) {
+            file = format!("{inside}.rs");
+        } else if lookups.files_in(side, &inside).iter().any(|file| file == "mod.rs") {
+            file = join(&inside, "mod.rs");
+        } else {
+            break;
+        }
+        directory = inside;
+    }
+    Target::File(file)
 }

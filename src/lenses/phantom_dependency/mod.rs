@@ -10,6 +10,7 @@ use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec
 use super::imports::{self, Change, Family, is_firm};
 use crate::contracts::v1::{LensClass, MentionKind, PlacedImport, ScopeStrengths, Severity, Side, Strength};
 use crate::core::packet::Packet;
+use crate::core::policy::Policy;
 
 const LOOKALIKE: &str = "phantom-dependency/lookalike-package";
 const UNDECLARED: &str = "phantom-dependency/undeclared-package";
@@ -68,7 +69,7 @@ impl Lens for PhantomDependency {
         Inspection { drafts: Vec::new(), facts: imports::added(UNDECLARED, packet) }
     }
 
-    fn look_up(&self, facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let change = Change::of(facts);
         let mut drafts = Vec::new();
         for path in change.added.keys() {

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{
-    Change, Family, Has, Target, has, is_example, join, may_be_written, split, target,
-};
+use super::super::imports::{Change, Family, Has, Target, has, join, may_be_written, split, target};
 use super::LEFT_BEHIND;
 use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 
@@ -41,7 +39,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         let words: Vec<String> = taken.words.iter().cloned().collect();
         let found = lookups.mentions(Side::Head, kind, &words);
         let mut importers = Importers::default();
-        for path in found.paths.iter().filter(|path| !is_example(path)).take(MOST_IMPORTERS) {
+        for path in found.paths.iter().take(MOST_IMPORTERS) {
             let Some(outline) = lookups.outline(Side::Head, path) else { continue };
             for import in outline.imports.iter().filter(|import| !import.weak) {
                 note(change, lookups, &taken, path, import, &mut importers);

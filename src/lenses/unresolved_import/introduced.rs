@@ -1,11 +1,10 @@
 //! Added imports that lead nowhere.
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{
-    Change, Family, Has, Target, has, is_example, is_firm, may_be_made, split, target,
-};
+use super::super::imports::{Change, Family, Has, Target, has, is_firm, may_be_made, split, target};
 use super::{MISSING_MODULE, MISSING_NAME};
 use crate::contracts::v1::{MentionKind, PlacedImport, Side};
+use crate::core::classify::is_example;
 
 /// How many files of the base are asked whether it was like that before.
 const MOST_ASKED: usize = 200;

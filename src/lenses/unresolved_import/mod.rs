@@ -8,6 +8,7 @@ use super::imports::{self, Change, Family, GONE, REMOVED, is_listing, lines};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangeKind, LensClass, MentionKind, ScopeStrengths, Severity, Side, Strength};
 use crate::core::packet::{HunkView, Packet};
+use crate::core::policy::Policy;
 
 const LEFT_BEHIND: &str = "unresolved-import/left-behind";
 const MISSING_MODULE: &str = "unresolved-import/missing-module";
@@ -86,7 +87,7 @@ impl Lens for UnresolvedImport {
         Inspection { drafts: Vec::new(), facts }
     }
 
-    fn look_up(&self, facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let change = Change::of(facts);
         let mut drafts = introduced::drafts(&change, lookups);
         drafts.extend(behind::drafts(&change, lookups));
