@@ -10,7 +10,7 @@ use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, Registry
 use crate::core::crosscheck::LineReader;
 use crate::core::policy::Policy;
 use crate::lenses;
-use crate::run::gates::{self, Subject, any_runs, record};
+use crate::run::gates::{self, AtHead, Subject, any_runs, record};
 use crate::run::gather::Gathered;
 use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
 use crate::run::survey::Surveys;
@@ -80,10 +80,12 @@ fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Fa
         Ok(tracked(&opened.resolved.head)? || tracked(&opened.resolved.base)?)
     };
     let text = |path: &str| {
-        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else { return Ok(None) };
+        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
+            return Ok(AtHead::Nothing);
+        };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
-            BlobRead::Content(bytes) => String::from_utf8(bytes).ok(),
-            BlobRead::TooLarge(_) => None,
+            BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(AtHead::Unreadable, AtHead::Text),
+            BlobRead::TooLarge(_) => AtHead::Unreadable,
         })
     };
     // The base's as well: the date of a commit is whatever its author says.
