@@ -69,6 +69,7 @@ macro_rules! schemas {
 }
 
 schemas! {
+    CalibrationSchema = "calibration.v1", "schemas/v1/calibration.v1.schema.json";
     ChangeSensitivitySchema = "change-sensitivity.v1", "schemas/v1/change-sensitivity.v1.schema.json";
     ChangeSetSchema = "change-set.v1", "schemas/v1/change-set.v1.schema.json";
     CoverageSchema = "coverage.v1", "schemas/v1/coverage.v1.schema.json";
@@ -119,6 +120,7 @@ mod tests {
             };
         }
         schemas! {
+            "calibration.v1" => Calibration,
             "change-sensitivity.v1" => ChangeSensitivity,
             "change-set.v1" => ChangeSet,
             "coverage.v1" => Coverage,

@@ -1,5 +1,6 @@
 //! Version 1 of every contract; frozen once released, new meaning goes into a v2 beside it.
 
+mod calibration;
 mod change_set;
 mod coverage;
 mod cross_check;
@@ -25,6 +26,7 @@ mod trace;
 mod vocabulary;
 mod workflow_state;
 
+pub use calibration::*;
 pub use change_set::*;
 pub use coverage::*;
 pub use cross_check::*;
