@@ -27,7 +27,7 @@ fn of_lines(text: &str) -> ModuleOutline {
     };
     let kept = |name: &PlacedName| !name.name.is_empty() && name.name.len() <= MAX_NAME_BYTES;
     let names = text.lines().enumerate().map(place).filter(kept).collect();
-    ModuleOutline { names, imports: Vec::new(), open: true }
+    ModuleOutline { names, imports: Vec::new(), open: true, relocates: true }
 }
 
 fn of_code(language: Language, text: &str) -> ModuleOutline {
@@ -57,6 +57,7 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
         names: names.into_iter().filter(kept).collect(),
         imports: imports.filter(|import| kept(&import.module)).collect(),
         open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
+        relocates: outline.relocates || !outline.broken.is_empty(),
     }
 }
 

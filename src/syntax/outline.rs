@@ -118,6 +118,9 @@ pub(crate) struct Outline {
     pub(crate) broken: Vec<Span>,
     /// Whether names may come to be in ways the symbols do not show: macros, `globals()`, `module.exports`.
     pub(crate) dynamic: bool,
+    /// Whether modules below the file may be found in ways that the tree does not show: a package that sets its
+    /// `__path__` or works on what the interpreter has loaded.
+    pub(crate) relocates: bool,
     /// Whether the file is a module by the language's own rules, and not a script or a declaration for all files.
     pub(crate) module: bool,
 }

@@ -5,9 +5,6 @@ use tree_sitter::Node;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
 
-/// Calls after which a module may have names that stand nowhere in it.
-const CONJURES: &[&str] = &["__import__", "exec", "globals", "locals", "setattr", "vars"];
-
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
         "function_definition" | "class_definition" => {
@@ -74,11 +71,15 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             // The module itself, looked up by its own name, may be given anything.
             let whole = node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
             let of_itself = || found.text(whole).contains("__name__");
-            found.outline.dynamic |= found.text(node) == "sys.modules" && of_itself();
+            let text = found.text(node);
+            found.outline.dynamic |= text == "sys.modules" && of_itself();
+            found.outline.relocates |= matches!(text, "sys.meta_path" | "sys.modules" | "sys.path_hooks");
             place
         }
         "identifier" => {
-            found.outline.dynamic |= !place.nested && found.text(node) == "__path__";
+            let is_path = found.text(node) == "__path__";
+            found.outline.dynamic |= !place.nested && is_path;
+            found.outline.relocates |= is_path;
             place
         }
         "import_statement" => {
@@ -119,13 +120,25 @@ fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Pla
 fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(function) = node.child_by_field_name("function") else { return };
     let name = found.text(function).to_owned();
-    if CONJURES.contains(&name.as_str()) {
-        found.outline.dynamic = true;
-    }
+    let arguments = node.child_by_field_name("arguments");
+    let given = arguments.map_or(0, |arguments| children(arguments).count());
+    let all = arguments.map_or("", |arguments| found.text(arguments));
+    // Whether it may give the module names that stand nowhere in it.
+    found.outline.dynamic |= match name.as_str() {
+        "globals" => true,
+        // With a place of their own they fill that one.
+        "exec" => given < 2,
+        "locals" | "vars" => !place.nested && given == 0,
+        "__import__" => !place.nested,
+        // The module itself is had by its own name.
+        "setattr" | "import_module" | "importlib.import_module" => all.contains("__name__"),
+        _ => false,
+    };
+    found.outline.relocates |= matches!(name.as_str(), "__import__" | "exec" | "extend_path");
     if !matches!(name.as_str(), "importlib.import_module" | "import_module" | "__import__") {
         return;
     }
-    let first = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    let first = arguments.and_then(|arguments| arguments.named_child(0));
     if let Some((module, at)) = first.and_then(|first| found.plain_string(first)) {
         let import = found.import(ImportKind::Call, node, module, at, place);
         found.outline.imports.push(import);

@@ -140,6 +140,9 @@ fn what_a_python_module_conjures_is_called_dynamic() {
         "__getattr__, names = attach(__name__)\n",
         "__path__ = []\n",
         "sys.modules[__name__] = X()\n",
+        "def f():\n    exec(text)\n",
+        "vars()['a'] = 1\n",
+        "setattr(import_module(__name__), name, 1)\n",
     ] {
         assert!(parse(Language::Python, text).dynamic, "{text}");
     }
@@ -147,8 +150,25 @@ fn what_a_python_module_conjures_is_called_dynamic() {
         "class A:\n    def __getattr__(self, name):\n        pass\n",
         "x = path\n",
         "def f(name):\n    return sys.modules.get(name)\n",
+        "def f(place):\n    exec(text, place.__dict__)\n",
+        "def f(self):\n    setattr(self, name, vars(self))\n",
     ] {
         assert!(!parse(Language::Python, text).dynamic, "{text}");
+    }
+}
+
+#[test]
+fn a_package_whose_modules_may_be_elsewhere_is_told_from_one_with_names_of_its_own_making() {
+    for text in [
+        "__path__ = extend_path(__path__, __name__)\n",
+        "sys.modules['a.b'] = b\n",
+        "sys.meta_path.append(f)\n",
+    ] {
+        assert!(parse(Language::Python, text).relocates, "{text}");
+    }
+    for text in ["def __getattr__(name):\n    pass\n", "from .a import *\n", "globals()['a'] = 1\n"] {
+        let outline = parse(Language::Python, text);
+        assert!(outline.dynamic && !outline.relocates, "{text}");
     }
 }
 

@@ -69,6 +69,8 @@ pub struct ModuleOutline {
     pub imports: Vec<PlacedImport>,
     /// Whether there may be names that are not listed.
     pub open: bool,
+    /// Whether there may be modules below it that the tree does not show.
+    pub relocates: bool,
 }
 
 /// An outline of a file, or that there is none to be had.

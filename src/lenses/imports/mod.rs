@@ -45,7 +45,7 @@ pub(super) fn added(rule: &'static str, packet: &Packet<'_>) -> Vec<Fact> {
 
 /// Whether a line may be part of an import, over one line or several.
 fn may_import(line: &str) -> bool {
-    const WORDS: &[&str] = &["import", "from", "export", "mod ", "use crate"];
+    const WORDS: &[&str] = &["import", "from", "export", "mod ", "require(", "use crate"];
     WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line)
 }
 

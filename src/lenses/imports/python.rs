@@ -82,8 +82,9 @@ fn below(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) -> 
             return Target::Unsure;
         }
         // A package may look for its modules elsewhere, or put them where imports look first.
-        let open = lookups.outline(side, &join(&directory, PACKAGE)).is_none_or(|outline| outline.open);
-        return if open { Target::Unsure } else { Target::Missing(package) };
+        let relocates =
+            lookups.outline(side, &join(&directory, PACKAGE)).is_none_or(|outline| outline.relocates);
+        return if relocates { Target::Unsure } else { Target::Missing(package) };
     }
     if is_package(lookups, side, &directory) {
         Target::File(join(&directory, PACKAGE))
