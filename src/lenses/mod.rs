@@ -8,6 +8,7 @@ mod gate_weakening;
 mod idioms;
 mod merge_leftover;
 mod pattern;
+mod permission_change;
 mod scan;
 mod secret_token;
 mod trojan_source;
@@ -19,6 +20,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &merge_leftover::MergeLeftover,
+    &permission_change::PermissionChange,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
 ];
