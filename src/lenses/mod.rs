@@ -12,6 +12,7 @@ mod permission_change;
 mod scan;
 mod secret_token;
 mod trojan_source;
+mod workflow_hardening;
 
 use contract::Lens;
 
@@ -23,6 +24,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &permission_change::PermissionChange,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
+    &workflow_hardening::WorkflowHardening,
 ];
 
 /// The registry, derived from [`ALL`] and the five gates.
