@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod dangerous_call;
 mod dependency_change;
 mod feature_guard;
 mod gate_weakening;
@@ -19,6 +20,7 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &dangerous_call::DangerousCall,
     &dependency_change::DependencyChange,
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,

@@ -1,0 +1,356 @@
+//! Calls that run, load, show or trust what somebody else wrote: few per language, and only where the line says so.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::idioms::{Idiom, Place, Table};
+use super::pattern::Pattern;
+use super::scan;
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{
+    ChangeKind, ChangedFile, FileClass, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+};
+use crate::core::classify;
+use crate::core::packet::Packet;
+
+const COMMAND: &str = "dangerous-call/command-injection";
+const DYNAMIC: &str = "dangerous-call/dynamic-code";
+const HTML: &str = "dangerous-call/html-injection";
+const TLS: &str = "dangerous-call/tls-verification-off";
+const LOAD: &str = "dangerous-call/unsafe-deserialization";
+
+const ADVISE: ScopeStrengths =
+    ScopeStrengths { generated: Strength::Off, vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const BLOCK: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..ADVISE };
+const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..ADVISE };
+const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
+const RATCHETED: PresetStrengths = presets(ADVISE, RATCHET);
+
+const fn rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { id, title, severity, strengths, fix, moves: true }
+}
+
+static SPEC: LensSpec = LensSpec {
+    id: "dangerous-call",
+    version: "1",
+    class: LensClass::Security,
+    title: "Calls that run, load, show or trust what somebody else wrote",
+    required_by_default: true,
+    triggers: &[
+        "**/*.{py,pyi,js,mjs,cjs,jsx,ts,tsx,mts,cts,vue,svelte,go,rs,java,kt,kts,scala,cs,rb,rake,php,sh,bash,zsh}",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../tests/corpus/lenses/dangerous-call.md"),
+    rules: &[
+        rule(
+            COMMAND,
+            "A command for a shell is put together from parts",
+            Severity::High,
+            RATCHETED,
+            "Give the program its arguments as a list, without a shell.",
+        ),
+        rule(
+            DYNAMIC,
+            "A text that is not written here is run as a program",
+            Severity::High,
+            RATCHETED,
+            "Read the text as data, or call what is meant by name.",
+        ),
+        rule(
+            HTML,
+            "A text that is not written here becomes part of a page as it stands",
+            Severity::Medium,
+            RATCHETED,
+            "Set the text as text, or clean it first.",
+        ),
+        rule(
+            TLS,
+            "The certificate of the other side is no longer checked",
+            Severity::High,
+            ALWAYS,
+            "Trust the certificate that is meant by name, and keep the check.",
+        ),
+        rule(
+            LOAD,
+            "Data is read in a way that lets it run code",
+            Severity::High,
+            RATCHETED,
+            "Read the data with a loader that builds plain values only.",
+        ),
+    ],
+};
+
+const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Code }
+}
+
+const JS: &[&str] = &["javascript", "typescript", "html"];
+const PY: &[&str] = &["python"];
+const JVM: &[&str] = &["java", "kotlin", "scala"];
+
+static COMMANDS: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(
+            PY,
+            "shell",
+            r#"\b(subprocess\.\w+\(\s*(?:f["']|[A-Za-z_]|["'][^"']*["']\s*[%+.]).*\bshell\s*=\s*True\b)"#,
+        ),
+        code(
+            PY,
+            "os.",
+            r#"\b(os\.(?:system|popen)\(\s*(?:f["'][^"']*\{|[A-Za-z_][\w.]*\s*[)+%]|["'][^"']*["']\s*(?:[%+]|\.format)))"#,
+        ),
+        code(
+            JS,
+            "exec",
+            r#"(?:^|[^\w.$])((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
+        ),
+        code(
+            &["go"],
+            "exec.Command",
+            r#"\b(exec\.Command(?:Context)?\((?:\w+,\s*)?"(?:/bin/)?(?:ba|z)?sh",\s*"-\w*c",\s*(?:[A-Za-z_]|"[^"]*"\s*\+))"#,
+        ),
+        code(&["rust"], "-c", r#"(\.arg\("-c"\)\s*\.arg\(\s*(?:&?format!|&?[a-z_]\w*\s*[,)]))"#),
+        code(JVM, ".exec(", r#"(?i:(runtime\w*(?:\(\))?\.exec\(\s*(?:"[^"]*"\s*\+|\w+\s*\+)))"#),
+        code(
+            &["ruby"],
+            "#{",
+            r#"(?:^|[^\w.:])((?:system|exec|spawn)[\s(]\s*"[^"]*#\{[^"]*"\s*\)?\s*(?:$|[;}&|]|if\b|unless\b|or\b))"#,
+        ),
+        code(
+            &["php"],
+            "(",
+            r#"(?:^|[^\w>:$])((?:shell_exec|exec|system|passthru|popen|proc_open)\s*\(\s*(?:\$\w+\s*[).]|"[^"]*\$|'[^']*'\s*\.))"#,
+        ),
+    ];
+    Table::new(IDIOMS)
+});
+
+static PROGRAMS: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(PY, "(", r#"(?:^|[^\w.])((?:eval|exec)\s*\(\s*(?:f["'][^"']*\{|[A-Za-z_][\w.]*\s*[,)\[(+%]))"#),
+        code(
+            JS,
+            "eval",
+            r"(?:^|[^\w.$])((?:(?:window|globalThis)\.)?eval\s*\(\s*(?:[A-Za-z_$][\w.$]*\s*[)+(\[]|`[^`]*\$\{))",
+        ),
+        code(
+            JS,
+            "Function",
+            r"\b(new\s+Function\s*\((?:[^()]*,\s*)?(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{))",
+        ),
+        code(&["ruby"], "eval", r"(?:^|[^\w.])(eval[\s(]\s*[a-z_]\w*\s*\)?\s*$)"),
+        code(&["php"], "eval", r"(?:^|[^\w>:$])(eval\s*\(\s*\$)"),
+    ];
+    Table::new(IDIOMS)
+});
+
+static PAGES: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(
+            JS,
+            "erHTML",
+            r#"(\.(?:inner|outer)HTML\s*\+?=\s*(?:[A-Za-z_$][\w.$]*\s*[;+\[(,]|[A-Za-z_$][\w.$]*$|`[^`]*\$\{|["'][^"']*["']\s*\+))"#,
+        ),
+        code(
+            JS,
+            "dangerouslySetInnerHTML",
+            r"\b(dangerouslySetInnerHTML\s*=\s*\{\{\s*__html:\s*(?:[A-Za-z_$][\w.$]*\s*[}(\[+|?]|`[^`]*\$\{))",
+        ),
+        code(
+            JS,
+            "document.write",
+            r"\b(document\.write(?:ln)?\s*\(\s*(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{))",
+        ),
+    ];
+    Table::new(IDIOMS)
+});
+
+static TRUST: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(
+            PY,
+            "verify",
+            r"\b(?:requests|httpx|session|sess|client|http)\.(?:get|post|put|patch|delete|head|options|request|send|Client|AsyncClient|Session)\(.*\b(verify\s*=\s*False)\b",
+        ),
+        code(PY, "verify", r"\b((?:requests|session|sess|client|s)\.verify\s*=\s*False)\b"),
+        code(PY, "ssl", r"\b(ssl\._create_unverified_context)\b"),
+        code(PY, "check_hostname", r"\b(check_hostname\s*=\s*False)\b"),
+        code(PY, "CERT_NONE", r#"\b((?:cert_reqs|verify_mode)\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE["']))"#),
+        code(PY, "verify_ssl", r"\b(verify_ssl\s*=\s*False)\b"),
+        code(PY, "ssl", r"\b((?:aiohttp\.)?TCPConnector\(.*\bssl\s*=\s*False)\b"),
+        code(JS, "rejectUnauthorized", r"\b(rejectUnauthorized\s*:\s*false)\b"),
+        code(
+            JS,
+            "NODE_TLS_REJECT_UNAUTHORIZED",
+            r#"(process\.env(?:\.|\[["'])NODE_TLS_REJECT_UNAUTHORIZED(?:["']\])?\s*=\s*["']?0)"#,
+        ),
+        code(JS, "strictSSL", r"\b(strictSSL\s*:\s*false)\b"),
+        code(&["go"], "InsecureSkipVerify", r"\b(InsecureSkipVerify\s*[:=]\s*true)\b"),
+        code(&["go"], "InsecureIgnoreHostKey", r"\b(ssh\.InsecureIgnoreHostKey\(\))"),
+        code(
+            &["rust"],
+            "danger_accept_invalid",
+            r"\b(danger_accept_invalid_(?:certs|hostnames)\(\s*true\s*\))",
+        ),
+        code(&["rust"], "SslVerifyMode", r"\b(SslVerifyMode::NONE)\b"),
+        code(JVM, "HostnameVerifier", r"\b((?:new\s+)?NoopHostnameVerifier\b(?:\(\)|\.INSTANCE))"),
+        code(JVM, "ALLOW_ALL_HOSTNAME_VERIFIER", r"\b(ALLOW_ALL_HOSTNAME_VERIFIER)\b"),
+        code(JVM, "InsecureTrustManagerFactory", r"\b(InsecureTrustManagerFactory\.INSTANCE)\b"),
+        code(&["c#"], "DangerousAcceptAny", r"\b(DangerousAcceptAnyServerCertificateValidator)\b"),
+        code(&["ruby"], "VERIFY_NONE", r"\b(OpenSSL::SSL::VERIFY_NONE)\b"),
+        code(
+            &["php"],
+            "CURLOPT_SSL_VERIFY",
+            r"\b(CURLOPT_SSL_VERIFY(?:PEER|HOST)\s*(?:,|=>)\s*(?:false|0))\b",
+        ),
+        code(&["shell"], "curl", r"\b(curl\s(?:.*\s)?(?:--insecure|-[a-zA-Z]*k[a-zA-Z]*))(?:\s|$)"),
+        code(&["shell"], "--no-check-certificate", r"\bwget\s.*(--no-check-certificate)\b"),
+        code(&["shell"], "GIT_SSL_NO_VERIFY", r"\b(GIT_SSL_NO_VERIFY=(?:1|true))\b"),
+        code(&["shell"], "sslVerify", r"\b(http\.sslVerify[= ]\s*false)\b"),
+    ];
+    Table::new(IDIOMS)
+});
+
+static LOADERS: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(PY, "yaml.load", r"\b(yaml\.load(?:_all)?\s*\((?:[^,()]|\([^()]*\))*\))"),
+        code(PY, "Loader", r"\b(yaml\.load(?:_all)?\s*\(.*\bLoader\s*=\s*(?:yaml\.)?(?:Unsafe|C)?Loader)\b"),
+        code(PY, "unsafe_load", r"\b(yaml\.unsafe_load(?:_all)?\s*\()"),
+        code(
+            PY,
+            ".load",
+            r"\b((?:pickle|cPickle|dill|cloudpickle|marshal|jsonpickle)\.loads?\s*\(\s*[A-Za-z_][\w.]*\s*[,)\[(+])",
+        ),
+        code(&["ruby"], ".", r"\b(Marshal\.load[\s(]\s*[a-z_@]|YAML\.unsafe_load\b)"),
+        code(&["php"], "unserialize", r"(?:^|[^\w>:$])(unserialize\s*\(\s*\$\w+\s*\))"),
+        code(&["c#"], "BinaryFormatter", r"\b(new\s+BinaryFormatter\s*\()"),
+    ];
+    Table::new(IDIOMS)
+});
+
+/// What makes a line harmless: the text is cleaned, or the other side is this machine.
+static CLEANED: Pattern = Pattern::new(r"(?i)sanitiz|purify|escape|trusted|quote\(");
+static THIS_MACHINE: Pattern = Pattern::new(r"localhost|127\.0\.0\.1|\[::1\]");
+
+/// A rule with what it looks for.
+struct Look {
+    rule: &'static str,
+    table: &'static LazyLock<Table>,
+    harmless: Option<&'static Pattern>,
+    summary: &'static str,
+}
+
+static LOOKS: &[Look] = &[
+    Look {
+        rule: COMMAND,
+        table: &COMMANDS,
+        harmless: Some(&CLEANED),
+        summary: "a command for a shell is put together from parts",
+    },
+    Look {
+        rule: DYNAMIC,
+        table: &PROGRAMS,
+        harmless: None,
+        summary: "a text that is not written here is run",
+    },
+    Look {
+        rule: HTML,
+        table: &PAGES,
+        harmless: Some(&CLEANED),
+        summary: "a text becomes part of a page as it stands",
+    },
+    Look {
+        rule: TLS,
+        table: &TRUST,
+        harmless: Some(&THIS_MACHINE),
+        summary: "whoever answers is trusted, whatever certificate they show",
+    },
+    Look {
+        rule: LOAD,
+        table: &LOADERS,
+        harmless: None,
+        summary: "data is read in a way that lets it run code",
+    },
+];
+
+impl Look {
+    fn find(&self, language: Option<&str>, line: &str, parts: &scan::Parts) -> Option<Range<usize>> {
+        let span = self.table.find(language, line, parts)?;
+        let harmless = self.harmless.is_some_and(|harmless| harmless.is_match(line));
+        (!harmless).then_some(span)
+    }
+}
+
+/// The lens.
+pub(crate) struct DangerousCall;
+
+impl Lens for DangerousCall {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let read = file.kind != ChangeKind::Deleted && file.class != FileClass::Docs;
+        if read { Need::Hunks } else { Need::Nothing }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let language = packet.file.language.as_deref();
+        let mut drafts = Vec::new();
+        for hunk in packet.hunks() {
+            let text = &packet.text.text[hunk.added_span()];
+            let looks: Vec<&Look> =
+                LOOKS.iter().filter(|look| look.table.may_match(language, text)).collect();
+            if looks.is_empty() {
+                continue;
+            }
+            for (line, parts) in scan::added(language, hunk) {
+                for look in &looks {
+                    if let Some(span) = look.find(language, line.text, &parts) {
+                        drafts.push(Draft::on_line(look.rule, packet, &line, span, look.summary));
+                    }
+                }
+            }
+        }
+        Inspection { drafts, facts: Vec::new() }
+    }
+
+    fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
+        let language = classify::language(file);
+        let look = LOOKS.iter().find(|look| look.rule == rule)?;
+        if !look.table.knows(language) {
+            return None;
+        }
+        let mut scanner = scan::Scanner::new(language, true);
+        Some(!text.lines().any(|line| look.find(language, line, &scanner.line(line)).is_some()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        LOOKS.iter().for_each(|look| look.table.check());
+        CLEANED.check();
+        THIS_MACHINE.check();
+    }
+
+    #[test]
+    fn a_file_without_such_calls_complies() {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        for (text, expected) in [("x = 1\n", true), ("eval(x)\n", false), ("# eval(x)\n", true)] {
+            assert_eq!(DangerousCall.complies(DYNAMIC, &path, text), Some(expected), "{text}");
+        }
+        assert_eq!(DangerousCall.complies(DYNAMIC, &RepoPath::from_bytes(b"a.txt").unwrap(), ""), None);
+    }
+}
