@@ -55,6 +55,28 @@ pub(crate) struct RuleSpec {
     pub(crate) moves: bool,
 }
 
+/// A rule about the act of changing.
+pub(crate) const fn rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { id, title, severity, strengths, fix, moves: false }
+}
+
+/// A rule about what added text says: the same text moved within the change is nothing new.
+pub(crate) const fn text_rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { moves: true, ..rule(id, title, severity, strengths, fix) }
+}
+
 /// A finding as a lens states it, before evidence is verified and strength decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Draft {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::idioms::{Idiom, Place, Table};
 use super::pattern::Pattern;
 use super::scan;
@@ -27,16 +27,6 @@ const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..A
 const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
 const RATCHETED: PresetStrengths = presets(ADVISE, RATCHET);
 
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: true }
-}
-
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
     version: "1",
@@ -49,35 +39,35 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../tests/corpus/lenses/dangerous-call.md"),
     rules: &[
-        rule(
+        text_rule(
             COMMAND,
             "A command for a shell is put together from parts",
             Severity::High,
             RATCHETED,
             "Give the program its arguments as a list, without a shell.",
         ),
-        rule(
+        text_rule(
             DYNAMIC,
             "A text that is not written here is run as a program",
             Severity::High,
             RATCHETED,
             "Read the text as data, or call what is meant by name.",
         ),
-        rule(
+        text_rule(
             HTML,
             "A text that is not written here becomes part of a page as it stands",
             Severity::Medium,
             RATCHETED,
             "Set the text as text, or clean it first.",
         ),
-        rule(
+        text_rule(
             TLS,
             "The certificate of the other side is no longer checked",
             Severity::High,
             ALWAYS,
             "Trust the certificate that is meant by name, and keep the check.",
         ),
-        rule(
+        text_rule(
             LOAD,
             "Data is read in a way that lets it run code",
             Severity::High,

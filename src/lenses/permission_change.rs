@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
@@ -34,16 +34,6 @@ const SHIPPED: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..NOT
 const ADVISED: PresetStrengths = presets(NOTICE, NOTICE);
 const GUARDED: PresetStrengths = presets(NOTICE, SHIPPED);
 const ALWAYS: PresetStrengths = presets(SHIPPED, SHIPPED);
-
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: false }
-}
 
 static SPEC: LensSpec = LensSpec {
     id: "permission-change",

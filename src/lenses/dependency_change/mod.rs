@@ -3,7 +3,7 @@
 mod locks;
 mod manifests;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
 use crate::contracts::v1::{
     ChangeKind, ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
@@ -22,16 +22,6 @@ const BLOCK: ScopeStrengths =
     ScopeStrengths { product: Strength::Block, generated: Strength::Block, ..ADVISE };
 const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
 const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
-
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: true }
-}
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-change",
@@ -81,48 +71,42 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/dependency-change.md"),
     rules: &[
-        RuleSpec {
-            moves: false,
-            ..rule(
-                CHANGED,
-                "A locked version has another checksum than before",
-                Severity::Critical,
-                ALWAYS,
-                "Find out what was published under the version; let the package manager write the lock file again.",
-            )
-        },
-        RuleSpec {
-            moves: false,
-            ..rule(
-                REMOVED,
-                "A locked version loses its checksum",
-                Severity::High,
-                GUARDED,
-                "Let the package manager write the lock file again.",
-            )
-        },
         rule(
+            CHANGED,
+            "A locked version has another checksum than before",
+            Severity::Critical,
+            ALWAYS,
+            "Find out what was published under the version; let the package manager write the lock file again.",
+        ),
+        rule(
+            REMOVED,
+            "A locked version loses its checksum",
+            Severity::High,
+            GUARDED,
+            "Let the package manager write the lock file again.",
+        ),
+        text_rule(
             INSTALL,
             "A script runs when the package is installed",
             Severity::Medium,
             GUARDED,
             "Do the work when the package is built, or say in the change why it must be done on installation.",
         ),
-        rule(
+        text_rule(
             REGISTRY,
             "Packages come from another registry, or are no longer checked",
             Severity::High,
             GUARDED,
             "Keep the registry, or change it in a change of its own that an owner approves.",
         ),
-        rule(
+        text_rule(
             ELSEWHERE,
             "A locked package comes from a host that the lock file did not name before",
             Severity::High,
             GUARDED,
             "Let the package manager write the lock file again, against the registry that everybody uses.",
         ),
-        rule(
+        text_rule(
             SOURCE,
             "A dependency comes from a repository or an address and not from a registry",
             Severity::Medium,

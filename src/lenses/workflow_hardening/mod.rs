@@ -7,7 +7,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeKind, ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
@@ -36,16 +36,6 @@ const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: true }
-}
-
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
     version: "1",
@@ -56,80 +46,77 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
-        rule(
+        text_rule(
             CREDENTIALS,
             "A checkout with its token is uploaded as an artifact",
             Severity::High,
             GUARDED,
             "Set `persist-credentials: false` at the checkout, or upload only what is needed.",
         ),
-        rule(
+        text_rule(
             PERMISSIONS,
             "A token may write to everything",
             Severity::High,
             ALWAYS,
             "Name the permissions that the job needs.",
         ),
-        rule(
+        text_rule(
             FIRST_PARTY,
             "An action of the platform's own is used by a name that can move",
             Severity::Low,
             WHEN_ASKED,
             "Name the full commit, with the version as a comment.",
         ),
-        RuleSpec {
-            moves: false,
-            ..rule(
-                LOOSENED,
-                "An action that was pinned to a commit follows a name",
-                Severity::High,
-                ALWAYS,
-                "Keep the full commit; for another version name its commit.",
-            )
-        },
         rule(
+            LOOSENED,
+            "An action that was pinned to a commit follows a name",
+            Severity::High,
+            ALWAYS,
+            "Keep the full commit; for another version name its commit.",
+        ),
+        text_rule(
             FROM_NETWORK,
             "A script is run as it comes from the network",
             Severity::Medium,
             RATCHETED,
             "Fetch a version by its checksum and run it afterwards, or use the package of a package manager.",
         ),
-        rule(
+        text_rule(
             INJECTION,
             "Text that anyone may choose becomes part of a script",
             Severity::High,
             ALWAYS,
             "Give the text to the script as an environment variable and quote the variable.",
         ),
-        rule(
+        text_rule(
             INHERITED,
             "Every secret goes to a workflow of another repository",
             Severity::Medium,
             NOTICE,
             "Name the secrets that the workflow needs.",
         ),
-        rule(
+        text_rule(
             SELF_HOSTED,
             "Pull requests run on a machine of one's own",
             Severity::Medium,
             NOTICE,
             "Run pull requests on machines of the platform, or on ones that are thrown away afterwards.",
         ),
-        rule(
+        text_rule(
             UNPINNED,
             "An action of a third party is used by a name that can move",
             Severity::Medium,
             RATCHETED,
             "Name the full commit, with the version as a comment.",
         ),
-        rule(
+        text_rule(
             TARGET_CHECKOUT,
             "The code of a pull request is used where secrets are",
             Severity::Critical,
             ALWAYS,
             "Use `pull_request`, or do in a second workflow what needs secrets, without the code of the pull request.",
         ),
-        rule(
+        text_rule(
             UNVETTED,
             "The code of others is used after an event that anyone may cause",
             Severity::High,
