@@ -173,7 +173,11 @@ static TRUST: LazyLock<Table> = LazyLock::new(|| {
         code(PY, "verify", r"\b((?:requests|session|sess|client|s)\.verify\s*=\s*False)\b"),
         code(PY, "ssl", r"\b(ssl\._create_unverified_context)\b"),
         code(PY, "check_hostname", r"\b(check_hostname\s*=\s*False)\b"),
-        code(PY, "CERT_NONE", r#"\b(cert_reqs=(?:ssl\.CERT_NONE|["']CERT_NONE["'])|verify_mode\s*=\s*ssl\.CERT_NONE)"#),
+        code(
+            PY,
+            "CERT_NONE",
+            r#"\b(cert_reqs=(?:ssl\.CERT_NONE|["']CERT_NONE["'])|verify_mode\s*=\s*ssl\.CERT_NONE)"#,
+        ),
         code(PY, "verify_ssl", r"\b(verify_ssl\s*=\s*False)\b"),
         code(PY, "ssl", r"\b((?:aiohttp\.)?TCPConnector\(.*\bssl\s*=\s*False)\b"),
         code(JS, "rejectUnauthorized", r"\b(rejectUnauthorized\s*:\s*false)\b"),

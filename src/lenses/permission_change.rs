@@ -98,7 +98,7 @@ static SPEC: LensSpec = LensSpec {
             UNLISTED,
             "A repository inside the repository is not listed in .gitmodules",
             Severity::Medium,
-            ALWAYS,
+            GUARDED,
             "Add it with `git submodule add`, or add its files instead of its commit.",
         ),
     ],
