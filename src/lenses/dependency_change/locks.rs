@@ -38,7 +38,7 @@ impl Format {
     }
 
     /// The checksum on a line of its own, in an entry that says elsewhere what it is of.
-    fn sum<'t>(self, line: &'t str) -> Option<&'t str> {
+    fn sum(self, line: &str) -> Option<&str> {
         static SUM: Pattern = Pattern::new(concat!(
             r#"^\s+"integrity":\s*"([^"]+)"|^\s+integrity\s+"?([^\s"]+)"?$|^\s+checksum:\s*"?([^\s"]+)"?$"#,
             r#"|^\s+resolution:\s*\{[^}]*\bintegrity:\s*([^\s,}]+)|^checksum = "([^"]+)"$"#,
@@ -52,7 +52,7 @@ impl Format {
     }
 
     /// What a line with its own checksum is about, and the checksum.
-    fn keyed<'t>(self, line: &'t str) -> Option<(&'t str, &'t str)> {
+    fn keyed(self, line: &str) -> Option<(&str, &str)> {
         static GO: Pattern = Pattern::new(r"^(\S+ v\S+) (h1:\S+)$");
         static PYTHON: Pattern = Pattern::new(r#"\b(?:file|url) = "(?:[^"]*/)?([^"/]+)", hash = "([^"]+)""#);
         static RUBY: Pattern = Pattern::new(r"^\s+(\S+ \([^)]+\)) (sha256=[0-9a-f]+)$");
@@ -119,7 +119,7 @@ const KNOWN_HOSTS: &[&str] = &[
 ];
 
 /// The host that a line takes a package from, unless it is one that everybody uses.
-fn foreign_host<'t>(line: &'t str) -> Option<&'t str> {
+fn foreign_host(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let says = [
         "\"resolved\":",
