@@ -139,7 +139,8 @@ pub(crate) trait Lens: Sync {
     /// The description.
     fn spec(&self) -> &'static LensSpec;
 
-    /// How much of a file that matches the triggers it needs.
+    /// How much of a file it needs. Files are read before plans are made, so a lens is asked about files outside its
+    /// triggers too, and wants none of those as a whole.
     fn need(&self, _file: &ChangedFile) -> Need {
         Need::Hunks
     }

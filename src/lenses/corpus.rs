@@ -284,6 +284,20 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
 }
 
 #[test]
+fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
+    for lens in ALL {
+        let triggers = classify::PathSet::new(lens.spec().triggers.iter().copied()).unwrap();
+        let files = pages().into_iter().flat_map(|(_, page)| page.cases).flat_map(|case| case.files);
+        for (file, text) in files.map(|file| changed_file(&file)) {
+            let outside = !triggers.matches(&file.path)
+                && !file.old_path.as_ref().is_some_and(|old| triggers.matches(old));
+            let wants = lens.need(&file) == Need::WholeFile && lens.wants_whole_file(&file, &text);
+            assert!(!(outside && wants), "{} wants the whole of {}", lens.spec().id, file.path);
+        }
+    }
+}
+
+#[test]
 fn every_lens_has_a_page_and_every_page_a_lens() {
     let ids: Vec<&str> = ALL.iter().map(|lens| lens.spec().id).collect();
     let mut sorted = ids.clone();

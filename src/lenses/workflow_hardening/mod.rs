@@ -160,6 +160,15 @@ impl<'t> Found<'t> {
     }
 }
 
+fn is_workflow(path: &RepoPath) -> bool {
+    let path = path.as_bytes();
+    path.starts_with(b".github/workflows/") && (path.ends_with(b".yml") || path.ends_with(b".yaml"))
+}
+
+fn is_workflow_or_action(path: &RepoPath) -> bool {
+    is_workflow(path) || matches!(path.file_name(), b"action.yml" | b"action.yaml")
+}
+
 /// The lens.
 pub(crate) struct WorkflowHardening;
 
@@ -170,7 +179,8 @@ impl Lens for WorkflowHardening {
 
     /// What a line means depends on the job and the events around it.
     fn need(&self, file: &ChangedFile) -> Need {
-        if file.kind == ChangeKind::Deleted { Need::Nothing } else { Need::WholeFile }
+        let looks = file.kind != ChangeKind::Deleted && is_workflow_or_action(&file.path);
+        if looks { Need::WholeFile } else { Need::Nothing }
     }
 
     fn wants_whole_file(&self, _file: &ChangedFile, hunks: &crate::contracts::v1::FileText) -> bool {
@@ -193,9 +203,7 @@ impl Lens for WorkflowHardening {
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
-        let path = file.to_text();
-        let yaml = path.ends_with(".yml") || path.ends_with(".yaml");
-        if !yaml || !path.starts_with(".github/workflows/") {
+        if !is_workflow(file) {
             return None;
         }
         match rule {
