@@ -25,7 +25,8 @@ const ADVISE: ScopeStrengths =
 const BLOCK: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..ADVISE };
 const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..ADVISE };
 const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
-const RATCHETED: PresetStrengths = presets(ADVISE, RATCHET);
+const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
+const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
@@ -33,8 +34,33 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Security,
     title: "Calls that run, load, show or trust what somebody else wrote",
     required_by_default: true,
+    // One glob for each ending: those are looked up and need no automaton.
     triggers: &[
-        "**/*.{py,pyi,js,mjs,cjs,jsx,ts,tsx,mts,cts,vue,svelte,go,rs,java,kt,kts,scala,cs,rb,rake,php,sh,bash,zsh}",
+        "**/*.py",
+        "**/*.pyi",
+        "**/*.js",
+        "**/*.mjs",
+        "**/*.cjs",
+        "**/*.jsx",
+        "**/*.ts",
+        "**/*.tsx",
+        "**/*.mts",
+        "**/*.cts",
+        "**/*.vue",
+        "**/*.svelte",
+        "**/*.go",
+        "**/*.rs",
+        "**/*.java",
+        "**/*.kt",
+        "**/*.kts",
+        "**/*.scala",
+        "**/*.cs",
+        "**/*.rb",
+        "**/*.rake",
+        "**/*.php",
+        "**/*.sh",
+        "**/*.bash",
+        "**/*.zsh",
     ],
     trigger_symbols: &[],
     page: include_str!("../../tests/corpus/lenses/dangerous-call.md"),
@@ -57,7 +83,7 @@ static SPEC: LensSpec = LensSpec {
             HTML,
             "A text that is not written here becomes part of a page as it stands",
             Severity::Medium,
-            RATCHETED,
+            GUARDED,
             "Set the text as text, or clean it first.",
         ),
         text_rule(
@@ -94,6 +120,11 @@ static COMMANDS: LazyLock<Table> = LazyLock::new(|| {
         ),
         code(
             PY,
+            "shell",
+            r#"(?:^\s*|[=(,:]\s*|\breturn\s+)((?:run|call|check_call|check_output|Popen)\(\s*(?:f["']|[A-Za-z_]|["'][^"']*["']\s*[%+.]).*\bshell\s*=\s*True\b)"#,
+        ),
+        code(
+            PY,
             "os.",
             r#"\b(os\.(?:system|popen)\(\s*(?:f["'][^"']*\{|[A-Za-z_][\w.]*\s*[)+%]|["'][^"']*["']\s*(?:[%+]|\.format)))"#,
         ),
@@ -103,12 +134,28 @@ static COMMANDS: LazyLock<Table> = LazyLock::new(|| {
             r#"(?:^|[^\w.$])((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
         ),
         code(
+            JS,
+            "exec",
+            r"(?:^|[^\w.$])((?:(?:child_process|childProcess|cp)\.exec(?:Sync)?|execSync)\s*\(\s*[A-Za-z_$][\w.$]*\s*[,)+])",
+        ),
+        code(
+            JS,
+            "shell",
+            r"(?:^|[^\w$])(spawn(?:Sync)?\s*\(\s*(?:[A-Za-z_$][\w.$]*\s*[,+]|`[^`]*\$\{).*\bshell\s*:\s*true\b)",
+        ),
+        code(
             &["go"],
             "exec.Command",
             r#"\b(exec\.Command(?:Context)?\((?:\w+,\s*)?"(?:/bin/)?(?:ba|z)?sh",\s*"-\w*c",\s*(?:[A-Za-z_]|"[^"]*"\s*\+))"#,
         ),
-        code(&["rust"], "-c", r#"(\.arg\("-c"\)\s*\.arg\(\s*(?:&?format!|&?[a-z_]\w*\s*[,)]))"#),
-        code(JVM, ".exec(", r#"(?i:(runtime\w*(?:\(\))?\.exec\(\s*(?:"[^"]*"\s*\+|\w+\s*\+)))"#),
+        code(&["rust"], "arg", r#"(\.arg\("-c"\)\s*\.arg\(\s*(?:&?format!|&?[a-z_]\w*\s*[,)]))"#),
+        code(&["rust"], "args", r#"(\.args\(\s*&?\[\s*"-c",\s*&?(?:format!|[a-z_]\w*\s*[,\]]))"#),
+        code(JVM, ".exec(", r#"(?i:(runtime\w*(?:\(\))?\.exec\(\s*(?:"[^"]*"\s*\+|\w+\s*[+)])))"#),
+        code(
+            JVM,
+            "ProcessBuilder",
+            r#"\b(ProcessBuilder\(\s*"(?:(?:/bin/)?(?:ba|z|da)?sh",\s*"-\w*c|cmd(?:\.exe)?",\s*"/c)",\s*(?:[A-Za-z_]|"[^"]*"\s*\+))"#,
+        ),
         code(
             &["ruby"],
             "#{",
@@ -134,7 +181,13 @@ static PROGRAMS: LazyLock<Table> = LazyLock::new(|| {
         code(
             JS,
             "Function",
-            r"\b(new\s+Function\s*\((?:[^()]*,\s*)?(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{))",
+            r#"\b(new\s+Function\s*\((?:[^()]*,\s*)?(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
+        ),
+        code(JS, "Function", r#"(?:^|[^\w.$])(Function\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#),
+        code(
+            JS,
+            "vm.",
+            r"\b(vm\.(?:runIn(?:New|This)?Context|compileFunction|Script)\s*\(\s*[A-Za-z_$][\w.$]*\s*[,)+])",
         ),
         code(&["ruby"], "eval", r"(?:^|[^\w.])(eval[\s(]\s*[a-z_]\w*\s*\)?\s*$)"),
         code(&["php"], "eval", r"(?:^|[^\w>:$])(eval\s*\(\s*\$)"),
@@ -156,6 +209,11 @@ static PAGES: LazyLock<Table> = LazyLock::new(|| {
         ),
         code(
             JS,
+            "insertAdjacentHTML",
+            r"(\.insertAdjacentHTML\s*\(\s*[^,]+,\s*(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{))",
+        ),
+        code(
+            JS,
             "document.write",
             r"\b(document\.write(?:ln)?\s*\(\s*(?:[A-Za-z_$][\w.$]*\s*[)+]|`[^`]*\$\{))",
         ),
@@ -168,7 +226,7 @@ static TRUST: LazyLock<Table> = LazyLock::new(|| {
         code(
             PY,
             "verify",
-            r"\b(?:requests|httpx|session|sess|client|http)\.(?:get|post|put|patch|delete|head|options|request|send|Client|AsyncClient|Session)\(.*\b(verify\s*=\s*False)\b",
+            r"\.(?:get|post|put|patch|delete|head|options|request|send|stream|Client|AsyncClient|Session)\(.*\b(verify\s*=\s*False)\b",
         ),
         code(PY, "verify", r"\b((?:requests|session|sess|client|s)\.verify\s*=\s*False)\b"),
         code(PY, "ssl", r"\b(ssl\._create_unverified_context)\b"),
@@ -195,6 +253,16 @@ static TRUST: LazyLock<Table> = LazyLock::new(|| {
             r"\b(danger_accept_invalid_(?:certs|hostnames)\(\s*true\s*\))",
         ),
         code(&["rust"], "SslVerifyMode", r"\b(SslVerifyMode::NONE)\b"),
+        code(
+            JVM,
+            "ostnameVerifier",
+            r"(?i:(hostnameverifier\(\s*\(?\s*(?:\w+\s+)?\w+\s*,\s*(?:\w+\s+)?\w+\s*\)?\s*->\s*true)\s*\))",
+        ),
+        code(
+            &["kotlin"],
+            "ostnameVerifier",
+            r"((?:h|H)ostnameVerifier\s*\{\s*\w+\s*,\s*\w+\s*->\s*true\s*\})",
+        ),
         code(JVM, "HostnameVerifier", r"\b((?:new\s+)?NoopHostnameVerifier\b(?:\(\)|\.INSTANCE))"),
         code(JVM, "ALLOW_ALL_HOSTNAME_VERIFIER", r"\b(ALLOW_ALL_HOSTNAME_VERIFIER)\b"),
         code(JVM, "InsecureTrustManagerFactory", r"\b(InsecureTrustManagerFactory\.INSTANCE)\b"),
@@ -223,12 +291,40 @@ static LOADERS: LazyLock<Table> = LazyLock::new(|| {
             ".load",
             r"\b((?:pickle|cPickle|dill|cloudpickle|marshal|jsonpickle)\.loads?\s*\(\s*[A-Za-z_][\w.]*\s*[,)\[(+])",
         ),
+        code(JVM, "ObjectInputStream", r"\b(new\s+ObjectInputStream\s*\([^)]*\)+\s*\.\s*readObject)\b"),
         code(&["ruby"], ".", r"\b(Marshal\.load[\s(]\s*[a-z_@]|YAML\.unsafe_load\b)"),
         code(&["php"], "unserialize", r"(?:^|[^\w>:$])(unserialize\s*\(\s*\$\w+\s*\))"),
         code(&["c#"], "BinaryFormatter", r"\b(new\s+BinaryFormatter\s*\()"),
     ];
     Table::new(IDIOMS)
 });
+
+/// A call that a formatter spread over lines, the last of which makes it what it is.
+struct Spread {
+    languages: &'static [&'static str],
+    last: Pattern,
+    first: Pattern,
+    /// Whether the first line opens a parenthesis that the last one stands in.
+    opens: bool,
+}
+
+/// How many lines of a call are looked at.
+const SPREAD_LINES: usize = 8;
+
+static SPREAD: [Spread; 2] = [
+    Spread {
+        languages: PY,
+        last: Pattern::new(r"^\s*(shell\s*=\s*True|verify\s*=\s*False)\b"),
+        first: Pattern::new(r"\($"),
+        opens: true,
+    },
+    Spread {
+        languages: &["rust"],
+        last: Pattern::new(r"^\s*(\.arg\(\s*(?:&?format!|&?[a-z_]\w*\s*\)))"),
+        first: Pattern::new(r#"^\s*\.arg\("-c"\)$"#),
+        opens: false,
+    },
+];
 
 /// What makes a line harmless: the text is cleaned, or the other side is this machine.
 static CLEANED: Pattern = Pattern::new(r"(?i)sanitiz|purify|escape|trusted|quote\(");
@@ -281,6 +377,32 @@ impl Look {
         let harmless = self.harmless.is_some_and(|harmless| harmless.is_match(line));
         (!harmless).then_some(span)
     }
+
+    /// As [`Look::find`], where the call begins on a line above; the nearest is last.
+    fn find_spread(
+        &self,
+        language: Option<&str>,
+        above: &[&str],
+        line: &str,
+        parts: &scan::Parts,
+    ) -> Option<Range<usize>> {
+        let known = |form: &&Spread| language.is_some_and(|language| form.languages.contains(&language));
+        let form = SPREAD.iter().find(known)?;
+        let part = form.last.captures(line)?.first_group()?.range();
+        if parts.at(part.start) != scan::Kind::Code {
+            return None;
+        }
+        let mut call = String::new();
+        for text in above.iter().rev().take(SPREAD_LINES).map(|text| text.trim()) {
+            call = format!("{text} {call}");
+            let open = !form.opens || call.matches('(').count() > call.matches(')').count();
+            if open && form.first.is_match(text) {
+                let whole = format!("{call}{}", line.trim());
+                return self.find(language, &whole, &scan::Parts::default()).map(|_| part);
+            }
+        }
+        None
+    }
 }
 
 /// The lens.
@@ -306,12 +428,15 @@ impl Lens for DangerousCall {
             if looks.is_empty() {
                 continue;
             }
+            let mut above: Vec<&str> = hunk.before().map(|line| line.text).collect();
             for (line, parts) in scan::added(language, hunk) {
                 for look in &looks {
-                    if let Some(span) = look.find(language, line.text, &parts) {
+                    let spread = || look.find_spread(language, &above, line.text, &parts);
+                    if let Some(span) = look.find(language, line.text, &parts).or_else(spread) {
                         drafts.push(Draft::on_line(look.rule, packet, &line, span, look.summary));
                     }
                 }
+                above.push(line.text);
             }
         }
         Inspection { drafts, facts: Vec::new() }
@@ -336,6 +461,10 @@ mod tests {
     fn every_pattern_compiles() {
         LOOKS.iter().for_each(|look| look.table.check());
         CLEANED.check();
+        SPREAD.iter().for_each(|form| {
+            form.last.check();
+            form.first.check();
+        });
         THIS_MACHINE.check();
     }
 

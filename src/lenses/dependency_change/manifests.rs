@@ -77,6 +77,7 @@ pub(super) fn inspect(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
             sources(packet, &PYTHON_SOURCE, drafts);
             packet.hunks().for_each(|hunk| indexes(packet, &hunk, drafts));
         }
+        "setup.py" => sources(packet, &PYTHON_SOURCE, drafts),
         "cargo.toml" => sources(packet, &CARGO_SOURCE, drafts),
         "config" | "config.toml" => registries(packet, &CARGO, drafts),
         "go.mod" => sources(packet, &GO_SOURCE, drafts),

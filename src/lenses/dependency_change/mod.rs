@@ -55,6 +55,7 @@ static SPEC: LensSpec = LensSpec {
         "**/pip.ini",
         "**/pyproject.toml",
         "**/setup.cfg",
+        "**/setup.py",
         "**/poetry.lock",
         "**/pdm.lock",
         "**/uv.lock",
