@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::derive::{Derived, derive, key, needs_whole_file};
-use super::evidence::BlobLines;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, artifact_root};
 use super::prepare::{Ports, Prepared, prepare};
 use super::shard::joined;
 use super::store_run::{Stored, store};
-use crate::contracts::ids::{ExecutionKey, RepoPath};
+use crate::contracts::ids::ExecutionKey;
 use crate::contracts::v1::{
     AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, ProviderBinding,
     RecordedExecution, RecordedGates, Registry, RenameSummary, SkillInput,
@@ -23,7 +22,6 @@ use crate::core::{canonical, gates};
 use crate::run::gates::{Executing, any_runs};
 use crate::run::gather::{Gathered, Gathering};
 use crate::run::ports::{Cancellation, Objects, Progress};
-use crate::run::survey::BaseSurveys;
 use crate::run::sweep::Joined;
 
 /// A finished run.
@@ -68,16 +66,7 @@ pub(crate) fn check_opened(
     let mut prepared = prepare(request, &opened, cancellation, progress)?;
     let Gathered { change_set, sensitivity, .. } = &prepared.gathered;
     told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
-    let max_blob_bytes = prepared.in_force.policy.limits.max_blob_bytes;
-    let blob_lines = BlobLines::new(&opened.objects, &change_set.files, max_blob_bytes);
-    let surveys = BaseSurveys {
-        objects: &opened.objects,
-        base: &opened.resolved.base,
-        globs: prepared.in_force.policy.scope_globs(),
-    };
-    let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
-    let ports = Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress };
-    let key = key(&prepared.recorded(ports)).2;
+    let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.recorded(ports)).2);
     let parts = match parts {
         Some(directories) => Some(joined(&key, &change_set.files, directories)?),
         None => None,
@@ -87,11 +76,11 @@ pub(crate) fn check_opened(
     let asked = (changed, request.overrides.lens_ids.as_deref());
     execute(policy, asked, &mut prepared.execution, &opened, (cancellation, progress))?;
     let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
-    let recorded = prepared.recorded(Ports { joined, ..ports });
-    let mut derived = derive(&recorded)?;
+    let mut derived = prepared.with_ports(&opened, cancellation, progress, |ports| {
+        derive(&prepared.recorded(Ports { joined, ..ports }))
+    })?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
-    drop(blob_lines);
     let Prepared { registry, in_force, gathered, gates, execution, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
+use super::calibrate::CalibrateArgs;
 use super::exit::{Exit, Failure};
 use super::face::{self, Color, Output};
 use super::inputs::{Request, Standing, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::workflow_command::{self, WorkflowArgs};
-use super::{check, explain, plan_command, policy_check, schema_command, verify};
+use super::{calibrate, check, explain, plan_command, policy_check, schema_command, verify};
 use crate::config::Environment;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
@@ -67,6 +68,8 @@ enum Command {
     Upload(UploadArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
+    /// Show what the policy would have said about the changes merged last, rule by rule
+    Calibrate(CalibrateArgs),
     /// Check the policy in force and show where each value comes from
     PolicyCheck(PolicyCheckArgs),
     /// Say what comes next in the work on a feature, from the stored state and what has happened since
@@ -188,7 +191,7 @@ struct PolicyCheckArgs {
 }
 
 /// Words of the contract as values of an option.
-trait Word: Copy + Clone + Send + Sync + 'static {
+pub(super) trait Word: Copy + Clone + Send + Sync + 'static {
     fn parse_word(text: &str) -> Option<Self>;
     fn words() -> Vec<&'static str>;
 }
@@ -209,7 +212,7 @@ macro_rules! word {
 word!(RunMode);
 word!(Preset);
 
-fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
+pub(super) fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
     use clap::builder::TypedValueParser;
     clap::builder::PossibleValuesParser::new(T::words())
         .map(|text| T::parse_word(&text).expect("the parser only lets known words through"))
@@ -309,6 +312,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Explain(arguments) => {
             face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }
+        Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;

@@ -75,6 +75,7 @@ pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<O
 }
 
 /// The policy and waivers in force, and the texts they were read from.
+#[derive(Clone)]
 pub(crate) struct InForce {
     pub(crate) policy: Policy,
     pub(crate) waivers: Vec<Waiver>,

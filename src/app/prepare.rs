@@ -2,18 +2,20 @@
 
 use super::check::{gather, repo_id};
 use super::derive::Recorded;
+use super::evidence::BlobLines;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, read_policy};
 use crate::config::Workspace;
+use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_REPORT_BYTES;
 use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, Registry};
 use crate::core::crosscheck::LineReader;
 use crate::core::policy::Policy;
 use crate::lenses;
-use crate::run::gates::{self, Subject, any_runs, record};
+use crate::run::gates::{self, AtHead, Subject, any_runs, record};
 use crate::run::gather::Gathered;
 use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
-use crate::run::survey::Surveys;
+use crate::run::survey::{BaseSurveys, Surveys};
 use crate::run::sweep::Joined;
 
 /// What was read.
@@ -46,6 +48,18 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>, Failure> {
     let registry = lenses::registry();
     let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+    prepare_by(request, opened, in_force, registry, cancellation, progress)
+}
+
+/// Reads the change, by a policy that was read before.
+pub(crate) fn prepare_by<'a>(
+    request: &'a Request,
+    opened: &'a Opened,
+    in_force: InForce,
+    registry: Registry,
+    cancellation: &'a Cancellation,
+    progress: &'a dyn Progress,
+) -> Result<Prepared<'a>, Failure> {
     let gathered = gather(opened, &in_force, cancellation, progress)?;
     let gates = read_reports(opened, &in_force)?;
     let mut execution = manifests(opened, &in_force.policy, &gathered.change_set)?;
@@ -80,10 +94,12 @@ fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Fa
         Ok(tracked(&opened.resolved.head)? || tracked(&opened.resolved.base)?)
     };
     let text = |path: &str| {
-        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else { return Ok(None) };
+        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
+            return Ok(AtHead::Nothing);
+        };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
-            BlobRead::Content(bytes) => String::from_utf8(bytes).ok(),
-            BlobRead::TooLarge(_) => None,
+            BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(AtHead::Unreadable, AtHead::Text),
+            BlobRead::TooLarge(_) => AtHead::Unreadable,
         })
     };
     // The base's as well: the date of a commit is whatever its author says.
@@ -96,6 +112,26 @@ fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Fa
 }
 
 impl<'a> Prepared<'a> {
+    /// Calls `then` with what plans ask for while they run, read from the repository.
+    pub(crate) fn with_ports<T>(
+        &self,
+        opened: &Opened,
+        cancellation: &Cancellation,
+        progress: &dyn Progress,
+        then: impl FnOnce(Ports<'_>) -> T,
+    ) -> T {
+        let policy = &self.in_force.policy;
+        let files = &self.gathered.change_set.files;
+        let blob_lines = BlobLines::new(&opened.objects, files, policy.limits.max_blob_bytes);
+        let surveys = BaseSurveys {
+            objects: &opened.objects,
+            base: &opened.resolved.base,
+            globs: policy.scope_globs(),
+        };
+        let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
+        then(Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress })
+    }
+
     /// The inputs of what is derived.
     pub(crate) fn recorded<'s>(&'s self, ports: Ports<'s>) -> Recorded<'s>
     where

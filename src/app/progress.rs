@@ -47,6 +47,6 @@ impl Progress for TerminalProgress {
         }
         *drawn = Some(Instant::now());
         let _a_terminal_that_is_gone_shows_nothing =
-            write!(std::io::stderr(), "\r\x1b[2K{step}: {done} of {total} files");
+            write!(std::io::stderr(), "\r\x1b[2K{step}: {done} of {total}");
     }
 }

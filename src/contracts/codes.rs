@@ -130,6 +130,7 @@ codes! {
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
+        StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
         WorkflowInvalidTransition = "WORKFLOW_INVALID_TRANSITION", UserRecoverable, "the workflow cannot go from the one phase to the other; tell it what happened in between, such as `--event push` before a verdict";

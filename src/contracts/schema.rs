@@ -69,6 +69,7 @@ macro_rules! schemas {
 }
 
 schemas! {
+    CalibrationSchema = "calibration.v1", "schemas/v1/calibration.v1.schema.json";
     ChangeSensitivitySchema = "change-sensitivity.v1", "schemas/v1/change-sensitivity.v1.schema.json";
     ChangeSetSchema = "change-set.v1", "schemas/v1/change-set.v1.schema.json";
     CoverageSchema = "coverage.v1", "schemas/v1/coverage.v1.schema.json";
@@ -94,6 +95,7 @@ schemas! {
     ShardPartSchema = "shard-part.v1", "schemas/v1/shard-part.v1.schema.json";
     SkillInputSchema = "skill-input.v1", "schemas/v1/skill-input.v1.schema.json";
     SkillResultSchema = "skill-result.v1", "schemas/v1/skill-result.v1.schema.json";
+    StoryBindingsSchema = "story-bindings.v1", "schemas/v1/story-bindings.v1.schema.json";
     TraceSchema = "trace.v1", "schemas/v1/trace.v1.schema.json";
     WaiversSchema = "waivers.v1", "schemas/v1/waivers.v1.schema.json";
     WorkflowStateSchema = "workflow-state.v1", "schemas/v1/workflow-state.v1.schema.json";
@@ -118,6 +120,7 @@ mod tests {
             };
         }
         schemas! {
+            "calibration.v1" => Calibration,
             "change-sensitivity.v1" => ChangeSensitivity,
             "change-set.v1" => ChangeSet,
             "coverage.v1" => Coverage,
@@ -143,6 +146,7 @@ mod tests {
             "shard-part.v1" => ShardPart,
             "skill-input.v1" => SkillInput,
             "skill-result.v1" => SkillResult,
+            "story-bindings.v1" => StoryBindings,
             "trace.v1" => Trace,
             "waivers.v1" => WaiverFile,
             "workflow-state.v1" => WorkflowState,

@@ -1,9 +1,9 @@
 //! Whether each step of a feature has a test that passes: tests say what they show by tags, features list their steps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::{Outcome, TestCase};
-use crate::contracts::v1::FeatureList;
+use super::report::{Outcome, Story, TestCase};
+use crate::contracts::v1::{FeatureList, StepNumber, StoryBindings, TestIds};
 
 /// A step that is not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) enum Why {
     Skipped,
     /// A test that does failed; its id.
     Failed(String),
+    /// A test that was named for it is none of those that there are; its id.
+    Missing(String),
 }
 
 /// What the features come to.
@@ -33,7 +35,7 @@ pub(crate) struct Shown {
     pub(crate) unshown: Vec<Unshown>,
     /// How many steps were looked at.
     pub(crate) steps: u64,
-    /// Features and steps that tests name and the list does not have.
+    /// Features and steps that tests or files name and the list does not have.
     pub(crate) unknown: BTreeSet<(u64, Option<u32>)>,
 }
 
@@ -42,55 +44,87 @@ pub(crate) fn wanted(list: &FeatureList, current: Option<u64>) -> BTreeSet<u64> 
     list.0.iter().filter(|feature| feature.passes).map(|feature| feature.id).chain(current).collect()
 }
 
-/// Holds tests against the steps of the wanted features. A step is shown when a test that names it passed and none
-/// that names it failed; a test that names the feature alone shows no single step.
-pub(crate) fn shown(list: &FeatureList, wanted: &BTreeSet<u64>, tests: &[TestCase]) -> Shown {
+/// Holds tests against the steps of the wanted features. A step is shown when a test that is bound to it passed, and none
+/// that is bound to it failed or is missing. A test is bound by its tags or by the bindings of its feature; one that
+/// names the feature alone shows no single step.
+pub(crate) fn shown(
+    list: &FeatureList,
+    wanted: &BTreeSet<u64>,
+    tests: &[TestCase],
+    bindings: &BTreeMap<u64, StoryBindings>,
+) -> Shown {
     let mut shown = Shown::default();
+    let nothing = StoryBindings::default();
     for feature in list.0.iter().filter(|feature| wanted.contains(&feature.id)) {
+        let StoryBindings(named) = bindings.get(&feature.id).unwrap_or(&nothing);
         if feature.steps.is_empty() {
-            shown.look(feature.id, 0, feature.description.clone(), tests);
+            shown.look(feature.id, 0, feature.description.clone(), &[], tests);
         }
         for (step, text) in (1..).zip(&feature.steps) {
-            shown.look(feature.id, step, text.text(), tests);
+            let named = named.get(&StepNumber(step)).map_or(&[][..], TestIds::ids);
+            shown.look(feature.id, step, text.text(), named, tests);
         }
     }
-    let named = tests.iter().flat_map(|test| &test.stories);
-    shown.unknown = named
-        .filter(|story| {
-            let feature = list.0.iter().find(|feature| feature.id == story.feature);
+    let by_tests = tests.iter().flat_map(|test| &test.stories).map(|story| (story.feature, story.step));
+    let by_files = bindings.iter().flat_map(|(feature, StoryBindings(steps))| {
+        steps.keys().map(|StepNumber(step)| (*feature, Some(*step)))
+    });
+    shown.unknown = by_tests
+        .chain(by_files)
+        .filter(|(feature, step)| {
+            let feature = list.0.iter().find(|listed| listed.id == *feature);
             let steps = feature.map(|feature| feature.steps.len());
-            steps.is_none_or(|steps| story.step.is_some_and(|step| step == 0 || step as usize > steps))
+            steps.is_none_or(|steps| step.is_some_and(|step| step == 0 || step as usize > steps))
         })
-        .map(|story| (story.feature, story.step))
         .collect();
     shown
 }
 
 impl Shown {
-    fn look(&mut self, feature: u64, step: u32, text: String, tests: &[TestCase]) {
+    fn look(&mut self, feature: u64, step: u32, text: String, named: &[String], tests: &[TestCase]) {
         self.steps += 1;
         let binds = |test: &&TestCase| {
-            test.stories
-                .iter()
-                .any(|story| story.feature == feature && (step == 0 || story.step == Some(step)))
+            let tagged = |story: &Story| story.feature == feature && (step == 0 || story.step == Some(step));
+            test.stories.iter().any(tagged) || named.iter().any(|id| is_named(&test.id, id))
         };
+        let missing = named.iter().find(|id| !tests.iter().any(|test| is_named(&test.id, id)));
         let bound: Vec<&TestCase> = tests.iter().filter(binds).collect();
         let failed = bound.iter().find(|test| test.outcome.fails());
-        let why = match failed {
-            Some(test) => Why::Failed(test.id.clone()),
-            None if bound.is_empty() => Why::Unbound,
-            None if bound.iter().all(|test| test.outcome == Outcome::Skipped) => Why::Skipped,
-            None => return,
+        let why = match (failed, missing) {
+            (Some(test), _) => Why::Failed(test.id.clone()),
+            (None, Some(id)) => Why::Missing(id.clone()),
+            (None, None) if bound.is_empty() => Why::Unbound,
+            (None, None) if bound.iter().all(|test| test.outcome == Outcome::Skipped) => Why::Skipped,
+            (None, None) => return,
         };
         self.unshown.push(Unshown { feature, step, text, why });
     }
+}
+
+/// Whether a binding names a test: by the id of the report, or as pytest selects it. One that is run with several
+/// parameters, or that a report has several times, is named as a whole.
+fn is_named(test: &str, binding: &str) -> bool {
+    let of = |id: &str| {
+        test.strip_prefix(id)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with(" #"))
+    };
+    of(binding) || pytest_id(binding).is_some_and(|id| of(&id))
+}
+
+/// `tests/test_sum.py::TestSum::test_adds` as reports have it: `tests.test_sum.TestSum::test_adds`.
+fn pytest_id(node: &str) -> Option<String> {
+    let (file, test) = node.split_once(".py::")?;
+    let module = file.replace('/', ".");
+    Some(match test.split_once("::") {
+        Some((class, test)) => format!("{module}.{}::{test}", class),
+        None => format!("{module}::{test}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contracts::v1::{Feature, FeatureStep};
-    use crate::gates::report::Story;
 
     fn feature(id: u64, steps: usize, passes: bool) -> Feature {
         Feature {
@@ -135,7 +169,7 @@ mod tests {
             (vec![Errored, Passed], failed()),
         ] {
             let tests: Vec<TestCase> = outcomes.iter().map(|outcome| test(42, Some(1), *outcome)).collect();
-            let found = shown(&list, &wanted, &tests).unshown;
+            let found = shown(&list, &wanted, &tests, &BTreeMap::new()).unshown;
             assert_eq!(found.into_iter().map(|step| step.why).next(), why, "{outcomes:?}");
         }
     }
@@ -148,10 +182,10 @@ mod tests {
             test(1, None, Outcome::Passed),
             test(3, None, Outcome::Passed),
         ];
-        let found = shown(&list, &wanted(&list, None), &tests);
+        let found = shown(&list, &wanted(&list, None), &tests, &BTreeMap::new());
         let unshown: Vec<(u64, u32)> = found.unshown.iter().map(|step| (step.feature, step.step)).collect();
         assert_eq!((unshown, found.steps), (vec![(1, 2)], 3));
-        let found = shown(&list, &wanted(&list, Some(2)), &tests);
+        let found = shown(&list, &wanted(&list, Some(2)), &tests, &BTreeMap::new());
         assert!(found.unshown.iter().any(|step| step.feature == 2));
     }
 
@@ -159,7 +193,55 @@ mod tests {
     fn a_tag_that_names_nothing_is_told() {
         let list = FeatureList(vec![feature(1, 2, true)]);
         let tests = [test(1, Some(3), Outcome::Passed), test(9, None, Outcome::Passed)];
-        let found = shown(&list, &wanted(&list, None), &tests);
+        let found = shown(&list, &wanted(&list, None), &tests, &BTreeMap::new());
         assert_eq!(found.unknown, BTreeSet::from([(1, Some(3)), (9, None)]));
+    }
+    fn named(id: &str, outcome: Outcome) -> TestCase {
+        TestCase { id: id.to_owned(), stories: Vec::new(), ..test(0, None, outcome) }
+    }
+
+    #[test]
+    fn a_test_that_a_file_names_shows_a_step_and_one_that_is_gone_does_not() {
+        let list = FeatureList(vec![feature(42, 1, true)]);
+        let wanted = wanted(&list, None);
+        use Outcome::{Failed, Passed, Skipped};
+        let bindings = r#"{"1": ["sums", "tests/test_sum.py::test_adds"], "2": "sums"}"#;
+        let bindings = BTreeMap::from([(42, serde_json::from_str(bindings).unwrap())]);
+        let adds = "tests.test_sum::test_adds";
+        for (tests, why) in [
+            (vec![named("sums", Passed), named(adds, Passed)], None),
+            (vec![named("sums", Passed), named(adds, Skipped)], None),
+            (vec![named("sums", Skipped), named(adds, Skipped)], Some(Why::Skipped)),
+            (
+                vec![named("sums", Passed), named("sums #2", Failed), named(adds, Passed)],
+                Some(Why::Failed("sums #2".into())),
+            ),
+            (vec![named("sums", Passed)], Some(Why::Missing("tests/test_sum.py::test_adds".into()))),
+            (
+                vec![named("sums", Passed), named("tests.test_sum::test_adds_none", Passed)],
+                Some(Why::Missing("tests/test_sum.py::test_adds".into())),
+            ),
+            (vec![named(adds, Passed), test(42, Some(1), Passed)], Some(Why::Missing("sums".into()))),
+            (
+                vec![named("sums", Passed), named(adds, Passed), test(42, Some(1), Failed)],
+                Some(Why::Failed("shows 42 Some(1)".into())),
+            ),
+            (vec![named("sums", Passed), named("tests.test_sum::test_adds[two]", Passed)], None),
+        ] {
+            let found = shown(&list, &wanted, &tests, &bindings);
+            assert_eq!(found.unshown.into_iter().map(|step| step.why).next(), why, "{tests:?}");
+            assert_eq!(found.unknown, BTreeSet::from([(42, Some(2))]));
+        }
+    }
+
+    #[test]
+    fn pytest_names_a_test_by_its_file_and_reports_do_by_its_module() {
+        for (node, id) in [
+            ("tests/test_sum.py::test_adds", Some("tests.test_sum::test_adds")),
+            ("test_sum.py::TestSum::test_adds[1]", Some("test_sum.TestSum::test_adds[1]")),
+            ("sum.test.ts > adds", None),
+        ] {
+            assert_eq!(pytest_id(node).as_deref(), id, "{node}");
+        }
     }
 }

@@ -92,14 +92,17 @@ fn remote_commit<'a>(repository: &'a Repository, name: &str) -> Option<Commit<'a
     repository.find_reference(name).ok()?.peel_to_commit().ok()
 }
 
-fn commit_id(id: Oid) -> Result<CommitId, GitError> {
+pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {
     CommitId::parse(&id.to_string()).map_err(|error| GitError::Other(error.to_string()))
 }
 
 /// Finds a commit by a full or abbreviated id, a branch, tag or remote branch, and any number of `^` and `~N` after it.
 ///
 /// The full revision language of git is not spoken here: parts of it search text and history without bounds.
-fn find_commit<'a>(repository: &'a Repository, name: &str) -> Result<Option<Commit<'a>>, GitError> {
+pub(super) fn find_commit<'a>(
+    repository: &'a Repository,
+    name: &str,
+) -> Result<Option<Commit<'a>>, GitError> {
     let cut = name.find(['^', '~']).unwrap_or(name.len());
     let (start, steps) = name.split_at(cut);
     let Some(mut commit) = start_commit(repository, start) else { return Ok(None) };

@@ -4,6 +4,7 @@
 mod base;
 mod complete;
 mod error;
+mod history;
 mod objects;
 mod open;
 mod pack_protocol;
@@ -15,6 +16,7 @@ mod worktree;
 pub(crate) use base::{Resolved, resolve};
 pub(crate) use complete::Remote;
 pub(crate) use error::GitError;
+pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
 #[cfg(unix)]

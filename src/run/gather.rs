@@ -116,7 +116,7 @@ impl<'a> Gathering<'a> {
                 let mut file = files[position].clone();
                 let (text, secrets) = self.load(reader.as_ref(), &mut file)?;
                 let score = sensitivity::file_sensitivity(&file, &text);
-                self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                self.progress.step("reading files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
                 let whole = text.has_whole_file();
                 let text = (so_far < RETAINED_BYTES).then_some(text);

@@ -76,7 +76,7 @@ impl Sweep<'_> {
             |(), position| {
                 self.cancellation.check()?;
                 let outcome = self.one_file(assignments, &included, position)?;
-                self.progress.step("judging", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 Ok(outcome)
             },
         )?;

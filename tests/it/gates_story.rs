@@ -46,6 +46,10 @@ pub(crate) const FAILS: &str = r#"<failure message="expected 0">test_sum.py:7</f
 
 /// A change of the product while the feature is in QA.
 pub(crate) fn in_qa(policy: &str, passes: bool, tests: &[(&str, &str)]) -> Repo {
+    in_qa_with(policy, passes, tests, |head| head)
+}
+
+fn in_qa_with(policy: &str, passes: bool, tests: &[(&str, &str)], more: impl FnOnce(Files) -> Files) -> Repo {
     let repo = Repo::new();
     let (list, state) = (features(passes), state("QA_READY", "qa"));
     let base = [
@@ -56,7 +60,7 @@ pub(crate) fn in_qa(policy: &str, passes: bool, tests: &[(&str, &str)]) -> Repo 
     ];
     let mut head = base;
     head[3].1 = "def add(*all): return sum(all)\n";
-    repo.change(&Files::of(&base), &Files::of(&head));
+    repo.change(&Files::of(&base), &more(Files::of(&head)));
     std::fs::create_dir(repo.path().join("reports")).unwrap();
     std::fs::write(repo.path().join("reports/junit.xml"), junit(tests)).unwrap();
     std::fs::write(repo.path().join("feature_list.json"), &list).unwrap();
@@ -135,5 +139,55 @@ fn without_a_list_or_a_feature_to_look_at_there_is_no_pass() {
         repo.judge().run().expect(3);
         let verdict = repo.run_dir().json("final-verdict.json");
         assert!(verdict["errorCodes"].to_string().contains(code), "{verdict}");
+    }
+}
+
+/// A change of a product whose tests carry no tags, with a file that names them.
+fn bound(tests: &[(&str, &str)], stories: impl AsRef<[u8]>) -> Repo {
+    in_qa_with(POLICY, true, tests, |head| head.with("stories/42.json", stories))
+}
+
+#[test]
+fn a_file_of_the_repository_binds_tests_to_steps() {
+    let stories = r#"{ "1": ["test_sum.py::adds", "test_sum::adds_many"], "2": "test_sum::adds_none" }"#;
+    let all = [("adds", ""), ("adds_many[3]", ""), ("adds_none", "")];
+    let repo = bound(&all, stories);
+    repo.judge().run().expect(0);
+    let recorded = repo.run_dir().json("recordings/gates.json");
+    assert_eq!(recorded["stories"], json!([{ "featureId": 42, "text": stories }]));
+    repo.run_dir().verify().run().expect(0);
+    repo.run_dir().verify().arg("--repo").arg(repo.path()).run().expect(0);
+
+    // A test that is named and gone shows nothing, whatever else does.
+    let repo = bound(&[all[0], all[2], (ADDS, "")], stories);
+    let said = repo.judge().run().expect(1);
+    assert_eq!(repo.run_dir().findings(), ["story_validation/failure feature_list.json:8"]);
+    assert!(said.text().contains("stories/42.json names test_sum::adds_many"), "{}", said.text());
+    repo.run_dir().verify().run().expect(0);
+
+    let repo = bound(&[all[0], all[1], ("adds_none", FAILS)], stories);
+    repo.judge().run().expect(1);
+    assert_eq!(repo.run_dir().findings(), ["story_validation/failure feature_list.json:9"]);
+}
+
+#[test]
+fn a_file_of_bindings_that_cannot_be_read_leaves_the_gate_without_a_result() {
+    for stories in [
+        b"".as_slice(),
+        b"[]",
+        br#"{ "one": "test_sum::adds" }"#,
+        br#"{ "01": "test_sum::adds" }"#,
+        br#"{ "1": [] }"#,
+        br#"{ "1": "" }"#,
+        br#"{ "1": "test_sum::adds", "1": "test_sum::adds_none" }"#,
+        b"{ \"1\": \"\xff\" }",
+    ] {
+        // The tags alone would pass.
+        let repo = bound(&[(ADDS, ""), (NONE, "")], stories);
+        repo.judge().run().expect(3);
+        let verdict = repo.run_dir().json("final-verdict.json");
+        let codes = verdict["errorCodes"].to_string();
+        assert!(codes.contains("STORY_BINDINGS_INVALID"), "{}: {codes}", stories.escape_ascii());
+        repo.run_dir().verify().run().expect(0);
     }
 }

@@ -8,6 +8,7 @@ mod action_publish;
 mod architecture;
 #[cfg(target_os = "linux")]
 mod browser;
+mod calibrate;
 mod cli;
 mod determinism;
 mod drift;

@@ -1,5 +1,6 @@
 //! Version 1 of every contract; frozen once released, new meaning goes into a v2 beside it.
 
+mod calibration;
 mod change_set;
 mod coverage;
 mod cross_check;
@@ -19,11 +20,13 @@ mod recording;
 mod registry;
 mod result;
 mod sensitivity;
+mod story_bindings;
 mod symbols;
 mod trace;
 mod vocabulary;
 mod workflow_state;
 
+pub use calibration::*;
 pub use change_set::*;
 pub use coverage::*;
 pub use cross_check::*;
@@ -43,6 +46,7 @@ pub use recording::*;
 pub use registry::*;
 pub use result::*;
 pub use sensitivity::*;
+pub use story_bindings::*;
 pub use symbols::*;
 pub use trace::*;
 pub use vocabulary::*;

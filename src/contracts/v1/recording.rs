@@ -170,6 +170,20 @@ pub struct RecordedGates {
     pub feature_list: Option<String>,
     /// `workflow-state.json` at head, likewise.
     pub workflow_state: Option<String>,
+    /// `stories/<id>.json` at head of the features whose steps are looked at, by id, where there is one.
+    pub stories: Vec<RecordedStory>,
+}
+
+/// The file that says which tests show the steps of a feature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedStory {
+    /// The feature.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub feature_id: u64,
+    /// Its text; null when it is not UTF-8 or too large.
+    pub text: Option<String>,
 }
 
 /// A report that was looked for.

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FEATURE_LIST, Heard, WORKFLOW_STATE, headline};
+use super::{FEATURE_LIST, Heard, STORIES, WORKFLOW_STATE, headline};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{FeatureList, GateName, RecordedGates, RunMode, Side};
-use crate::core::escape::harmless;
+use crate::contracts::v1::{
+    FeatureList, GateName, RecordedGates, RecordedStory, RunMode, Side, StoryBindings,
+};
+use crate::contracts::{schema, strict_json};
+use crate::core::escape::{harmless, visible_cut};
 use crate::core::features::FeatureDocument;
 use crate::core::findings::Statement;
 use crate::core::gates::{GateRule, rule_id};
@@ -31,7 +34,7 @@ impl Heard {
                 return;
             }
         };
-        let shown = stories::shown(&features.list, &features.wanted, tests);
+        let shown = stories::shown(&features.list, &features.wanted, tests, &features.bindings);
         self.summary.push(format!(
             "{} of {} steps shown",
             shown.steps - shown.unshown.len() as u64,
@@ -49,7 +52,7 @@ impl Heard {
         for (feature, step) in &shown.unknown {
             let step = step.map_or(String::new(), |step| format!(" step {step}"));
             self.summary
-                .push(format!("a test names feature {feature}{step}, which {FEATURE_LIST} does not have"));
+                .push(format!("a test or {STORIES}/{feature}.json names feature {feature}{step}, which {FEATURE_LIST} does not have"));
         }
     }
 }
@@ -59,6 +62,29 @@ struct Features<'a> {
     text: &'a str,
     list: FeatureList,
     wanted: BTreeSet<u64>,
+    bindings: BTreeMap<u64, StoryBindings>,
+}
+
+/// The features whose steps have to be shown, by a list and a state at head.
+pub(super) fn wanted(recorded: &RecordedGates) -> BTreeSet<u64> {
+    // A list that cannot be read is told where it is held against tests.
+    Features::read(recorded).map(|features| features.wanted).unwrap_or_default()
+}
+
+/// Where the bindings of a feature stand.
+pub(super) fn bindings_path(feature: u64) -> String {
+    format!("{STORIES}/{feature}.json")
+}
+
+fn bindings(story: &RecordedStory) -> Result<StoryBindings, String> {
+    let text = story.text.as_deref().ok_or("it is not UTF-8 or too large")?;
+    let value = strict_json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+    let schema = schema::find("story-bindings.v1").expect("the schema is embedded");
+    if let Some(fault) = schema.faults(&value).into_iter().next() {
+        let line = json_places::line(text, json_places::find(text, &fault.pointer).start);
+        return Err(format!("line {line}, {}: {}", fault.pointer, fault.message));
+    }
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 impl<'a> Features<'a> {
@@ -75,7 +101,18 @@ impl<'a> Features<'a> {
             return Err((Code::FeatureListInvalid, problem));
         }
         let wanted = stories::wanted(&list, current);
-        Ok(Self { text, list, wanted })
+        let read = |story: &RecordedStory| match bindings(story) {
+            Ok(bindings) => Ok((story.feature_id, bindings)),
+            Err(problem) => {
+                let path = bindings_path(story.feature_id);
+                Err((
+                    Code::StoryBindingsInvalid,
+                    format!("failed to read {path}: {}", visible_cut(&problem, 300)),
+                ))
+            }
+        };
+        let bindings = recorded.stories.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self { text, list, wanted, bindings })
     }
 
     /// A step that is not shown, where it stands. One that no test claims is a failure in strict runs alone.
@@ -86,6 +123,10 @@ impl<'a> Features<'a> {
             (Why::Unbound, RunMode::BestEffort) => (GateRule::Warning, "no test is bound to it".to_owned()),
             (Why::Skipped, _) => (GateRule::Failure, "its tests were skipped".to_owned()),
             (Why::Failed(test), _) => (GateRule::Failure, format!("{test} failed")),
+            (Why::Missing(test), _) => {
+                let path = bindings_path(step.feature);
+                (GateRule::Failure, format!("{path} names {test}, and no test of that id was run"))
+            }
         };
         let position = self.list.0.iter().position(|feature| feature.id == step.feature).unwrap_or(0);
         let pointer = match step.step {
@@ -104,6 +145,10 @@ impl<'a> Features<'a> {
                         step.feature, step.step
                     )
                 }
+                Why::Missing(_) => format!(
+                    "Run the test, or give its id in {} as the report has it.",
+                    bindings_path(step.feature)
+                ),
                 Why::Skipped | Why::Failed(_) => rule.fix().to_owned(),
             },
             moves: false,

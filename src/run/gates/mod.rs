@@ -14,7 +14,7 @@ pub(crate) use execute::Executing;
 pub(crate) use features::feature;
 use pictures::captions;
 pub(crate) use pictures::{Caption, screenshots};
-pub(crate) use record::{Found, Reports, Subject, record};
+pub(crate) use record::{AtHead, Found, Reports, Subject, record};
 
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
@@ -35,6 +35,8 @@ use crate::gates::judge::{Judged, judge};
 
 pub(crate) const FEATURE_LIST: &str = "feature_list.json";
 pub(crate) const WORKFLOW_STATE: &str = "workflow-state.json";
+/// The directory of the files that bind tests to steps.
+pub(crate) const STORIES: &str = "stories";
 
 /// What the reports of a gate come to.
 #[derive(Debug, Default)]

@@ -1,11 +1,12 @@
 //! Looks for the reports of other tools, once, and keeps what it finds.
 
+use super::features::{bindings_path, wanted};
 use super::pictures::Album;
 use super::{FEATURE_LIST, WORKFLOW_STATE};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, Side};
+use crate::contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, RecordedStory, Side};
 use crate::core::policy::Policy;
 use crate::core::{canonical, secrets};
 use crate::gates::report::Totals;
@@ -32,14 +33,33 @@ pub(crate) enum Found {
     },
 }
 
+/// What a commit has at a path.
+pub(crate) enum AtHead {
+    /// No file.
+    Nothing,
+    /// One that is no text or too large.
+    Unreadable,
+    /// Text.
+    Text(String),
+}
+
+impl AtHead {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Nothing | Self::Unreadable => None,
+        }
+    }
+}
+
 /// The commit a report has to be about.
 pub(crate) struct Subject<'a> {
     /// Whether a path is committed there: whoever wrote the change wrote that file too.
     pub(crate) is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
     /// When the commit was made, in seconds since 1970.
     pub(crate) time: i64,
-    /// A file's text there, when it has one.
-    pub(crate) text: &'a dyn Fn(&str) -> Result<Option<String>, PortError>,
+    /// A file's text there.
+    pub(crate) text: &'a dyn Fn(&str) -> Result<AtHead, PortError>,
     /// Where the checkout is, as tools write it.
     pub(crate) root: &'a str,
 }
@@ -83,8 +103,15 @@ pub(crate) fn record(
         }
     }
     if policy.gates.contains_key(&GateName::StoryValidation) {
-        recorded.feature_list = (head.text)(FEATURE_LIST)?;
-        recorded.workflow_state = (head.text)(WORKFLOW_STATE)?;
+        recorded.feature_list = (head.text)(FEATURE_LIST)?.text();
+        recorded.workflow_state = (head.text)(WORKFLOW_STATE)?.text();
+        for feature_id in wanted(&recorded) {
+            let text = match (head.text)(&bindings_path(feature_id))? {
+                AtHead::Nothing => continue,
+                found @ (AtHead::Unreadable | AtHead::Text(_)) => found.text(),
+            };
+            recorded.stories.push(RecordedStory { feature_id, text });
+        }
     }
     Ok(recorded)
 }

@@ -1,0 +1,112 @@
+//! Adds up what rules would have cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::derive::Derived;
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{
+    BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, Preset, RuleCost, UnjudgedChange,
+};
+use crate::git::Merged;
+
+/// How many blocking findings of a change are kept: enough to see what it is about.
+const FINDINGS_SHOWN: usize = 20;
+
+/// What one change comes to.
+pub(super) struct ChangeCost {
+    conclusion: Conclusion,
+    codes: Vec<Code>,
+    findings: Vec<BlockingFinding>,
+    blocking: u64,
+    /// The rules that block.
+    blockers: BTreeSet<String>,
+    /// The rules that advise, with how many findings.
+    advised: BTreeMap<String, u64>,
+}
+
+/// The cost of a judged change. What was there before is held against nobody.
+pub(super) fn of(derived: &Derived) -> ChangeCost {
+    let mut cost = ChangeCost {
+        conclusion: derived.verdict.conclusion,
+        codes: derived.verdict.error_codes.clone(),
+        findings: Vec::new(),
+        blocking: 0,
+        blockers: BTreeSet::new(),
+        advised: BTreeMap::new(),
+    };
+    for finding in derived.results.iter().flat_map(|result| &result.findings) {
+        if !finding.blocking {
+            if finding.origin == FindingOrigin::Introduced {
+                *cost.advised.entry(finding.rule_id.clone()).or_default() += 1;
+            }
+            continue;
+        }
+        cost.blocking += 1;
+        cost.blockers.insert(finding.rule_id.clone());
+        if cost.findings.len() < FINDINGS_SHOWN {
+            cost.findings.push(BlockingFinding {
+                rule_id: finding.rule_id.clone(),
+                file: finding.file.clone(),
+                line: finding.start_line,
+                summary: finding.summary.clone(),
+            });
+        }
+    }
+    cost
+}
+
+/// The cost of a policy over changes, newest first.
+pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<ChangeCost>) -> Calibration {
+    let mut rules: BTreeMap<String, RuleCost> = BTreeMap::new();
+    let (mut blocked, mut without_verdict) = (Vec::new(), Vec::new());
+    for (change, cost) in merged.iter().zip(costs) {
+        let (commit, subject) = (change.resolved.head.clone(), change.subject.clone());
+        for rule in &cost.blockers {
+            let entry = entry(&mut rules, rule);
+            entry.blocked_changes += 1;
+            entry.blocked_alone += u64::from(cost.blockers.len() == 1);
+        }
+        for (rule, findings) in cost.advised {
+            let entry = entry(&mut rules, &rule);
+            entry.advised_changes += 1;
+            entry.advisory_findings += findings;
+        }
+        match cost.conclusion {
+            Conclusion::Pass => {}
+            Conclusion::Fail => blocked.push(BlockedChange {
+                commit,
+                subject,
+                findings: cost.findings,
+                blocking: cost.blocking,
+            }),
+            Conclusion::CouldNotComplete => {
+                without_verdict.push(UnjudgedChange { commit, subject, codes: cost.codes });
+            }
+        }
+    }
+    let mut rules: Vec<RuleCost> = rules.into_values().collect();
+    rules.sort_by(|left, right| {
+        let dear = |rule: &RuleCost| (rule.blocked_changes, rule.advised_changes, rule.advisory_findings);
+        dear(right).cmp(&dear(left)).then_with(|| left.rule_id.cmp(&right.rule_id))
+    });
+    Calibration {
+        schema_version: Default::default(),
+        policy,
+        preset,
+        head_sha: merged[0].resolved.head.clone(),
+        changes: merged.len() as u64,
+        rules,
+        blocked,
+        without_verdict,
+    }
+}
+
+fn entry<'a>(rules: &'a mut BTreeMap<String, RuleCost>, id: &str) -> &'a mut RuleCost {
+    rules.entry(id.to_owned()).or_insert_with(|| RuleCost {
+        rule_id: id.to_owned(),
+        blocked_changes: 0,
+        blocked_alone: 0,
+        advised_changes: 0,
+        advisory_findings: 0,
+    })
+}

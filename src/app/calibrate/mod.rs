@@ -1,0 +1,213 @@
+//! `qa-skill calibrate`: what a policy would have said about the changes merged last, so that its cost is seen before it
+//! is switched on.
+
+mod cost;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::{Args, ValueEnum};
+
+use super::derive::{Derived, derive};
+use super::exit::Failure;
+use super::face;
+use super::inputs::{InForce, Opened, Request, Standing, effective, read_policy};
+use super::prepare::prepare_by;
+use super::progress::TerminalProgress;
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{Calibration, Preset, Registry};
+use crate::core::canonical;
+use crate::core::policy::{Overrides, POLICY_PATH};
+use crate::git::{GitObjects, Merged, OpenRepository};
+use crate::lenses;
+use crate::run::ports::{Cancellation, Progress};
+
+/// More changes than a rate needs; it bounds the time.
+const MOST_CHANGES: u64 = 100_000;
+
+/// The options of the command.
+#[derive(Args)]
+pub(crate) struct CalibrateArgs {
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The newest change: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    head: String,
+    /// How many changes, each a commit of the first-parent line against its parent
+    #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
+    last: u64,
+    /// A policy file that is not committed yet, instead of the policy and the waivers of the newest change
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The strengths rules start from, instead of what the policy says
+    #[arg(long, value_parser = super::cli::word_parser::<Preset>())]
+    preset: Option<Preset>,
+    /// How many worker threads; changes the time and nothing else
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: Option<u64>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// How the result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Terminal,
+    Json,
+}
+
+/// Judges what was merged and prints the cost.
+pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) -> Result<(), Failure> {
+    let progress = TerminalProgress::new(arguments.quiet);
+    let calibration = calibration(arguments, cancellation, &progress);
+    progress.clear();
+    let calibration = calibration?;
+    let document = match arguments.format {
+        Format::Terminal => report::text(&calibration).into_bytes(),
+        Format::Json => {
+            let mut bytes = canonical::to_vec(&calibration).expect("counts have a canonical form");
+            bytes.push(b'\n');
+            bytes
+        }
+    };
+    face::write_stdout(&document)
+}
+
+/// What every change is judged by.
+struct Bench<'a> {
+    request: &'a Request,
+    in_force: &'a InForce,
+    registry: &'a Registry,
+    cancellation: &'a Cancellation,
+}
+
+fn calibration(
+    arguments: &CalibrateArgs,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Calibration, Failure> {
+    let request = request(arguments);
+    let repository = OpenRepository::discover(&request.repository)?;
+    let count = usize::try_from(arguments.last).unwrap_or(usize::MAX);
+    let merged = repository.merged(&request.head, count)?;
+    let Some(newest) = merged.first() else {
+        let message = "the history has no commit with a parent, so nothing was merged yet";
+        return Err(Failure::usage(message, "in a shallow clone, fetch more of the history first"));
+    };
+    let registry = lenses::registry();
+    let objects = GitObjects::new(&repository)?;
+    let (mut in_force, source) = in_force(arguments, &request, &objects, newest, &registry)?;
+    let preset = in_force.policy.preset;
+    in_force.policy.leave_out_gates();
+    // Changes are judged side by side, so each has one thread.
+    let workers = match arguments.jobs {
+        Some(jobs) => usize::try_from(jobs).unwrap_or(1),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    in_force.policy.max_concurrency = 1;
+    let bench = Bench { request: &request, in_force: &in_force, registry: &registry, cancellation };
+    let costs = bench.judge_all(&merged, workers.min(merged.len()), progress)?;
+    Ok(cost::sum(source, preset, &merged, costs))
+}
+
+impl Bench<'_> {
+    fn judge_all(
+        &self,
+        merged: &[Merged],
+        workers: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<cost::ChangeCost>, Failure> {
+        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let costs = Mutex::new(Vec::with_capacity(merged.len()));
+        let work = || -> Result<(), Failure> {
+            // One handle for each thread.
+            let repository = OpenRepository::discover(&self.request.repository)?;
+            let objects = GitObjects::new(&repository)?;
+            let mut opened = Opened { repository, objects, resolved: merged[0].resolved.clone() };
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(change) = merged.get(index) else { return Ok(()) };
+                opened.resolved = change.resolved.clone();
+                let derived = self.judge(&opened).inspect_err(|_| {
+                    // The others need not go on.
+                    next.store(merged.len(), Ordering::Relaxed);
+                })?;
+                let mut costs = costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                costs.push((index, cost::of(&derived)));
+                progress.step("judging changes", done.fetch_add(1, Ordering::Relaxed) + 1, merged.len());
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        let mut costs = costs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        costs.sort_by_key(|(index, _)| *index);
+        Ok(costs.into_iter().map(|(_, cost)| cost).collect())
+    }
+
+    fn judge(&self, opened: &Opened) -> Result<Derived, Failure> {
+        let in_force = self.in_force.clone();
+        let prepared =
+            prepare_by(self.request, opened, in_force, self.registry.clone(), self.cancellation, &Silent)?;
+        prepared.with_ports(opened, self.cancellation, &Silent, |ports| derive(&prepared.recorded(ports)))
+    }
+}
+
+/// The files of one change are no step worth telling.
+struct Silent;
+
+impl Progress for Silent {
+    fn step(&self, _: &'static str, _: usize, _: usize) {}
+}
+
+fn request(arguments: &CalibrateArgs) -> Request {
+    Request {
+        repository: arguments.repo.clone(),
+        base: None,
+        head: arguments.head.clone(),
+        overrides: Overrides { preset: arguments.preset, ..Overrides::default() },
+        artifact_root: None,
+        refresh: false,
+        standing: Standing::Own,
+        settings: Vec::new(),
+    }
+}
+
+/// The policy, and where it was read: of the newest change, which is what the next one is judged by, or of a file.
+fn in_force(
+    arguments: &CalibrateArgs,
+    request: &Request,
+    objects: &GitObjects,
+    newest: &Merged,
+    registry: &Registry,
+) -> Result<(InForce, String), Failure> {
+    let mut resolved = newest.resolved.clone();
+    resolved.base = resolved.head.clone();
+    let mut in_force = read_policy(objects, &resolved, &request.overrides, registry)?;
+    // What head says about itself is looked at in runs alone.
+    in_force.recorded.head_policy = None;
+    let Some(path) = &arguments.file else {
+        let found =
+            if in_force.recorded.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
+        return Ok((in_force, format!("{found} at {}", resolved.head.short())));
+    };
+    let shown = crate::core::escape::visible(&path.display().to_string());
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
+    })?;
+    in_force.policy = effective(Some(&text), &request.overrides, registry)
+        .map_err(|error| Failure::policy(&shown, &error))?;
+    in_force.recorded.base_policy = Some(text);
+    Ok((in_force, shown))
+}

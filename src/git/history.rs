@@ -1,0 +1,50 @@
+//! Lists what was merged: the first-parent line of a branch, newest first.
+
+use git2::Oid;
+
+use super::base::{Resolved, commit_id, find_commit};
+use super::error::GitError;
+use super::open::OpenRepository;
+use crate::core::escape::visible_cut;
+
+/// A merged change: a commit against its first parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Merged {
+    /// Both sides, as a run of that change would have them.
+    pub(crate) resolved: Resolved,
+    /// The first line of the message, escaped and cut.
+    pub(crate) subject: String,
+}
+
+/// How long a subject may be.
+const SUBJECT_CHARACTERS: usize = 72;
+
+impl OpenRepository {
+    /// The newest `count` changes that lead to a commit. A commit without parents, or whose parent a shallow clone does
+    /// not have, ends the line.
+    pub(crate) fn merged(&self, head: &str, count: usize) -> Result<Vec<Merged>, GitError> {
+        let handle = self.handle();
+        let mut commit =
+            find_commit(handle, head)?.ok_or_else(|| GitError::HeadNotFound(visible_cut(head, 100)))?;
+        let mut changes = Vec::new();
+        while changes.len() < count {
+            let Ok(parent) = commit.parent(0) else { break };
+            let base: Oid = parent.id();
+            let subject = commit.summary_bytes().unwrap_or_default();
+            changes.push(Merged {
+                resolved: Resolved {
+                    base: commit_id(base)?,
+                    merge_base: commit_id(base)?,
+                    head: commit_id(commit.id())?,
+                    base_time: parent.committer().when().seconds(),
+                    head_time: commit.committer().when().seconds(),
+                    base_rule: "configured",
+                    codes: Vec::new(),
+                },
+                subject: visible_cut(&String::from_utf8_lossy(subject), SUBJECT_CHARACTERS),
+            });
+            commit = parent;
+        }
+        Ok(changes)
+    }
+}
