@@ -127,7 +127,7 @@ fn why_blocks(finding: &Finding) -> String {
     match (finding.strength, &finding.ratchet) {
         (Strength::Block, _) => format!("the policy's strength of {rule} in {scope} files is block"),
         (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} base files comply, and the ratchet holds from {}",
+            "{} of {} places at the base comply, and the ratchet holds from {}",
             ratchet.complying,
             ratchet.support,
             percent(ratchet.theta_permille)
@@ -142,11 +142,11 @@ fn why_advises(finding: &Finding) -> String {
     let scope = finding.scope;
     match (finding.strength, &finding.ratchet) {
         (Strength::Ratchet, Some(ratchet)) if ratchet.support < ratchet.min_support => format!(
-            "the ratchet needs {} base files to compare with and has {}",
+            "the ratchet needs {} places at the base to compare with and has {}",
             ratchet.min_support, ratchet.support
         ),
         (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} base files comply, and the ratchet holds from {}",
+            "{} of {} places at the base comply, and the ratchet holds from {}",
             ratchet.complying,
             ratchet.support,
             percent(ratchet.theta_permille)
@@ -424,11 +424,11 @@ mod tests {
         check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
-            "does not block: the ratchet needs 20 base files to compare with and has 3",
+            "does not block: the ratchet needs 20 places at the base to compare with and has 3",
         );
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),
-            "does not block: 20 of 30 base files comply, and the ratchet holds from 90 %",
+            "does not block: 20 of 30 places at the base comply, and the ratchet holds from 90 %",
         );
         check(
             &|one| one.codes = vec![Code::EvidenceUnverified],

@@ -57,6 +57,28 @@ pub(crate) struct RuleSpec {
     pub(crate) moves: bool,
 }
 
+/// A rule about the act of changing.
+pub(crate) const fn rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { id, title, severity, strengths, fix, moves: false }
+}
+
+/// A rule about what added text says: the same text moved within the change is nothing new.
+pub(crate) const fn text_rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { moves: true, ..rule(id, title, severity, strengths, fix) }
+}
+
 /// A finding as a lens states it, before evidence is verified and strength decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Draft {
@@ -110,6 +132,22 @@ pub(crate) struct Inspection {
     pub(crate) facts: Vec<Fact>,
 }
 
+/// How many places of a base file a ratcheted rule has something to say about, and how many of them comply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    pub(crate) support: u64,
+    pub(crate) complying: u64,
+}
+
+impl FromIterator<bool> for Census {
+    fn from_iter<I: IntoIterator<Item = bool>>(places: I) -> Self {
+        places.into_iter().fold(Self::default(), |census, complies| Self {
+            support: census.support + 1,
+            complying: census.complying + u64::from(complies),
+        })
+    }
+}
+
 /// A lens.
 ///
 /// The scheduler calls `need` while planning, `inspect` once for each planned file, from any thread and in any order,
@@ -119,7 +157,8 @@ pub(crate) trait Lens: Sync {
     /// The description.
     fn spec(&self) -> &'static LensSpec;
 
-    /// How much of a file that matches the triggers it needs.
+    /// How much of a file it needs. Files are read before plans are made, so a lens is asked about files outside its
+    /// triggers too, and wants none of those as a whole.
     fn need(&self, _file: &ChangedFile) -> Need {
         Need::Hunks
     }
@@ -147,6 +186,12 @@ pub(crate) trait Lens: Sync {
     /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
     fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
         None
+    }
+
+    /// What a base file says about a ratcheted rule: the file counts as one place, unless a lens counts finer where a
+    /// repository has few files of a kind.
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        self.complies(rule, file, text).into_iter().collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::ALL;
 use super::contract::{Draft, Lens, Lookups, Need};
+use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, RecordedMentions, Side,
@@ -29,6 +30,8 @@ pub(crate) struct Case {
 pub(crate) struct CaseFile {
     pub(crate) old: Option<(String, String)>,
     pub(crate) new: Option<(String, String)>,
+    /// The git modes at the base and at head, where a case gives them.
+    pub(crate) modes: Option<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -129,7 +132,13 @@ fn read_block(case: &mut Case, opening: &str, block: &str) {
         "rename" => {
             let (old, new) = argument.split_once(" -> ").expect("~~~rename OLD -> NEW");
             let names = (Some((old.to_owned(), String::new())), Some((new.to_owned(), String::new())));
-            case.files.push(CaseFile { old: names.0, new: names.1 });
+            case.files.push(CaseFile { old: names.0, new: names.1, modes: None });
+        }
+        "mode" => {
+            let (path, modes) = argument.split_once(' ').expect("~~~mode PATH OLD -> NEW");
+            let (old, new) = modes.split_once(" -> ").expect("~~~mode PATH OLD -> NEW");
+            let at = place(case, path);
+            case.files[at].modes = Some((old.to_owned(), new.to_owned()));
         }
         "policy" => case.policy = Some(block.to_owned()),
         "expect" => case.expect.extend(block.lines().map(str::to_owned)),
@@ -143,10 +152,14 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
         side.as_ref().map(|(name, _)| RepoPath::from_bytes(name.as_bytes()).expect("a usable path"))
     };
     let (old_path, new_path) = (path(&file.old), path(&file.new));
+    let (old_mode, new_mode) = file.modes.clone().unwrap_or_else(|| ("100644".into(), "100644".into()));
+    let is_file = |mode: &str| mode.starts_with("100");
     let kind = match (&old_path, &new_path) {
         (None, _) => ChangeKind::Added,
         (_, None) => ChangeKind::Deleted,
         (old, new) if old != new => ChangeKind::Renamed,
+        _ if is_file(&old_mode) != is_file(&new_mode) => ChangeKind::TypeChanged,
+        _ if old_mode != new_mode && file.old == file.new => ChangeKind::ModeChanged,
         _ => ChangeKind::Modified,
     };
     let name = new_path.clone().or(old_path.clone()).expect("a file has a side");
@@ -159,6 +172,10 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
         }
     };
     let (old, new) = (bytes(&file.old), bytes(&file.new));
+    let is_binary = |side: &Option<(String, String)>, read: &[u8]| {
+        read.is_empty() && side.as_ref().is_some_and(|(_, text)| !text.is_empty())
+    };
+    let binary = is_binary(&file.old, &old) || is_binary(&file.new, &new);
     let diff = diff_file(&old, &new, 1 << 20);
     let full = |side: &Option<(String, String)>, bytes: &[u8]| {
         side.as_ref().map(|_| String::from_utf8_lossy(bytes).into_owned())
@@ -166,11 +183,10 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     let mut text = diff.text;
     (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
     crate::core::masking::mask_secrets(&mut text, |_| {});
-    let mode = |present: bool| present.then(|| "100644".to_owned());
     let changed = ChangedFile {
         old_path: old_path.clone().filter(|old| *old != name),
-        old_mode: mode(old_path.is_some()),
-        new_mode: mode(new_path.is_some()),
+        old_mode: old_path.is_some().then_some(old_mode),
+        new_mode: new_path.is_some().then_some(new_mode),
         old_blob: None,
         new_blob: None,
         scope: ScopeGlobs::new(|_| &[]).unwrap().scope(&name, class),
@@ -178,9 +194,9 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
         path: name,
         kind,
         class,
-        text: true,
+        text: !binary || !diff.hunks.is_empty(),
         hunks: diff.hunks,
-        codes: vec![],
+        codes: if binary { vec![Code::BinaryContent] } else { vec![] },
     };
     (changed, text)
 }
@@ -322,6 +338,20 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
+    for lens in ALL {
+        let triggers = classify::PathSet::new(lens.spec().triggers.iter().copied()).unwrap();
+        let files = pages().into_iter().flat_map(|(_, page)| page.cases).flat_map(|case| case.files);
+        for (file, text) in files.map(|file| changed_file(&file)) {
+            let outside = !triggers.matches(&file.path)
+                && !file.old_path.as_ref().is_some_and(|old| triggers.matches(old));
+            let wants = lens.need(&file) == Need::WholeFile && lens.wants_whole_file(&file, &text);
+            assert!(!(outside && wants), "{} wants the whole of {}", lens.spec().id, file.path);
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod dangerous_call;
+mod dependency_change;
 mod feature_guard;
 mod gate_weakening;
 mod idioms;
@@ -10,24 +12,30 @@ mod import_boundary;
 mod imports;
 mod merge_leftover;
 mod pattern;
+mod permission_change;
 mod phantom_dependency;
 mod scan;
 mod secret_token;
 mod trojan_source;
 mod unresolved_import;
+mod workflow_hardening;
 
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &dangerous_call::DangerousCall,
+    &dependency_change::DependencyChange,
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &import_boundary::ImportBoundary,
     &merge_leftover::MergeLeftover,
+    &permission_change::PermissionChange,
     &phantom_dependency::PhantomDependency,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,
+    &workflow_hardening::WorkflowHardening,
 ];
 
 /// The registry, derived from [`ALL`] and the five gates.

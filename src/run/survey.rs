@@ -50,9 +50,10 @@ impl Surveys for BaseSurveys<'_> {
         let (mut support, mut complying, mut looked_at) = (0, 0, Vec::new());
         for (id, path) in files.into_iter().take(SAMPLE) {
             let BlobRead::Content(bytes) = reader.blob(&id, MAX_FILE_BYTES)? else { continue };
-            if let Some(complies) = lens.complies(rule_id, &path, &String::from_utf8_lossy(&bytes)) {
-                support += 1;
-                complying += u64::from(complies);
+            let census = lens.census(rule_id, &path, &String::from_utf8_lossy(&bytes));
+            if census.support > 0 {
+                support += census.support;
+                complying += census.complying;
                 looked_at.push(id);
             }
         }

@@ -201,26 +201,44 @@ fn a_manifest_or_artifact_that_is_only_formally_wrong_is_refused() {
     run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
 }
 
+/// Every place of a recording that holds a text: as a JSON pointer.
+fn recorded_texts(recording: &Value) -> Vec<String> {
+    let places = (0..recording["files"].as_array().unwrap().len())
+        .flat_map(|file| ["text", "fullBase", "fullHead"].map(|place| format!("/files/{file}/text/{place}")));
+    places.filter(|place| recording.pointer(place).is_some_and(Value::is_string)).collect()
+}
+
 #[test]
 fn recorded_text_that_was_changed_is_caught() {
-    let repo = judged();
+    // Of a workflow the whole versions are recorded, of a plain file its hunks.
+    let workflow = |value: &str| format!("on: push\njobs:\n  a:\n    steps:\n      - run: echo {value}\n");
+    let (base, head) = ("a = 1\nb = 2\n", format!("a = 1\nb = 5\n{}", conflict()));
+    let path = ".github/workflows/a.yml";
+    let repo =
+        change(&[("a.py", base), (path, &workflow("b = 2"))], &[("a.py", &head), (path, &workflow("b = 5"))]);
+    repo.judge().run().expect(1);
     let elsewhere = temp();
-    let marker = "<".repeat(7);
-    let forge = |name: &str, from: &str, to: &str| {
+    let recording: Value = serde_json::from_slice(&repo.run_dir().bytes("recordings/00000.json")).unwrap();
+    let forge = |name: &str, place: &str, from: &str, to: &str| {
         let run = repo.run_dir().copy_to(&elsewhere.path().join(name));
-        let text = String::from_utf8(run.bytes("recordings/00000.json")).unwrap();
-        assert!(text.contains(from), "{text}");
-        std::fs::write(run.path("recordings/00000.json"), text.replace(from, to)).unwrap();
+        let text = recording.pointer(place).unwrap().as_str().unwrap();
+        assert!(text.contains(from), "{place}: {text}");
+        tamper(&run, "recordings/00000.json", place, text.replace(from, to).into());
         repair(&run, false);
         run
     };
-    let run = forge("evidence", &marker, "-------");
+    let places = recorded_texts(&recording);
+    let kinds: Vec<&str> = places.iter().filter_map(|place| place.rsplit('/').next()).collect();
+    assert_eq!(kinds, ["text", "fullBase", "fullHead", "text"], "{places:?}");
+    let run = forge("evidence", "/files/1/text/text", &"<".repeat(7), "-------");
     run.verify().run().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
     // A change that no lens minds can only be seen where the true text is.
-    let run = forge("context", "b = 5", "b = 6");
-    let outcome = run.verify().arg("--repo").arg(repo.path()).run();
-    let outcome = outcome.expect_code(4, "DETERMINISM_DRIFT_DETECTED");
-    assert!(outcome.stderr.contains("recordings/00000.json#/files/0/text/text"), "{}", outcome.stderr);
+    for (number, place) in places.iter().enumerate() {
+        let run = forge(&number.to_string(), place, "b = ", "c = ");
+        let outcome = run.verify().arg("--repo").arg(repo.path()).run();
+        let outcome = outcome.expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+        assert!(outcome.stderr.contains(&format!("recordings/00000.json#{place}")), "{}", outcome.stderr);
+    }
 }
 
 #[test]

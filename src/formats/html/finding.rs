@@ -133,7 +133,7 @@ fn facts(finding: &Finding) -> Markup {
                 @if let Some(ratchet) = &finding.ratchet {
                     dt { "Ratchet" }
                     dd {
-                        (ratchet.complying) " of " (ratchet.support) " base files comply; holds from "
+                        (ratchet.complying) " of " (ratchet.support) " places at the base comply; holds from "
                         (ratchet.theta_permille) " ‰ and " (ratchet.min_support) " files"
                     }
                 }

@@ -5,7 +5,7 @@ mod compare;
 
 use std::collections::BTreeMap;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangedFile, LensClass, PresetStrengths, Scope, Severity, Strength};
 use crate::core::classify::{self, ScopeGlobs};
@@ -31,16 +31,6 @@ const FILE_NAME: &str = "feature_list.json";
 const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
 const GUARDED: PresetStrengths = presets(everywhere(Strength::Advise), everywhere(Strength::Block));
 const NOTICE: PresetStrengths = presets(everywhere(Strength::Advise), everywhere(Strength::Advise));
-
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: false }
-}
 
 static SPEC: LensSpec = LensSpec {
     id: "feature-guard",

@@ -22,7 +22,7 @@ impl Random {
 
 fn judged(base: &str, head: &str) -> (ChangedFile, FileText, Vec<Draft>) {
     let side = |text: &str| Some((FILE_NAME.to_owned(), text.to_owned()));
-    let (file, text) = changed_file(&CaseFile { old: side(base), new: side(head) });
+    let (file, text) = changed_file(&CaseFile { old: side(base), new: side(head), modes: None });
     let drafts = run_lens(&FeatureGuard, &[(file.clone(), text.clone())]);
     (file, text, drafts)
 }

@@ -18,7 +18,7 @@ mod tools;
 
 use std::collections::BTreeMap;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
@@ -60,21 +60,6 @@ const RATCHETED: PresetStrengths =
 const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
-const fn rule(
-    id: &'static str,
-    title: &'static str,
-    severity: Severity,
-    strengths: PresetStrengths,
-    fix: &'static str,
-) -> RuleSpec {
-    RuleSpec { id, title, severity, strengths, fix, moves: false }
-}
-
-/// A rule about what added text says: the same text moved within the change is nothing new.
-const fn moving(rule: RuleSpec) -> RuleSpec {
-    RuleSpec { moves: true, ..rule }
-}
-
 static SPEC: LensSpec = LensSpec {
     id: "gate-weakening",
     version: "3",
@@ -92,13 +77,13 @@ static SPEC: LensSpec = LensSpec {
             GUARDED,
             "Keep the check, or replace it in the same change.",
         ),
-        moving(rule(
+        text_rule(
             CI_SOFTENED,
             "A failure of CI is ignored",
             Severity::High,
             GUARDED,
             "Let the step fail, or fix what makes it fail.",
-        )),
+        ),
         rule(
             CODEOWNERS,
             "Paths lose owners",
@@ -106,20 +91,20 @@ static SPEC: LensSpec = LensSpec {
             GUARDED,
             "Keep the owners, or name others in the same change.",
         ),
-        moving(rule(
+        text_rule(
             COVERAGE,
             "Code is taken out of the coverage",
             Severity::Low,
             GUARDED_CODE,
             "Test the code instead of leaving it out.",
-        )),
-        moving(rule(
+        ),
+        text_rule(
             BLANKET,
             "A whole file or every rule is taken out of a check",
             Severity::Medium,
             GUARDED_CODE,
             "Suppress the one rule at the one place, with the reason.",
-        )),
+        ),
         rule(
             HOOK_DISABLED,
             "A commit hook is removed or emptied",
@@ -127,13 +112,13 @@ static SPEC: LensSpec = LensSpec {
             GUARDED,
             "Keep the hook, or run the same check in CI.",
         ),
-        moving(rule(
+        text_rule(
             LINT,
             "The configuration of a linter or type checker is loosened",
             Severity::Medium,
             GUARDED,
             "Fix what the rule reports, or suppress it at the one place, with the reason.",
-        )),
+        ),
         rule(
             LOCKFILE,
             "A lock file is deleted",
@@ -176,13 +161,13 @@ static SPEC: LensSpec = LensSpec {
             GUARDED,
             "Mine and approve the rubric anew instead of editing it by hand.",
         ),
-        moving(rule(
+        text_rule(
             SUPPRESSION,
             "A warning is suppressed at one place",
             Severity::Low,
             RATCHETED,
             "Fix what the rule reports.",
-        )),
+        ),
         rule(
             TEST_DELETED,
             "A file of tests is deleted and its tests come back nowhere",
@@ -211,13 +196,13 @@ static SPEC: LensSpec = LensSpec {
             NOTICE,
             "Make sure that nothing else was tested by it.",
         ),
-        moving(rule(
+        text_rule(
             TEST_SKIPPED,
             "A test is switched off",
             Severity::Medium,
             GUARDED_CODE,
             "Fix the test, or delete it openly.",
-        )),
+        ),
         rule(
             THRESHOLD,
             "A threshold asks for less than before",
