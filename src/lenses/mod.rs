@@ -3,6 +3,7 @@
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
+mod costly_loop;
 mod dangerous_call;
 mod dependency_change;
 mod feature_guard;
@@ -24,6 +25,7 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &costly_loop::CostlyLoop,
     &dangerous_call::DangerousCall,
     &dependency_change::DependencyChange,
     &feature_guard::FeatureGuard,

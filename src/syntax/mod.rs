@@ -1,6 +1,7 @@
 //! What stands where in a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
 mod ecma;
+mod flow;
 mod go;
 mod java;
 mod outline;

@@ -112,6 +112,12 @@ pub(crate) struct Outline {
     pub(crate) imports: Vec<Import>,
     pub(crate) comments: Vec<Span>,
     pub(crate) strings: Vec<Span>,
+    /// Bodies of loops and of comprehensions.
+    pub(crate) loops: Vec<Span>,
+    /// Functions and closures, which run when they are called.
+    pub(crate) functions: Vec<Span>,
+    /// Where a loop over something waits, though no turn needs what an earlier one left.
+    pub(crate) waits_in_turn: Vec<Span>,
     /// Tests, as far as the language marks them.
     pub(crate) tests: Vec<Span>,
     /// Where the text could not be parsed, or was not. What stands there, or touches it, is not to be judged.

@@ -3,7 +3,7 @@
 use tree_sitter::{Node, Tree};
 
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
-use super::{Language, ecma, go, java, python, rust};
+use super::{Language, ecma, flow, go, java, python, rust};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -27,6 +27,8 @@ pub(super) struct Place {
 pub(super) struct Found<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
+    /// Nodes that were looked at twice; bounded by the length of the text.
+    pub(super) flow_steps: usize,
 }
 
 impl<'t> Found<'t> {
@@ -108,7 +110,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 
 /// The outline of a tree.
 pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
-    let mut found = Found { text, outline: Outline::default() };
+    let mut found = Found { text, outline: Outline::default(), flow_steps: 0 };
     let mut cursor = tree.walk();
     let mut places = vec![Place::default()];
     loop {
@@ -148,6 +150,7 @@ fn visit(language: Language, found: &mut Found<'_>, node: Node<'_>, place: Place
         if is_string {
             found.outline.strings.push(span(node));
         }
+        flow::note(found, node, kind);
     }
     let inside = match language {
         Language::Go => go::visit(found, node, kind, place),

@@ -1,0 +1,189 @@
+//! Work that a loop does again and again though once, or all at once, would do.
+
+use std::sync::LazyLock;
+
+use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::idioms::{Idiom, Place, Table};
+use super::scan;
+use crate::contracts::ids::RepoPath;
+use crate::contracts::v1::{
+    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+};
+use crate::core::classify;
+use crate::core::packet::{Line, Packet};
+use crate::syntax::{self, Language, Outline, Span};
+
+const REGEX: &str = "costly-loop/regex-compiled";
+const WAITS: &str = "costly-loop/awaited-in-turn";
+
+const OFF: ScopeStrengths = everywhere(Strength::Off);
+const RATCHET: PresetStrengths = presets(
+    ScopeStrengths { product: Strength::Ratchet, ..OFF },
+    ScopeStrengths { product: Strength::Ratchet, test: Strength::Advise, ..OFF },
+);
+
+static SPEC: LensSpec = LensSpec {
+    id: "costly-loop",
+    version: "1",
+    class: LensClass::Performance,
+    title: "Work that a loop does again and again",
+    required_by_default: true,
+    triggers: &[
+        "**/*.cjs",
+        "**/*.cts",
+        "**/*.go",
+        "**/*.java",
+        "**/*.js",
+        "**/*.jsx",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.py",
+        "**/*.rs",
+        "**/*.ts",
+        "**/*.tsx",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../tests/corpus/lenses/costly-loop.md"),
+    rules: &[
+        text_rule(
+            WAITS,
+            "A loop waits for one call after the other though none needs another",
+            Severity::Low,
+            RATCHET,
+            "Start all of them and wait for them together, or say in a comment why they have to go in turn.",
+        ),
+        text_rule(
+            REGEX,
+            "A regular expression that never changes is compiled in a loop",
+            Severity::Medium,
+            RATCHET,
+            "Compile it once, before the loop or as a constant.",
+        ),
+    ],
+};
+
+const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Code }
+}
+
+static REGEXES: LazyLock<Table> = LazyLock::new(|| {
+    const IDIOMS: &[Idiom] = &[
+        code(&["python"], "compile", r#"(?:^|[^\w.])((?:re|regex)\.compile\(\s*(?:r|b|rb|br|u)?["'])"#),
+        code(
+            &["javascript", "typescript"],
+            "RegExp",
+            r#"(?:^|[^\w.$])(new\s+RegExp\(\s*(?:"[^"]*"|'[^']*'|`[^`$]*`|String\.raw`[^`$]*`)\s*[,)])"#,
+        ),
+        code(&["go"], "regexp", r#"(?:^|[^\w.])(regexp\.(?:MustCompile|Compile)(?:POSIX)?\(\s*["`])"#),
+        code(&["rust"], "Regex", r##"(?:^|[^\w])((?:Regex|RegexBuilder|RegexSet)::new\(\s*(?:b?r#*)?")"##),
+        code(&["java"], "Pattern", r#"(?:^|[^\w.])(Pattern\.compile\(\s*")"#),
+    ];
+    Table::new(IDIOMS)
+});
+
+/// The lens.
+pub(crate) struct CostlyLoop;
+
+impl Lens for CostlyLoop {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        if Language::of(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+    }
+
+    /// Whether added lines have something that costs; the loop around it may be older.
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let language = classify::language(&file.path);
+        let may_wait = matches!(language, Some("javascript" | "typescript" | "python"));
+        REGEXES.may_match(language, &hunks.text) || (may_wait && hunks.text.contains("await "))
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let nothing = Inspection::default();
+        let Some(text) = &packet.text.full_head else { return nothing };
+        let Some(language) = Language::of(&packet.path().to_text()) else { return nothing };
+        let source = Source::new(language, classify::language(packet.path()), text);
+        let mut drafts = Vec::new();
+        for line in packet.added() {
+            drafts.extend(source.on_line(packet, &line));
+        }
+        Inspection { drafts, facts: Vec::new() }
+    }
+
+    /// Every place counts: where a regular expression is compiled, and each loop that could wait.
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        let name = classify::language(file);
+        let Some(language) = Language::of(&file.to_text()) else { return Census::default() };
+        if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !text.contains("await ") {
+            return Census::default();
+        }
+        let source = Source::new(language, name, text);
+        if rule == REGEX {
+            return source.regexes().map(|at| source.outline.repeats(at).is_none()).collect();
+        }
+        let waits = text.match_indices("await ").map(|(at, _)| at);
+        let in_code = waits.filter(|at| source.is_sound(*at));
+        in_code.map(|at| !source.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
+    }
+}
+
+/// A parsed file with the places of its lines.
+struct Source<'t> {
+    name: Option<&'t str>,
+    text: &'t str,
+    outline: Outline,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl<'t> Source<'t> {
+    fn new(language: Language, name: Option<&'t str>, text: &'t str) -> Self {
+        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        Self { name, text, outline: syntax::parse(language, text), starts: starts.collect() }
+    }
+
+    /// Whether a place is program text that could be parsed.
+    fn is_sound(&self, at: usize) -> bool {
+        let here = Span { start: at, end: at + 1 };
+        let within = |spans: &[Span]| spans.iter().any(|span| span.start <= at && at < span.end);
+        !within(&self.outline.comments)
+            && !within(&self.outline.strings)
+            && !self.outline.broken.iter().any(|broken| broken.touches(here))
+    }
+
+    fn regexes(&self) -> impl Iterator<Item = usize> {
+        let mut scanner = scan::Scanner::new(self.name, true);
+        self.text.lines().zip(&self.starts).filter_map(move |(line, start)| {
+            let found = REGEXES.find(self.name, line, &scanner.line(line))?;
+            Some(start + found.start).filter(|at| self.is_sound(*at))
+        })
+    }
+
+    fn on_line(&self, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
+        let Some(start) = usize::try_from(line.number - 1).ok().and_then(|index| self.starts.get(index))
+        else {
+            return Vec::new();
+        };
+        let mut drafts = Vec::new();
+        let mut scanner = scan::Scanner::new(self.name, true);
+        if let Some(found) = REGEXES.find(self.name, line.text, &scanner.line(line.text)) {
+            let at = start + found.start;
+            if self.is_sound(at) && self.outline.repeats(at).is_some() {
+                let summary = "a regular expression that never changes is compiled in a loop";
+                drafts.push(Draft::on_line(REGEX, packet, line, found, summary));
+            }
+        }
+        let here = *start..*start + line.text.len();
+        for span in self.outline.waits_in_turn.iter().filter(|span| here.contains(&span.start)) {
+            if !self.is_sound(span.start) {
+                continue;
+            }
+            let end = span.end.min(here.end);
+            let summary = "a loop waits for one call after the other though none needs another";
+            drafts.push(Draft::on_line(WAITS, packet, line, span.start - start..end - start, summary));
+        }
+        drafts
+    }
+}
