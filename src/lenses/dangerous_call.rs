@@ -131,7 +131,7 @@ static COMMANDS: LazyLock<Table> = LazyLock::new(|| {
         code(
             JS,
             "exec",
-            r#"(?:^|[^\w.$])((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
+            r#"(?:^|[^\w.$]|\bchild_process['"]\)\.)((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
         ),
         code(
             JS,
