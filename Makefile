@@ -16,7 +16,7 @@ BENCH ?= --fixtures target/bench --only S-10 S-100
 
 export CARGO CARGO_FLAGS QA_SKILL
 
-.PHONY: help demo check test bench quality registry image image-full container sandbox-container test-full
+.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: ## Time the optimised binary against git diff on synthetic changes; scrip
 
 quality: ## Judge this repository's recent commits, one by one, and list what blocks
 	@scripts/with-binary.sh bash -c 'python3 scripts/quality.py --binary "$$QA_SKILL" --count 50 .'
+
+recall: ## Add known faults to this repository's recent commits and count what is found; scripts/recall.py takes others
+	@scripts/with-binary.sh bash -c 'python3 scripts/recall.py --binary "$$QA_SKILL" --cases 5 --count 50 .'
 
 registry: ## Write skill/*.json and the generated pages in docs/ again
 	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --test readme generated

@@ -34,20 +34,25 @@ def commits(repository, count):
     return listed.decode().split()
 
 
+def run_gate(binary, repository, base, head, preset, out):
+    """Runs the program once: how it ended, and the run directories it left."""
+    command = [binary, "run", "--repo", repository, "--base", base, "--head", head, "--preset", preset]
+    command += ["--jobs", "1", "--out", out, "--format", "json", "--quiet"]
+    result = subprocess.run(command, capture_output=True, timeout=600)
+    runs = os.path.join(out, "runs")
+    runs = [os.path.join(runs, name) for name in os.listdir(runs)] if os.path.isdir(runs) else []
+    return result, [run for run in runs if os.path.isfile(os.path.join(run, "hashes.json"))]
+
+
 def judge(options, repository, commit, preset):
     """One run: a record of what came out and of everything that is wrong with it."""
     out = tempfile.mkdtemp(dir=options.scratch)
     record = {"repository": name_of(repository), "commit": commit, "preset": preset, "defects": [], "findings": []}
-    command = [options.binary, "run", "--repo", repository, "--base", f"{commit}^1", "--head", commit]
-    command += ["--preset", preset, "--jobs", "1", "--out", out, "--format", "json", "--quiet"]
     try:
-        result = subprocess.run(command, capture_output=True, timeout=600)
+        result, runs = run_gate(options.binary, repository, f"{commit}^1", commit, preset, out)
         record["exit"] = result.returncode
         if result.returncode not in EXITS:
             record["defects"].append(f"exit {result.returncode}: {result.stderr.decode(errors='replace')[:400]}")
-        runs = os.path.join(out, "runs")
-        runs = [os.path.join(runs, name) for name in os.listdir(runs)] if os.path.isdir(runs) else []
-        runs = [run for run in runs if os.path.isfile(os.path.join(run, "hashes.json"))]
         if len(runs) != 1:
             record["defects"].append(f"{len(runs)} run directories: {result.stderr.decode(errors='replace')[:400]}")
         else:

@@ -131,7 +131,7 @@ static COMMANDS: LazyLock<Table> = LazyLock::new(|| {
         code(
             JS,
             "exec",
-            r#"(?:^|[^\w.$])((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
+            r#"(?:^|[^\w.$]|\bchild_process['"]\)\.)((?:(?:child_process|childProcess|cp)\.)?exec(?:Sync)?\s*\(\s*(?:`[^`]*\$\{|"[^"]*"\s*\+|'[^']*'\s*\+))"#,
         ),
         code(
             JS,
@@ -326,8 +326,10 @@ static SPREAD: [Spread; 2] = [
     },
 ];
 
-/// What makes a line harmless: the text is cleaned, or the other side is this machine.
+/// What makes a line harmless: the text is cleaned, the data was written on the same line, or the other side is this
+/// machine.
 static CLEANED: Pattern = Pattern::new(r"(?i)sanitiz|purify|escape|trusted|quote\(");
+static WRITTEN_HERE: Pattern = Pattern::new(r"\bloads?\s*\(\s*(?:\w+\.)?dumps?\s*\(");
 static THIS_MACHINE: Pattern = Pattern::new(r"localhost|127\.0\.0\.1|\[::1\]");
 
 /// A rule with what it looks for.
@@ -366,7 +368,7 @@ static LOOKS: &[Look] = &[
     Look {
         rule: LOAD,
         table: &LOADERS,
-        harmless: None,
+        harmless: Some(&WRITTEN_HERE),
         summary: "data is read in a way that lets it run code",
     },
 ];
@@ -466,6 +468,7 @@ mod tests {
             form.first.check();
         });
         THIS_MACHINE.check();
+        WRITTEN_HERE.check();
     }
 
     #[test]

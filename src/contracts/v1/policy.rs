@@ -138,10 +138,10 @@ pub struct PolicyContextLimits {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyRatchet {
-    /// The share of places at the base that must comply, in thousandths. A place is a file, unless a rule counts finer.
+    /// The share of base files that must comply, in thousandths.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub theta_permille: Option<u16>,
-    /// How many places at the base must have been looked at.
+    /// How many base files must have been looked at.
     #[cfg_attr(test, schemars(range(min = 1, max = 100000)))]
     pub min_support: Option<u64>,
 }

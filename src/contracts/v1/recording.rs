@@ -123,7 +123,7 @@ pub struct RecordedSurvey {
     pub rule_id: String,
     /// The directory and language surveyed, as one name.
     pub population: String,
-    /// How many places at the base were looked at: files, unless the rule counts finer.
+    /// How many base files were looked at.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
     /// How many of them comply.

@@ -111,7 +111,7 @@ pub struct RatchetEvidence {
     /// The share the base must reach, in thousandths.
     #[cfg_attr(test, schemars(range(max = 1000)))]
     pub theta_permille: u16,
-    /// How many places at the base must have been looked at.
+    /// How many base files must have been looked at.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub min_support: u64,
     /// How many were.

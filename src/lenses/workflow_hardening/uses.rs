@@ -17,14 +17,21 @@ pub(super) struct Used<'t> {
     pinned: bool,
 }
 
-/// Reads a value of `uses:`; none for what is part of the repository itself and for what is no reference.
+/// Workflows that check by which tag they were called and refuse a commit.
+const ONLY_BY_TAG: &[&str] = &["slsa-framework/slsa-github-generator/.github/workflows/"];
+
+/// Reads a value of `uses:`; none for what is part of the repository itself, what cannot be pinned and what is
+/// no reference.
 pub(super) fn used(value: &str) -> Option<Used<'_>> {
     if let Some(image) = value.strip_prefix("docker://") {
         let (name, reference) =
             image.rsplit_once('@').or_else(|| image.rsplit_once(':')).unwrap_or((image, ""));
         return Some(Used { name, reference, pinned: reference.starts_with("sha256:") });
     }
-    if value.starts_with(['.', '$']) || value.contains("${{") {
+    if value.starts_with(['.', '$'])
+        || ONLY_BY_TAG.iter().any(|name| value.starts_with(name))
+        || value.contains("${{")
+    {
         return None;
     }
     let (name, reference) = value.split_once('@')?;
@@ -104,6 +111,7 @@ mod tests {
             ("a/b@abcdef1".to_owned(), Some(false)),
             ("./a".to_owned(), None),
             ("$/a".to_owned(), None),
+            ("slsa-framework/slsa-github-generator/.github/workflows/a.yml@v2.1.0".to_owned(), None),
             ("docker://alpine:3".to_owned(), Some(false)),
             ("docker://alpine@sha256:00".to_owned(), Some(true)),
             ("a/b".to_owned(), None),
