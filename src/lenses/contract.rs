@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -206,7 +207,7 @@ pub(crate) trait Lookups {
     fn files_in(&self, side: Side, directory: &str) -> Vec<String>;
 
     /// What a file defines and imports; null when it is no regular file that could be read.
-    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline>;
+    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
 
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;

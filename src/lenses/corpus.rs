@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use super::ALL;
 use super::contract::{Draft, Lens, Lookups, Need};
@@ -263,9 +264,9 @@ impl Lookups for CaseTrees<'_> {
         files.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
     }
 
-    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline> {
+    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
         let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map(|(path, text)| crate::run::outlines::outline(&path, text))
+        found.map(|(path, text)| Rc::new(crate::run::outlines::outline(&path, text)))
     }
 
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {

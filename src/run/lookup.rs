@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::outlines;
 use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError};
@@ -53,7 +54,7 @@ type Words = (Side, MentionKind, Vec<String>);
 struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
-    modules: BTreeMap<Place, Option<ModuleOutline>>,
+    modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree.
     listed: BTreeMap<Side, Vec<(String, BlobId)>>,
@@ -114,10 +115,10 @@ impl Answering for Asked<'_> {
             path: path.clone(),
             files: files.clone(),
         };
-        let module = |((side, path), outline): (&Place, &Option<ModuleOutline>)| RecordedModule {
+        let module = |((side, path), outline): (&Place, &Option<Rc<ModuleOutline>>)| RecordedModule {
             side: *side,
             path: path.clone(),
-            outline: outline.clone(),
+            outline: outline.as_deref().cloned(),
         };
         Ok(RecordedLookups {
             schema_version: Default::default(),
@@ -171,18 +172,18 @@ impl Lookups for Asked<'_> {
         answer
     }
 
-    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline> {
+    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
         let place = (side, path.to_owned());
         if let Some(known) = self.said.borrow().modules.get(&place) {
             return known.clone();
         }
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => trees.outline(side, path),
+            Source::Trees(trees) => Ok(trees.outline(side, path)?.map(Rc::new)),
             Source::Record(record) => record
                 .modules
                 .iter()
                 .find(|each| each.side == side && each.path == path)
-                .map(|each| each.outline.clone())
+                .map(|each| each.outline.clone().map(Rc::new))
                 .ok_or_else(|| unrecorded("what a file defines")),
         });
         self.said.borrow_mut().modules.insert(place, answer.clone());

@@ -144,13 +144,16 @@ fn is_written_to(lookups: &dyn Lookups, path: &str) -> bool {
 
 fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
     const ENDINGS: &[&str] = &["", ".py", ".ts", ".tsx", ".js", ".mjs", ".cjs", ".go", ".rs", "/x"];
+    let beside = lookups.files_in(Side::Head, split(path).0);
+    let is_typed = beside.iter().any(|file| file.ends_with(".ts") || file.ends_with(".tsx"));
     let directories = std::iter::once("").chain(path.match_indices('/').map(|(end, _)| &path[..end]));
     directories.into_iter().any(|directory| {
         if !lookups.files_in(Side::Head, directory).iter().any(|file| file == ".gitignore") {
             return false;
         }
         let Some(lines) = lookups.outline(Side::Head, &join(directory, ".gitignore")) else { return true };
-        lines.names.iter().filter(|line| !line.name.starts_with(['#', '!'])).any(|line| {
+        let patterns = lines.names.iter().filter(|line| !line.name.starts_with(['#', '!']));
+        patterns.filter(|line| !(is_typed && is_of_compiler(&line.name))).any(|line| {
             let pattern = line.name.trim_end_matches('/');
             let inside = match pattern.strip_prefix('/') {
                 Some(rooted) => join(directory, rooted),
@@ -165,4 +168,10 @@ fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
             })
         })
     })
+}
+
+/// Whether a pattern ignores what a compiler writes beside its sources: then the source is missing as well.
+fn is_of_compiler(pattern: &str) -> bool {
+    let (_, name) = split(pattern);
+    matches!(name, "*.cjs" | "*.d.cts" | "*.d.mts" | "*.d.ts" | "*.js" | "*.js.map" | "*.jsx" | "*.mjs")
 }

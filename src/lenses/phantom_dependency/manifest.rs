@@ -19,7 +19,7 @@ pub(super) fn above(
         for name in lookups.files_in(Side::Head, directory).iter().filter(|name| is_manifest(name)) {
             let path = join(directory, name);
             if let Some(outline) = lookups.outline(Side::Head, &path) {
-                found.push((path, outline.names.into_iter().map(|line| line.name).collect()));
+                found.push((path, outline.names.iter().map(|line| line.name.clone()).collect()));
             }
         }
         if directory.is_empty() {

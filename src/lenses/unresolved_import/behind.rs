@@ -68,9 +68,15 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
     for path in change.removed.keys().filter(|path| !change.gone.contains(path)) {
         let Some(kind) = path.parse_family() else { continue };
         let Some(before) = lookups.outline(Side::Base, path) else { continue };
-        let mut seen = BTreeSet::new();
+        // Most of what a large rewrite removes it adds again.
+        let after = lookups.outline(Side::Head, path);
+        let mut seen: BTreeSet<&str> =
+            after.iter().flat_map(|after| &after.names).map(|name| name.name.as_str()).collect();
         for name in before.names.iter().filter(|name| change.is_removed(path, name.line)) {
-            let is_new = seen.insert(&name.name);
+            let is_new = seen.insert(name.name.as_str());
+            if all.get(&kind).is_some_and(|taken| taken.words.len() > MOST_WORDS) {
+                break;
+            }
             if is_new && has(lookups, Side::Head, path, &name.name) == Has::No {
                 let taken = all.entry(kind).or_default();
                 taken.names.push((path.clone(), name.clone()));
