@@ -6,17 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cannot() {
-    echo "container-full: $1, so the image with tools for gates is not tested" >&2
-    [ -z "${GITHUB_ACTIONS:-}" ]
-    exit
-}
-
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    sudo --non-interactive true 2> /dev/null || cannot "this is not root"
-    as_root=(sudo --non-interactive env "PATH=$PATH" "HOME=$HOME" ${STAND_IN:+"STAND_IN=$STAND_IN"})
-fi
+# shellcheck source=scripts/as-root.sh
+source scripts/as-root.sh
 docker info > /dev/null 2>&1 || scripts/install-tools.sh buildah podman runc || cannot "podman cannot be installed"
 if [ -z "${IMAGE:-}" ]; then
     status=0
@@ -98,7 +89,7 @@ certificates=/etc/ssl/certs/ca-certificates.crt
 run --volume "$certificates:$certificates:ro" --env NODE_EXTRA_CA_CERTS="$certificates" --entrypoint npm "$IMAGE" install --ignore-scripts --no-audit --no-fund --no-package-lock
 judge() {
     local status=0
-    run "$IMAGE" run --base main --head "$1" --out "out/$1" --format json > "$place/$1.json" || status=$?
+    run "${as_user[@]}" "$IMAGE" run --base main --head "$1" --out "out/$user/$1" --format json > "$place/$1.json" || status=$?
     python3 - "$place/$1.json" "$status" "$2" "${@:3}" <<'PYTHON'
 import json, sys
 path, status, expected, findings = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
@@ -109,7 +100,16 @@ assert (status, found) == (expected, findings), f"exit {status}, {found}, {verdi
 print(f"{verdict['status']}: {', '.join(found) or 'no findings'}")
 PYTHON
 }
-judge clean 0
-judge faulty 1 "browser_tests/failure tests/shop.spec.mjs" "lint/error add.py" "lint/error one.mjs" \
-    "type_check/error add.py" "type_check/error sum.ts" "unit_tests/failure test_add.py"
-ls "$place"/out/faulty/runs/*/screenshots/*.png
+# A step runs as root; a job in a container may have another user.
+for user in root 1001; do
+    as_user=()
+    if [ "$user" != root ]; then
+        "${as_root[@]}" chown -R "$user:$user" "$place"
+        as_user=(--user "$user:$user")
+    fi
+    echo "as $user:"
+    judge clean 0
+    judge faulty 1 "browser_tests/failure tests/shop.spec.mjs" "lint/error add.py" "lint/error one.mjs" \
+        "type_check/error add.py" "type_check/error sum.ts" "unit_tests/failure test_add.py"
+    ls "$place/out/$user"/faulty/runs/*/screenshots/*.png
+done

@@ -4,18 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cannot() {
-    echo "container: $1, so the image is not tested" >&2
-    [ -z "${GITHUB_ACTIONS:-}" ]
-    exit
-}
-
-# Containers want root, and a workspace that belongs to another user does too.
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    sudo --non-interactive true 2> /dev/null || cannot "this is not root"
-    as_root=(sudo --non-interactive env "PATH=$PATH" "HOME=$HOME" ${GITHUB_ACTIONS:+"GITHUB_ACTIONS=$GITHUB_ACTIONS"} ${CI:+"CI=$CI"} ${STAND_IN:+"STAND_IN=$STAND_IN"})
-fi
+# shellcheck source=scripts/as-root.sh
+source scripts/as-root.sh
 if ! docker info > /dev/null 2>&1; then
     scripts/install-tools.sh buildah podman runc || cannot "buildah, podman and runc cannot be installed"
     # The least that a container can be: this machine's own programs in a directory of their own.
