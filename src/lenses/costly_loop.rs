@@ -140,7 +140,7 @@ struct Source<'t> {
 
 impl<'t> Source<'t> {
     fn new(language: Language, name: Option<&'t str>, text: &'t str) -> Self {
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         Self { name, text, outline: syntax::parse(language, text), starts: starts.collect() }
     }
 
