@@ -22,6 +22,7 @@ use crate::core::usage::usd;
 use crate::core::{canonical, gates};
 use crate::run::gates::{Executing, any_runs};
 use crate::run::gather::{Gathered, Gathering};
+use crate::run::lookup::{Asked, Trees};
 use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::survey::BaseSurveys;
 use crate::run::sweep::Joined;
@@ -76,7 +77,15 @@ pub(crate) fn check_opened(
         globs: prepared.in_force.policy.scope_globs(),
     };
     let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
-    let ports = Ports { surveys: &surveys, lines: &lines, joined: None, cancellation, progress };
+    let trees = Trees {
+        objects: &opened.objects,
+        merge_base: &change_set.merge_base_sha,
+        head: &change_set.head_sha,
+        cancellation,
+    };
+    let lookups = Asked::of_trees(trees);
+    let ports =
+        Ports { surveys: &surveys, lookups: &lookups, lines: &lines, joined: None, cancellation, progress };
     let key = key(&prepared.recorded(ports)).2;
     let parts = match parts {
         Some(directories) => Some(joined(&key, &change_set.files, directories)?),
@@ -92,6 +101,7 @@ pub(crate) fn check_opened(
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
     drop(blob_lines);
+    drop(lookups);
     let Prepared { registry, in_force, gathered, gates, execution, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);

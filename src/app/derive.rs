@@ -11,7 +11,7 @@ use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
     ExecutionKeyPreimage, FileText, FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedSurvey, Registry, Waiver,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedSurvey, Registry, Waiver,
 };
 use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
@@ -28,6 +28,7 @@ use crate::lenses::contract::Lens;
 use crate::run::execute::{Executed, Execution};
 use crate::run::gates;
 use crate::run::gather::Texts;
+use crate::run::lookup::Answering;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::Surveys;
 use crate::run::sweep::{Joined, Sweep};
@@ -44,6 +45,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) overrides: &'a Overrides,
     pub(crate) registry: &'a Registry,
     pub(crate) surveys: &'a dyn Surveys,
+    pub(crate) lookups: &'a dyn Answering,
     pub(crate) gates: &'a RecordedGates,
     pub(crate) execution: &'a RecordedExecution,
     pub(crate) lines: &'a LineReader<'a>,
@@ -64,6 +66,7 @@ pub(crate) struct Derived {
     pub(crate) cross_check: CrossCheck,
     pub(crate) verdict: FinalVerdict,
     pub(crate) surveys: Vec<RecordedSurvey>,
+    pub(crate) lookups: RecordedLookups,
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
     pub(crate) screenshots: Vec<Screenshot>,
     pub(crate) retried_tests: u64,
@@ -179,6 +182,7 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> E
         policy: recorded.policy,
         waivers: recorded.waivers,
         surveys: recorded.surveys,
+        lookups: recorded.lookups,
         evidence: evidence(recorded, key),
         lens: &find_lens,
     }
@@ -226,6 +230,7 @@ pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
         coverage,
         results: executed.results,
         surveys: executed.surveys,
+        lookups: executed.lookups,
         texts: executed.texts,
         screenshots: gates::screenshots(executed.screenshots, recorded.gates, recorded.execution),
         retried_tests: executed.retried_tests,

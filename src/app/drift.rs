@@ -34,6 +34,7 @@ const CAUSES_FIRST: &[&str] = &[
     "recordings/inputs.json",
     "recordings/gates.json",
     "recordings/execution.json",
+    "recordings/lookups.json",
     "change-set.json",
     "change-sensitivity.json",
     "lens-plan.json",

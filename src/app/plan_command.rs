@@ -6,9 +6,10 @@ use super::inputs::{Opened, Request, open};
 use super::prepare::{Ports, prepare};
 use super::shard::matrix;
 use crate::contracts::codes::Code;
-use crate::contracts::v1::{LensPlan, LensPlanList};
+use crate::contracts::v1::{LensPlan, LensPlanList, RecordedLookups};
 use crate::core::canonical;
 use crate::core::escape::visible;
+use crate::run::lookup::Asked;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::RecordedSurveys;
 
@@ -41,8 +42,11 @@ pub(crate) fn plan_opened(
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, Failure> {
     let prepared = prepare(request, opened, cancellation, progress)?;
+    let nothing = RecordedLookups::default();
+    let lookups = Asked::of_record(&nothing);
     let recorded = prepared.recorded(Ports {
         surveys: &RecordedSurveys(&[]),
+        lookups: &lookups,
         lines: &|_, _, _, _| None,
         joined: None,
         cancellation,

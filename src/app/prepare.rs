@@ -12,6 +12,7 @@ use crate::core::policy::Policy;
 use crate::lenses;
 use crate::run::gates::{self, Subject, any_runs, record};
 use crate::run::gather::Gathered;
+use crate::run::lookup::Answering;
 use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
 use crate::run::survey::Surveys;
 use crate::run::sweep::Joined;
@@ -31,6 +32,7 @@ pub(crate) struct Prepared<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Ports<'a> {
     pub(crate) surveys: &'a dyn Surveys,
+    pub(crate) lookups: &'a dyn Answering,
     pub(crate) lines: &'a LineReader<'a>,
     pub(crate) joined: Option<&'a dyn Joined>,
     pub(crate) cancellation: &'a Cancellation,
@@ -112,6 +114,7 @@ impl<'a> Prepared<'a> {
             overrides: &self.request.overrides,
             registry: &self.registry,
             surveys: ports.surveys,
+            lookups: ports.lookups,
             gates: &self.gates,
             execution: &self.execution,
             lines: ports.lines,

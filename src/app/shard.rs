@@ -10,9 +10,10 @@ use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::{Ports, prepare};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::ExecutionKey;
-use crate::contracts::v1::{ChangedFile, ShardPart};
+use crate::contracts::v1::{ChangedFile, RecordedLookups, ShardPart};
 use crate::core::canonical;
 use crate::core::shard::{MAX_SHARDS, Shard};
+use crate::run::lookup::Asked;
 use crate::run::parts::{Parts, weight};
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::RecordedSurveys;
@@ -61,8 +62,10 @@ pub(crate) fn part(
     progress: &dyn Progress,
 ) -> Result<StoredPart, Failure> {
     let prepared = prepare(request, opened, cancellation, progress)?;
+    let nothing = RecordedLookups::default();
     let ports = Ports {
         surveys: &RecordedSurveys(&[]),
+        lookups: &Asked::of_record(&nothing),
         lines: &|_, _, _, _| None,
         joined: None,
         cancellation,

@@ -15,8 +15,8 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedExecution, RecordedGates, RecordedInputs, Recording, RecordingTag, Registry, SkillInput,
-    SkillResult, Trace, TraceEvent, TraceMachine,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording, RecordingTag, Registry,
+    SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
 use crate::core::pictures::Picture;
 use crate::core::qa_report::{Circumstances, qa_report};
@@ -148,6 +148,9 @@ pub(crate) fn artifacts(
     }
     if *outcome.recorded_execution != RecordedExecution::default() {
         add(Entry::artifact(outcome.recorded_execution))?;
+    }
+    if derived.lookups != RecordedLookups::default() {
+        add(Entry::artifact(&derived.lookups))?;
     }
     let pictures = derived.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
     // Two tests may have left the same picture.

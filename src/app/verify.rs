@@ -14,8 +14,8 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, Recording, Registry, SkillInput,
-    Trace,
+    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording,
+    Registry, SkillInput, Trace,
 };
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
@@ -23,6 +23,7 @@ use crate::core::usage::usd;
 use crate::git::{GitObjects, OpenRepository, Resolved};
 use crate::lenses;
 use crate::run::gather::{Gathered, Texts};
+use crate::run::lookup::{Answering, Asked, Trees};
 use crate::run::ports::{Cancellation, PortError, Progress};
 use crate::run::survey::{BaseSurveys, RecordedSurveys, Surveys};
 use crate::store::{Entry, RunDirectory};
@@ -99,6 +100,7 @@ pub(crate) fn replay(
     let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
     let execution =
         if run.has(RecordedExecution::FILE) { run.artifact()? } else { RecordedExecution::default() };
+    let lookups = if run.has(RecordedLookups::FILE) { run.artifact()? } else { RecordedLookups::default() };
     let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let registry = lenses::registry();
     let overrides = Overrides {
@@ -120,7 +122,7 @@ pub(crate) fn replay(
         progress,
     };
     let (difference, derived) = match source {
-        Source::Recording => replay.offline(&change_set, &texts, &recorded)?,
+        Source::Recording => replay.offline(&change_set, &texts, &recorded, &lookups)?,
         Source::Repository(repository) => replay.live(repository, &change_set)?,
     };
     let Facts { key_preimage, config_preimage, conclusion } = derived;
@@ -162,6 +164,7 @@ impl Replay<'_> {
         change_set: &ChangeSet,
         texts: &RecordedTexts,
         recorded: &RecordedInputs,
+        lookups: &RecordedLookups,
     ) -> Result<(Option<Difference>, Facts), Failure> {
         let scores = change_set
             .files
@@ -173,7 +176,9 @@ impl Replay<'_> {
         let surveys = RecordedSurveys(&recorded.surveys);
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
-        let derived = self.derive(change_set, &sensitivity, texts, &surveys, &lines, &self.execution)?;
+        let asked = Asked::of_record(lookups);
+        let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
+        let derived = self.derive(change_set, &sensitivity, texts, asking, &lines, &self.execution)?;
         let facts = Facts::of(&derived);
         let entries = self.entries(change_set, &sensitivity, derived, &self.execution)?;
         Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
@@ -215,7 +220,14 @@ impl Replay<'_> {
             base_files: found.base_files,
             ..self.execution.clone()
         };
-        let derived = self.derive(&change_set, &sensitivity, &texts, &surveys, &lines, &execution)?;
+        let asked = Asked::of_trees(Trees {
+            objects: &opened.objects,
+            merge_base: &change_set.merge_base_sha,
+            head: &change_set.head_sha,
+            cancellation: self.cancellation,
+        });
+        let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
+        let derived = self.derive(&change_set, &sensitivity, &texts, asking, &lines, &execution)?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
         let facts = Facts::of(&derived);
         let mut entries = self.entries(&change_set, &sensitivity, derived, &execution)?;
@@ -233,7 +245,7 @@ impl Replay<'_> {
         change_set: &ChangeSet,
         sensitivity: &ChangeSensitivity,
         texts: &dyn Texts,
-        surveys: &dyn Surveys,
+        (surveys, lookups): (&dyn Surveys, &dyn Answering),
         lines: &crate::core::crosscheck::LineReader<'_>,
         execution: &RecordedExecution,
     ) -> Result<Derived, Failure> {
@@ -248,6 +260,7 @@ impl Replay<'_> {
             overrides: &self.overrides,
             registry: self.registry,
             surveys,
+            lookups,
             gates: &self.gates,
             execution,
             lines,

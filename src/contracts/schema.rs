@@ -89,6 +89,7 @@ schemas! {
     RecordedExecutionSchema = "recorded-execution.v1", "schemas/v1/recorded-execution.v1.schema.json";
     RecordedGatesSchema = "recorded-gates.v1", "schemas/v1/recorded-gates.v1.schema.json";
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
+    RecordedLookupsSchema = "recorded-lookups.v1", "schemas/v1/recorded-lookups.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
     ShardPartSchema = "shard-part.v1", "schemas/v1/shard-part.v1.schema.json";
@@ -138,6 +139,7 @@ mod tests {
             "recorded-execution.v1" => RecordedExecution,
             "recorded-gates.v1" => RecordedGates,
             "recorded-inputs.v1" => RecordedInputs,
+            "recorded-lookups.v1" => RecordedLookups,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
             "shard-part.v1" => ShardPart,

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
+    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PresetStrengths, RecordedMentions,
+    ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
@@ -137,10 +138,32 @@ pub(crate) trait Lens: Sync {
         Vec::new()
     }
 
+    /// As [`Lens::conclude`], for what can only be said beside files that did not change.
+    fn look_up(&self, _facts: &[Fact], _lookups: &dyn Lookups) -> Vec<Draft> {
+        Vec::new()
+    }
+
     /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
     fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
         None
     }
+}
+
+/// What a lens may ask about the trees of the merge base and head. Every answer is recorded, and a replay answers from
+/// the record; so a lens asks little, and only once something in the change makes it ask. Where an answer cannot be had
+/// the run fails afterwards, and what is returned meanwhile says the least.
+pub(crate) trait Lookups {
+    /// Whether something stands at a path, or what is on the way there is no directory.
+    fn is_present(&self, side: Side, path: &str) -> bool;
+
+    /// The names of the regular files of a directory, sorted; none when there is no such directory.
+    fn files_in(&self, side: Side, directory: &str) -> Vec<String>;
+
+    /// What a file defines and imports; null when it is no regular file that could be read.
+    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline>;
+
+    /// Which files have one of some words.
+    fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;
 }
 
 /// Strengths for `default` and `guarded`; `advisory` advises wherever `default` does anything.

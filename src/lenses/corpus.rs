@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::ALL;
-use super::contract::{Draft, Lens, Need};
+use super::contract::{Draft, Lens, Lookups, Need};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{ChangeKind, ChangedFile, FileText, Side};
+use crate::contracts::v1::{
+    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, RecordedMentions, Side,
+};
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::packet::Packet;
@@ -204,7 +206,49 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
         facts.extend(seen.facts);
     }
     drafts.extend(lens.conclude(&facts));
+    drafts.extend(lens.look_up(&facts, &CaseTrees(files)));
     drafts
+}
+
+/// The two trees of a case.
+struct CaseTrees<'a>(&'a [(ChangedFile, FileText)]);
+
+impl CaseTrees<'_> {
+    fn files(&self, side: Side) -> Vec<(String, &str)> {
+        let versions = self.0.iter().map(|(file, text)| match side {
+            Side::Base => (file.old_path.as_ref().unwrap_or(&file.path), text.full_base.as_deref()),
+            Side::Head => (&file.path, text.full_head.as_deref()),
+        });
+        versions.filter_map(|(path, text)| Some((path.to_text().into_owned(), text?))).collect()
+    }
+}
+
+impl Lookups for CaseTrees<'_> {
+    fn is_present(&self, side: Side, path: &str) -> bool {
+        self.files(side).iter().any(|(file, _)| file == path || file.starts_with(&format!("{path}/")))
+    }
+
+    fn files_in(&self, side: Side, directory: &str) -> Vec<String> {
+        let of =
+            |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
+        let files = self.files(side).into_iter().filter(|(path, _)| of(path) == directory);
+        files.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline> {
+        let found = self.files(side).into_iter().find(|(file, _)| file == path);
+        found.map(|(path, text)| crate::run::outlines::outline(&path, text))
+    }
+
+    fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {
+        use crate::run::lookup::{has_word, is_of};
+        let files = self
+            .files(side)
+            .into_iter()
+            .filter(|(path, text)| is_of(kind, path) && words.iter().any(|word| has_word(text, word)));
+        let paths = files.map(|(path, _)| path).collect();
+        RecordedMentions { side, kind, words: words.to_vec(), paths, complete: true }
+    }
 }
 
 fn shown(draft: &Draft) -> String {

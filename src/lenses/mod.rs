@@ -11,6 +11,7 @@ mod pattern;
 mod scan;
 mod secret_token;
 mod trojan_source;
+mod unresolved_import;
 
 use contract::Lens;
 
@@ -21,6 +22,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &merge_leftover::MergeLeftover,
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
+    &unresolved_import::UnresolvedImport,
 ];
 
 /// The registry, derived from [`ALL`] and the five gates.

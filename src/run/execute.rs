@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::gates::{self, Caption};
+use super::lookup::Answering;
 use super::parts;
 use super::ports::PortError;
 use super::survey::Surveys;
@@ -12,8 +13,8 @@ use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedSurvey,
-    Side, Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedLookups,
+    RecordedSurvey, Side, Strength, UsageMetrics, Waiver,
 };
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
@@ -31,6 +32,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) waivers: &'a [Waiver],
     pub(crate) surveys: &'a dyn Surveys,
+    /// Answers about the rest of the repository.
+    pub(crate) lookups: &'a dyn Answering,
     /// What the gates are judged from.
     pub(crate) evidence: gates::Evidence<'a>,
     /// The lens of an id.
@@ -42,6 +45,8 @@ pub(crate) struct Executed {
     pub(crate) results: Vec<LensResult>,
     pub(crate) inspected: Vec<Inspected>,
     pub(crate) surveys: Vec<RecordedSurvey>,
+    /// What lenses asked about the rest of the repository.
+    pub(crate) lookups: RecordedLookups,
     pub(crate) self_test: Vec<SelfTest>,
     /// The text of every file with a finding, by path.
     pub(crate) texts: BTreeMap<RepoPath, FileText>,
@@ -64,13 +69,15 @@ impl Execution<'_> {
         let change_set = self.sweep.change_set;
         let refusals = self.refusals(plans);
         let (positions, assignments) = self.admitted(plans, &refusals);
-        let (swept, self_test) = self.sweep.run(&assignments)?;
+        let (swept, self_test) = self.sweep.run(&assignments, self.lookups.lookups())?;
+        let lookups = self.lookups.recorded()?;
         let moved = self.moved(&assignments, &swept)?;
 
         let mut executed = Executed {
             results: Vec::new(),
             inspected: Vec::new(),
             surveys: Vec::new(),
+            lookups,
             self_test,
             texts: BTreeMap::new(),
             statements: Vec::new(),

@@ -203,6 +203,8 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
     let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate], &|_| Vec::new());
     plans.iter_mut().for_each(adjust);
     let cancellation = Cancellation::default();
+    let nothing = RecordedLookups::default();
+    let lookups = crate::run::lookup::Asked::of_record(&nothing);
     let execution = Execution {
         sweep: Sweep {
             change_set: &change_set,
@@ -215,6 +217,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         policy: &policy,
         waivers: &[],
         surveys: &RecordedSurveys(&[]),
+        lookups: &lookups,
         evidence: super::gates::Evidence {
             policy: &policy,
             change_set: &change_set,

@@ -5,6 +5,8 @@ pub(crate) mod execute;
 pub(crate) mod gates;
 pub(crate) mod gather;
 pub(crate) mod http;
+pub(crate) mod lookup;
+pub(crate) mod outlines;
 pub(crate) mod parts;
 pub(crate) mod ports;
 pub(crate) mod retry;

@@ -15,7 +15,7 @@ use crate::core::coverage::Inspected;
 use crate::core::findings::{MovedKey, normalized};
 use crate::core::packet::{Packet, reversed};
 use crate::core::plan::included_hunks;
-use crate::lenses::contract::{Draft, Fact, Inspection, Lens};
+use crate::lenses::contract::{Draft, Fact, Inspection, Lens, Lookups};
 
 /// The self-test runs lenses again over the first files up to this much text.
 const SELF_TEST_BYTES: usize = 256 << 10;
@@ -64,6 +64,7 @@ impl Sweep<'_> {
     pub(crate) fn run(
         &self,
         assignments: &[Assignment<'_>],
+        lookups: &dyn Lookups,
     ) -> Result<(Vec<Swept>, Vec<SelfTest>), PortError> {
         let included: Vec<_> =
             assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
@@ -81,7 +82,7 @@ impl Sweep<'_> {
             },
         )?;
         let self_test = self.self_test(assignments, &included, &outcomes)?;
-        Ok((self.collect(assignments, &included, outcomes), self_test))
+        Ok((self.collect(assignments, &included, outcomes, lookups), self_test))
     }
 
     /// What lenses say of some files alone, in their order: a shard's part.
@@ -140,6 +141,7 @@ impl Sweep<'_> {
         assignments: &[Assignment<'_>],
         included: &[Vec<Option<Vec<bool>>>],
         outcomes: Vec<FileOutcome>,
+        lookups: &dyn Lookups,
     ) -> Vec<Swept> {
         let mut swept: Vec<Swept> = assignments
             .iter()
@@ -162,7 +164,12 @@ impl Sweep<'_> {
             }
         }
         for ((assignment, swept), facts) in assignments.iter().zip(&mut swept).zip(facts) {
-            match catch_unwind(AssertUnwindSafe(|| assignment.lens.conclude(&facts))) {
+            let concluded = || {
+                let mut drafts = assignment.lens.conclude(&facts);
+                drafts.extend(assignment.lens.look_up(&facts, lookups));
+                drafts
+            };
+            match catch_unwind(AssertUnwindSafe(concluded)) {
                 Ok(drafts) => swept.drafts.extend(drafts),
                 Err(_) => swept.panicked = true,
             }

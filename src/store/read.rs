@@ -13,7 +13,8 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::{
-    Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, SkillInput, Trace,
+    Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, SkillInput,
+    Trace,
 };
 use crate::contracts::{schema, strict_json};
 use crate::core::canonical;
@@ -246,7 +247,12 @@ impl RunDirectory {
             .iter()
             .map(|file| file.path.clone())
             .filter(|path| {
-                let others = [RecordedInputs::FILE, RecordedGates::FILE, RecordedExecution::FILE];
+                let others = [
+                    RecordedInputs::FILE,
+                    RecordedGates::FILE,
+                    RecordedExecution::FILE,
+                    RecordedLookups::FILE,
+                ];
                 path.starts_with("recordings/") && !others.contains(&path.as_str())
             })
             .collect()

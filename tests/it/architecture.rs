@@ -9,8 +9,8 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 /// Modules of one number are siblings and do not know each other.
 const RANKS: &[(u8, &[&str])] = &[
     (0, &["contracts"]),
-    (1, &["core"]),
-    (2, &["lenses", "providers", "gates", "formats", "syntax"]),
+    (1, &["core", "syntax"]),
+    (2, &["lenses", "providers", "gates", "formats"]),
     (3, &["run"]),
     (4, &["config", "git", "net", "exec", "store", "publish"]),
     (5, &["app"]),
@@ -38,7 +38,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
     ("nix", &["exec/"]),
     ("octocrab", &["publish/"]),
-    ("proptest", &["core/", "formats/"]),
+    ("proptest", &["core/", "formats/", "syntax/"]),
     ("quick_xml", &["formats/junit.rs", "gates/readers/xml.rs"]),
     ("regex", &["core/secrets/", "lenses/", "formats/", "gates/readers/", "gates/steady.rs"]),
     ("reqwest", &["net/"]),
@@ -55,6 +55,13 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tower_service", &["publish/"]),
     ("tracing", &["app/"]),
     ("tracing_subscriber", &["app/"]),
+    ("tree_sitter", &["syntax/"]),
+    ("tree_sitter_go", &["syntax/"]),
+    ("tree_sitter_java", &["syntax/"]),
+    ("tree_sitter_javascript", &["syntax/"]),
+    ("tree_sitter_python", &["syntax/"]),
+    ("tree_sitter_rust", &["syntax/"]),
+    ("tree_sitter_typescript", &["syntax/"]),
     ("unicode_security", &["lenses/trojan_source/"]),
     ("zip", &["store/"]),
     // The words every module speaks.

@@ -21,6 +21,7 @@ mod gates_story;
 mod gates_tools;
 mod git;
 mod hostile;
+mod lookups;
 mod rehearsal;
 mod replay;
 #[cfg(target_os = "linux")]

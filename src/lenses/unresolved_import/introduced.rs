@@ -1,0 +1,87 @@
+//! Added imports that lead nowhere.
+
+use super::super::contract::{Draft, Lookups};
+use super::resolve::{Has, Target, has, may_be_made, split, target};
+use super::{Change, Family, MISSING_MODULE, MISSING_NAME, is_example, is_firm};
+use crate::contracts::v1::{MentionKind, PlacedImport, Side};
+
+/// How many files of the base are asked whether it was like that before.
+const MOST_ASKED: usize = 200;
+
+pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for path in change.added.keys() {
+        let Some(outline) = lookups.outline(Side::Head, path) else { continue };
+        for import in outline.imports.iter().filter(|import| is_firm(import)) {
+            drafts.extend(of_import(change, lookups, path, import));
+        }
+    }
+    drafts
+}
+
+fn of_import(change: &Change, lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Vec<Draft> {
+    let touched = |line| change.is_added(path, line);
+    if !touched(import.module.line) && !import.names.iter().any(|name| touched(name.line)) {
+        return Vec::new();
+    }
+    match target(lookups, Side::Head, path, import) {
+        Target::Unsure => Vec::new(),
+        Target::Missing(missing) => {
+            let judged = touched(import.module.line)
+                && !may_be_made(lookups, &missing)
+                && !was_missing(lookups, path, &missing);
+            let summary = "a file is imported that does not exist";
+            let draft = judged
+                .then(|| change.on_name(MISSING_MODULE, Side::Head, path, &import.module, summary))
+                .flatten();
+            draft.map(|draft| draft.with("missing", missing)).into_iter().collect()
+        }
+        Target::File(file) if is_example(&file) => Vec::new(),
+        Target::File(file) => {
+            let names = import.names.iter().filter(|name| touched(name.line));
+            let missing = names.filter(|name| {
+                has(lookups, Side::Head, &file, &name.name) == Has::No
+                    && !was_asked_for(lookups, path, &file, &name.name)
+            });
+            let drafts = missing.filter_map(|name| {
+                // The name of a default import is the file's own.
+                let place = if name.name == "default" { &import.module } else { name };
+                let summary = "a name is imported that its file does not have";
+                change.on_name(MISSING_NAME, Side::Head, path, place, summary)
+            });
+            drafts.map(|draft| draft.with("from", file.clone())).collect()
+        }
+    }
+}
+
+/// Whether the base lacked the file as well and imported it nevertheless: then something provides it.
+fn was_missing(lookups: &dyn Lookups, path: &str, missing: &str) -> bool {
+    let word = split(missing).1;
+    asked_before(lookups, path, word, &|importer, import| {
+        target(lookups, Side::Base, importer, import) == Target::Missing(missing.to_owned())
+    })
+}
+
+/// Whether the base asked for the name as well and did without.
+fn was_asked_for(lookups: &dyn Lookups, path: &str, file: &str, name: &str) -> bool {
+    asked_before(lookups, path, name, &|importer, import| {
+        import.names.iter().any(|asked| asked.name == name)
+            && target(lookups, Side::Base, importer, import) == Target::File(file.to_owned())
+            && has(lookups, Side::Base, file, name) != Has::Yes
+    })
+}
+
+fn asked_before(
+    lookups: &dyn Lookups,
+    path: &str,
+    word: &str,
+    is_same: &dyn Fn(&str, &PlacedImport) -> bool,
+) -> bool {
+    let kind = path.parse_family().unwrap_or(MentionKind::Configuration);
+    let found = lookups.mentions(Side::Base, kind, &[word.to_owned()]);
+    found.paths.len() > MOST_ASKED
+        || found.paths.iter().any(|importer| {
+            let outline = lookups.outline(Side::Base, importer);
+            outline.is_some_and(|outline| outline.imports.iter().any(|import| is_same(importer, import)))
+        })
+}

@@ -1,0 +1,338 @@
+//! Answers what lenses ask about the trees of the merge base and head, from git objects or from a record.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::outlines;
+use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{BlobId, CommitId};
+use crate::contracts::v1::{
+    MentionKind, ModuleOutline, RecordedDirectory, RecordedLookups, RecordedMentions, RecordedModule,
+    RecordedPath, Side,
+};
+use crate::core::classify;
+use crate::lenses::contract::Lookups;
+use crate::syntax::Language;
+
+/// Larger files are not read.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// How many files, and how many bytes of them, are searched for words.
+const MAX_SEARCHED_FILES: usize = 20_000;
+const MAX_SEARCHED_BYTES: usize = 128 << 20;
+
+/// Answers lenses, and says afterwards what it was asked.
+pub(crate) trait Answering {
+    /// What lenses ask.
+    fn lookups(&self) -> &dyn Lookups;
+
+    /// Everything that was asked and answered; an error if something could not be answered.
+    fn recorded(&self) -> Result<RecordedLookups, PortError>;
+}
+
+/// The trees that are asked about.
+pub(crate) struct Trees<'a> {
+    pub(crate) objects: &'a dyn Objects,
+    pub(crate) merge_base: &'a CommitId,
+    pub(crate) head: &'a CommitId,
+    pub(crate) cancellation: &'a Cancellation,
+}
+
+enum Source<'a> {
+    Trees(Trees<'a>),
+    Record(&'a RecordedLookups),
+}
+
+type Place = (Side, String);
+type Words = (Side, MentionKind, Vec<String>);
+
+/// What was asked so far, each question answered once.
+#[derive(Default)]
+struct Said {
+    paths: BTreeMap<Place, bool>,
+    directories: BTreeMap<Place, Vec<String>>,
+    modules: BTreeMap<Place, Option<ModuleOutline>>,
+    mentions: BTreeMap<Words, RecordedMentions>,
+    /// Not said to anybody: the files of a tree.
+    listed: BTreeMap<Side, Vec<(String, BlobId)>>,
+    fault: Option<PortError>,
+}
+
+/// Answers, and keeps them.
+pub(crate) struct Asked<'a> {
+    source: Source<'a>,
+    said: RefCell<Said>,
+}
+
+impl<'a> Asked<'a> {
+    /// Answers from git objects.
+    pub(crate) fn of_trees(trees: Trees<'a>) -> Self {
+        Self { source: Source::Trees(trees), said: RefCell::default() }
+    }
+
+    /// Answers from a record.
+    pub(crate) fn of_record(record: &'a RecordedLookups) -> Self {
+        Self { source: Source::Record(record), said: RefCell::default() }
+    }
+
+    /// Answers a question that was not asked before; after a fault nothing is asked any more.
+    fn answer<T: Default>(&self, answer: impl FnOnce() -> Result<T, PortError>) -> T {
+        if self.said.borrow().fault.is_some() {
+            return T::default();
+        }
+        answer().unwrap_or_else(|error| {
+            self.said.borrow_mut().fault = Some(error);
+            T::default()
+        })
+    }
+}
+
+fn unrecorded(what: &str) -> PortError {
+    let code = Code::RecordingMissing;
+    PortError { code, message: format!("the record does not say {what}"), hint: code.hint() }
+}
+
+impl Answering for Asked<'_> {
+    fn lookups(&self) -> &dyn Lookups {
+        self
+    }
+
+    fn recorded(&self) -> Result<RecordedLookups, PortError> {
+        let said = self.said.borrow();
+        if let Some(fault) = &said.fault {
+            return Err(fault.clone());
+        }
+        let path = |((side, path), present): (&Place, &bool)| RecordedPath {
+            side: *side,
+            path: path.clone(),
+            present: *present,
+        };
+        let directory = |((side, path), files): (&Place, &Vec<String>)| RecordedDirectory {
+            side: *side,
+            path: path.clone(),
+            files: files.clone(),
+        };
+        let module = |((side, path), outline): (&Place, &Option<ModuleOutline>)| RecordedModule {
+            side: *side,
+            path: path.clone(),
+            outline: outline.clone(),
+        };
+        Ok(RecordedLookups {
+            schema_version: Default::default(),
+            paths: said.paths.iter().map(path).collect(),
+            directories: said.directories.iter().map(directory).collect(),
+            modules: said.modules.iter().map(module).collect(),
+            mentions: said.mentions.values().cloned().collect(),
+        })
+    }
+}
+
+impl Lookups for Asked<'_> {
+    fn is_present(&self, side: Side, path: &str) -> bool {
+        let place = (side, path.to_owned());
+        if let Some(known) = self.said.borrow().paths.get(&place) {
+            return *known;
+        }
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => trees.objects.is_tracked_at(trees.commit(side), path),
+            Source::Record(record) => record
+                .paths
+                .iter()
+                .find(|each| each.side == side && each.path == path)
+                .map(|each| each.present)
+                .ok_or_else(|| unrecorded("what stands at a path")),
+        });
+        self.said.borrow_mut().paths.insert(place, answer);
+        answer
+    }
+
+    fn files_in(&self, side: Side, directory: &str) -> Vec<String> {
+        let place = (side, directory.to_owned());
+        if let Some(known) = self.said.borrow().directories.get(&place) {
+            return known.clone();
+        }
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => {
+                let files = trees.objects.files_in(trees.commit(side), directory)?;
+                let mut names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
+                names.sort();
+                Ok(names)
+            }
+            Source::Record(record) => record
+                .directories
+                .iter()
+                .find(|each| each.side == side && each.path == directory)
+                .map(|each| each.files.clone())
+                .ok_or_else(|| unrecorded("which files a directory has")),
+        });
+        self.said.borrow_mut().directories.insert(place, answer.clone());
+        answer
+    }
+
+    fn outline(&self, side: Side, path: &str) -> Option<ModuleOutline> {
+        let place = (side, path.to_owned());
+        if let Some(known) = self.said.borrow().modules.get(&place) {
+            return known.clone();
+        }
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => trees.outline(side, path),
+            Source::Record(record) => record
+                .modules
+                .iter()
+                .find(|each| each.side == side && each.path == path)
+                .map(|each| each.outline.clone())
+                .ok_or_else(|| unrecorded("what a file defines")),
+        });
+        self.said.borrow_mut().modules.insert(place, answer.clone());
+        answer
+    }
+
+    fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {
+        let mut words = words.to_vec();
+        words.sort();
+        words.dedup();
+        let asked = (side, kind, words.clone());
+        if let Some(known) = self.said.borrow().mentions.get(&asked) {
+            return known.clone();
+        }
+        let found = self.answer(|| match &self.source {
+            Source::Trees(trees) => self.search(trees, side, kind, &words).map(Some),
+            Source::Record(record) => record
+                .mentions
+                .iter()
+                .find(|each| each.side == side && each.kind == kind && each.words == words)
+                .map(|each| Some((each.paths.clone(), each.complete)))
+                .ok_or_else(|| unrecorded("which files have some words")),
+        });
+        let (paths, complete) = found.unwrap_or_default();
+        let answer = RecordedMentions { side, kind, words, paths, complete };
+        self.said.borrow_mut().mentions.insert(asked, answer.clone());
+        answer
+    }
+}
+
+impl Asked<'_> {
+    fn search(
+        &self,
+        trees: &Trees<'_>,
+        side: Side,
+        kind: MentionKind,
+        words: &[String],
+    ) -> Result<(Vec<String>, bool), PortError> {
+        let mut said = self.said.borrow_mut();
+        if let std::collections::btree_map::Entry::Vacant(place) = said.listed.entry(side) {
+            let files = trees.objects.files_at(trees.commit(side))?.into_iter();
+            let named = files.filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
+            place.insert(named.collect());
+        }
+        let listed = said.listed.get(&side).map_or(&[][..], Vec::as_slice);
+        let reader = trees.objects.reader()?;
+        let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), true, 0, 0);
+        for (path, id) in listed.iter().filter(|(path, _)| is_of(kind, path)) {
+            trees.cancellation.check()?;
+            files += 1;
+            if files > MAX_SEARCHED_FILES || bytes > MAX_SEARCHED_BYTES {
+                complete = false;
+                break;
+            }
+            match reader.blob(id, MAX_FILE_BYTES)? {
+                BlobRead::Content(content) => {
+                    bytes += content.len();
+                    let text = String::from_utf8_lossy(&content);
+                    if words.iter().any(|word| has_word(&text, word)) {
+                        paths.push(path.clone());
+                    }
+                }
+                BlobRead::TooLarge(_) => complete = false,
+            }
+        }
+        paths.sort();
+        Ok((paths, complete))
+    }
+}
+
+impl Trees<'_> {
+    fn commit(&self, side: Side) -> &CommitId {
+        match side {
+            Side::Base => self.merge_base,
+            Side::Head => self.head,
+        }
+    }
+
+    fn outline(&self, side: Side, path: &str) -> Result<Option<ModuleOutline>, PortError> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let files = self.objects.files_in(self.commit(side), directory)?;
+        let Some((_, id)) = files.into_iter().find(|(each, _)| each == name) else { return Ok(None) };
+        let reader: Box<dyn ObjectReader + '_> = self.objects.reader()?;
+        Ok(match reader.blob(&id, MAX_FILE_BYTES)? {
+            BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::outline(path, text)),
+            BlobRead::TooLarge(_) => None,
+        })
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}
+
+/// Whether a text has a word, with nothing around it that would make it another one.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let joins = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .any(|(start, _)| !text[..start].ends_with(joins) && !text[start + word.len()..].starts_with(joins))
+}
+
+/// Whether a file is of those that are searched.
+pub(crate) fn is_of(kind: MentionKind, path: &str) -> bool {
+    let language = Language::of(path);
+    match kind {
+        MentionKind::Configuration => is_configuration(path),
+        MentionKind::Ecma => {
+            matches!(language, Some(Language::JavaScript | Language::TypeScript | Language::Tsx))
+        }
+        MentionKind::Go => language == Some(Language::Go),
+        MentionKind::Python => language == Some(Language::Python),
+        MentionKind::Rust => language == Some(Language::Rust),
+    }
+}
+
+fn is_configuration(path: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "bazel",
+        "build",
+        "bzl",
+        "cfg",
+        "cmake",
+        "gitignore",
+        "gradle",
+        "in",
+        "ini",
+        "json",
+        "json5",
+        "mk",
+        "pro",
+        "proto",
+        "sh",
+        "toml",
+        "yaml",
+        "yml",
+    ];
+    const NAMES: &[&str] = &[
+        ".npmignore",
+        "BUILD",
+        "CMakeLists.txt",
+        "Dockerfile",
+        "Gulpfile.js",
+        "Justfile",
+        "Makefile",
+        "build.rs",
+        "gulpfile.js",
+        "justfile",
+        "noxfile.py",
+        "setup.py",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let configures = stem.ends_with(".config") || stem.ends_with(".conf");
+    (ENDINGS.contains(&ending) || NAMES.contains(&name) || configures) && !classify::is_lockfile(name)
+}

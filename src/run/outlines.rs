@@ -1,0 +1,111 @@
+//! What a record keeps of a file's outline: the names others may import and its imports, with their places.
+
+use crate::contracts::v1::{FileText, ImportForm, ModuleOutline, PlacedImport, PlacedName};
+use crate::core::masking;
+use crate::syntax::{self, Import, ImportKind, Language, Span, Symbol};
+
+/// Longer names are nobody's.
+const MAX_NAME_BYTES: usize = 300;
+
+/// The outline of a file. A file without a grammar has its lines for names, which is what lists of paths are read with.
+pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
+    let mut masked = FileText::default();
+    // What is recorded says nothing that the recorded texts would not.
+    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(text.to_owned()));
+    let text = masked.full_head.unwrap_or_default();
+    match Language::of(path) {
+        Some(language) => of_code(language, &text),
+        None => of_lines(&text),
+    }
+}
+
+fn of_lines(text: &str) -> ModuleOutline {
+    let place = |(index, line): (usize, &str)| {
+        let name = line.trim().to_owned();
+        let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        PlacedName { name, line, start_column: 0, end_column: 0 }
+    };
+    let kept = |name: &PlacedName| !name.name.is_empty() && name.name.len() <= MAX_NAME_BYTES;
+    let names = text.lines().enumerate().map(place).filter(kept).collect();
+    ModuleOutline { names, imports: Vec::new(), open: true }
+}
+
+fn of_code(language: Language, text: &str) -> ModuleOutline {
+    let outline = syntax::parse(language, text);
+    let lines = Lines::new(text);
+    let names = match language {
+        Language::Go | Language::Java => Vec::new(),
+        Language::Python | Language::Rust => {
+            let own = outline.symbols.iter().filter(|symbol| symbol.top_level);
+            own.map(|symbol| lines.name(&symbol.name, symbol.name_span)).collect()
+        }
+        Language::JavaScript | Language::Tsx | Language::TypeScript => {
+            let own = |symbol: &&Symbol| symbol.top_level && symbol.exported;
+            let exported = outline.symbols.iter().filter(own);
+            exported.map(|symbol| lines.name(&symbol.name, symbol.name_span)).collect()
+        }
+    };
+    let is_whole = |import: &&Import| !outline.broken.iter().any(|broken| broken.touches(import.span));
+    let imports =
+        outline.imports.iter().filter(is_whole).filter_map(|import| placed(language, &lines, import));
+    let kept = |name: &PlacedName| name.name.len() <= MAX_NAME_BYTES;
+    ModuleOutline {
+        names: names.into_iter().filter(kept).collect(),
+        imports: imports.filter(|import| kept(&import.module)).collect(),
+        open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
+    }
+}
+
+/// The import, if it can be one of another file of the repository.
+fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<PlacedImport> {
+    let form = match import.kind {
+        ImportKind::Static => ImportForm::Import,
+        ImportKind::Reexport => ImportForm::Reexport,
+        ImportKind::File => ImportForm::File,
+        ImportKind::Call => return None,
+    };
+    let may_be_near = match language {
+        Language::Go => import.module.contains('.'),
+        Language::Java => false,
+        // What a file hands on of a package is not to be known here, and has to be known to be unknown.
+        Language::JavaScript | Language::Tsx | Language::TypeScript => {
+            import.module.starts_with('.') || import.star && form == ImportForm::Reexport
+        }
+        Language::Python => true,
+        Language::Rust => form == ImportForm::File,
+    };
+    may_be_near.then(|| PlacedImport {
+        form,
+        module: lines.name(&import.module, import.module_span),
+        names: import.names.iter().map(|name| lines.name(&name.name, name.span)).collect(),
+        star: import.star,
+        top_level: import.top_level,
+        weak: import.conditional || import.guarded,
+    })
+}
+
+/// Lines and columns of a text.
+struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str) -> Self {
+        let after = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(after).collect() }
+    }
+
+    fn name(&self, name: &str, span: Span) -> PlacedName {
+        let line = self.starts.partition_point(|start| *start <= span.start);
+        let begin = self.starts[line.saturating_sub(1)];
+        let columns = |end: usize| self.text.get(begin..end).map_or(0, |text| text.chars().count() + 1);
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        PlacedName {
+            name: name.to_owned(),
+            line: number(line),
+            start_column: number(columns(span.start)),
+            end_column: number(columns(span.end)),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! JavaScript and TypeScript: what a module exports under which name, and what it imports.
+
+use tree_sitter::Node;
+
+use super::outline::{Import, ImportKind, ImportedName, SymbolKind};
+use super::walk::{Found, Place, children, has_word, span};
+
+pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
+    match kind {
+        "import_statement" => {
+            import(found, node, place);
+            found.outline.module = true;
+            Place { nested: true, ..place }
+        }
+        "export_statement" => export(found, node, place),
+        "ambient_declaration" => Place { exported: place.exported, ..ambient(found, node, place) },
+        "function_declaration" | "generator_function_declaration" | "function_signature" => {
+            declared(found, SymbolKind::Function, node, place)
+        }
+        "class_declaration" | "abstract_class_declaration" => declared(found, SymbolKind::Class, node, place),
+        "interface_declaration" => declared(found, SymbolKind::Interface, node, place),
+        "type_alias_declaration" => declared(found, SymbolKind::Type, node, place),
+        "enum_declaration" => declared(found, SymbolKind::Enum, node, place),
+        "internal_module" | "module" => declared(found, SymbolKind::Module, node, place),
+        "import_alias" => {
+            if let Some(name) = node.named_child(0) {
+                found.symbol(SymbolKind::Imported, node, name, place.exported, place);
+            }
+            place
+        }
+        "variable_declarator" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                pattern(found, node, name, place, 0);
+            }
+            Place { exported: false, ..place }
+        }
+        "method_definition" | "method_signature" | "abstract_method_signature" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                found.symbol(SymbolKind::Method, node, name, false, Place { nested: true, ..place });
+            }
+            Place { nested: true, exported: false, ..place }
+        }
+        "arrow_function" | "function_expression" | "generator_function" | "class" | "class_body" => {
+            Place { nested: true, exported: false, ..place }
+        }
+        "if_statement" | "switch_statement" | "ternary_expression" => Place { conditional: true, ..place },
+        "for_statement" | "for_in_statement" | "while_statement" | "do_statement" | "statement_block" => {
+            Place { conditional: true, exported: false, ..place }
+        }
+        "try_statement" => Place { conditional: true, guarded: true, ..place },
+        "assignment_expression" => {
+            let left = node.child_by_field_name("left").map_or("", |left| found.text(left));
+            found.outline.dynamic |= common_js(left);
+            place
+        }
+        "call_expression" => {
+            call(found, node, place);
+            place
+        }
+        _ => place,
+    }
+}
+
+fn common_js(left: &str) -> bool {
+    left.starts_with("module.exports") || left.starts_with("exports.") || left.starts_with("exports[")
+}
+
+fn ambient(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
+    // `declare module "x"` and `declare global` speak of other files.
+    let of_others = has_word(node, "global")
+        || children(node).any(|child| {
+            let name = child.child_by_field_name("name");
+            child.kind() == "module" && name.is_some_and(|name| name.kind() == "string")
+        });
+    found.outline.dynamic |= of_others;
+    Place { nested: place.nested || of_others, type_only: true, ..place }
+}
+
+fn declared<'t>(found: &mut Found<'_>, kind: SymbolKind, node: Node<'t>, place: Place) -> Place {
+    let name = node.child_by_field_name("name").filter(|name| name.kind() != "string");
+    // `namespace A.B` is a name `A`.
+    let first =
+        |name: Node<'t>| if name.kind() == "nested_identifier" { name.named_child(0) } else { Some(name) };
+    if let Some(name) = name.and_then(first) {
+        found.symbol(kind, node, name, place.exported, place);
+    }
+    Place { nested: true, exported: false, ..place }
+}
+
+/// The names a pattern binds.
+fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place, depth: usize) {
+    match node.kind() {
+        "identifier" | "shorthand_property_identifier_pattern" => {
+            found.symbol(SymbolKind::Variable, whole, node, place.exported, place);
+        }
+        "pair_pattern" => {
+            if let Some(value) = node.child_by_field_name("value") {
+                pattern(found, whole, value, place, depth + 1);
+            }
+        }
+        "assignment_pattern" | "object_assignment_pattern" => {
+            if let Some(left) = node.child_by_field_name("left") {
+                pattern(found, whole, left, place, depth + 1);
+            }
+        }
+        "object_pattern" | "array_pattern" | "rest_pattern" if depth <= 50 => {
+            for child in children(node) {
+                pattern(found, whole, child, place, depth + 1);
+            }
+        }
+        _ => found.outline.dynamic = true,
+    }
+}
+
+fn source(found: &Found<'_>, node: Node<'_>, kind: ImportKind, place: Place) -> Option<Import> {
+    let (module, at) = found.plain_string(node.child_by_field_name("source")?)?;
+    let mut import = found.import(kind, node, module, at, place);
+    import.type_only |= has_word(node, "type") || has_word(node, "typeof");
+    Some(import)
+}
+
+fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let required = children(node).find(|child| child.kind() == "import_require_clause");
+    let Some(mut import) = source(found, required.unwrap_or(node), ImportKind::Static, place) else { return };
+    import.span = span(node);
+    let clause = children(node).find(|child| child.kind() == "import_clause");
+    for child in clause.into_iter().flat_map(children) {
+        match child.kind() {
+            "identifier" => import.names.push(ImportedName {
+                name: "default".to_owned(),
+                alias: Some(found.text(child).to_owned()),
+                span: span(child),
+            }),
+            "namespace_import" => {
+                import.alias = child.named_child(0).map(|name| found.text(name).to_owned());
+            }
+            _ => {
+                let specifiers: Vec<_> = children(child).filter_map(|each| specifier(found, each)).collect();
+                import.names.extend(specifiers);
+            }
+        }
+    }
+    import.alias = import.alias.or_else(|| Some(found.text(required?.named_child(0)?).to_owned()));
+    found.outline.imports.push(import);
+}
+
+/// `name` or `name as alias`.
+fn specifier(found: &Found<'_>, node: Node<'_>) -> Option<ImportedName> {
+    let name = node.child_by_field_name("name")?;
+    let text = |node: Node<'_>| {
+        found.plain_string(node).map_or_else(|| found.text(node).to_owned(), |(text, _)| text)
+    };
+    Some(ImportedName {
+        name: text(name),
+        alias: node.child_by_field_name("alias").map(text),
+        span: span(name),
+    })
+}
+
+fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
+    let inside = Place { exported: true, ..place };
+    if place.nested {
+        return inside;
+    }
+    found.outline.module = true;
+    if has_word(node, "=") || has_word(node, "namespace") {
+        found.outline.dynamic = true;
+    }
+    let clause = children(node).find(|child| child.kind() == "export_clause");
+    let names: Vec<(ImportedName, Node<'_>)> = clause
+        .into_iter()
+        .flat_map(children)
+        .filter_map(|each| Some((specifier(found, each)?, each)))
+        .collect();
+    for (name, each) in &names {
+        let at = each.child_by_field_name("alias").or_else(|| each.child_by_field_name("name"));
+        found.symbol(SymbolKind::Imported, *each, at.unwrap_or(*each), true, place);
+        if let Some(symbol) = found.outline.symbols.last_mut() {
+            symbol.name = name.alias.clone().unwrap_or_else(|| name.name.clone());
+        }
+    }
+    if let Some(mut import) = source(found, node, ImportKind::Reexport, place) {
+        let namespace = children(node).find(|child| child.kind() == "namespace_export");
+        if let Some(name) = namespace.and_then(|namespace| namespace.named_child(0)) {
+            found.symbol(SymbolKind::Imported, node, name, true, place);
+            import.alias = Some(found.text(name).to_owned());
+        }
+        import.star = namespace.is_none() && has_word(node, "*");
+        import.names = names.into_iter().map(|(name, _)| name).collect();
+        found.outline.imports.push(import);
+    } else if node.child_by_field_name("source").is_some() {
+        found.outline.dynamic = true;
+    }
+    if has_word(node, "default") {
+        let word = (0..node.child_count())
+            .filter_map(|index| node.child(index))
+            .find(|child| child.kind() == "default");
+        found.symbol(SymbolKind::Variable, node, word.unwrap_or(node), true, place);
+        // Only the default is exported, whatever it is called here.
+        return Place { exported: false, ..place };
+    }
+    inside
+}
+
+fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(function) = node.child_by_field_name("function") else { return };
+    let name = found.text(function);
+    let first = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    let head = name.split(['.', '(']).next().unwrap_or(name);
+    if matches!(head, "describe" | "it" | "test" | "suite")
+        && first.is_some_and(|first| first.kind() == "string")
+    {
+        found.outline.tests.push(span(node));
+    }
+    if matches!(name, "Object.defineProperty" | "Object.assign" | "__exportStar") {
+        found.outline.dynamic |= first.is_some_and(|first| common_js_object(found.text(first)));
+    }
+    if name != "require" && function.kind() != "import" {
+        return;
+    }
+    if let Some((module, at)) = first.and_then(|first| found.plain_string(first)) {
+        let import = found.import(ImportKind::Call, node, module, at, place);
+        found.outline.imports.push(import);
+    }
+}
+
+fn common_js_object(text: &str) -> bool {
+    text == "exports" || text.starts_with("module.exports")
+}

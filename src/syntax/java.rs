@@ -1,0 +1,54 @@
+//! Java: types, their members, and imports.
+
+use tree_sitter::Node;
+
+use super::outline::{ImportKind, ImportedName, SymbolKind};
+use super::walk::{Found, Place, children, has_word, span};
+
+pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
+    let symbol = match kind {
+        "class_declaration" | "record_declaration" => SymbolKind::Class,
+        "interface_declaration" | "annotation_type_declaration" => SymbolKind::Interface,
+        "enum_declaration" => SymbolKind::Enum,
+        "method_declaration" | "constructor_declaration" => SymbolKind::Method,
+        "field_declaration" | "constant_declaration" => SymbolKind::Field,
+        "import_declaration" => {
+            import(found, node, place);
+            return place;
+        }
+        "block" | "lambda_expression" => return Place { nested: true, ..place },
+        _ => return place,
+    };
+    let modifiers = children(node).find(|child| child.kind() == "modifiers");
+    let exported = modifiers.is_some_and(|modifiers| has_word(modifiers, "public"));
+    let test = modifiers.into_iter().flat_map(children).any(|annotation| {
+        let name = annotation.child_by_field_name("name").map_or("", |name| found.text(name));
+        matches!(name, "Test" | "ParameterizedTest" | "RepeatedTest")
+    });
+    if test {
+        found.outline.tests.push(span(node));
+    }
+    let named = if symbol == SymbolKind::Field { node.child_by_field_name("declarator") } else { Some(node) };
+    if let Some(name) = named.and_then(|named| named.child_by_field_name("name")) {
+        found.symbol(symbol, node, name, exported, place);
+    }
+    Place { nested: true, ..place }
+}
+
+fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let star = children(node).any(|child| child.kind() == "asterisk");
+    let Some(path) = children(node).find(|child| child.kind().ends_with("identifier")) else { return };
+    let (module, name) = match (star, path.child_by_field_name("scope"), path.child_by_field_name("name")) {
+        (false, Some(scope), Some(name)) => (scope, Some(name)),
+        _ => (path, None),
+    };
+    let mut import =
+        found.import(ImportKind::Static, node, found.text(module).to_owned(), span(module), place);
+    import.star = star;
+    import.names.extend(name.map(|name| ImportedName {
+        name: found.text(name).to_owned(),
+        alias: None,
+        span: span(name),
+    }));
+    found.outline.imports.push(import);
+}

@@ -1,0 +1,177 @@
+//! Python: names a module binds, however it does, and what it imports.
+
+use tree_sitter::Node;
+
+use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
+use super::walk::{Found, Place, children, has_word, span};
+
+/// Calls after which a module may have names that stand nowhere in it.
+const CONJURES: &[&str] = &["__import__", "exec", "globals", "locals", "setattr", "vars"];
+
+pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
+    match kind {
+        "function_definition" | "class_definition" => {
+            let symbol = match (kind, place.nested) {
+                ("class_definition", _) => SymbolKind::Class,
+                (_, true) => SymbolKind::Method,
+                (_, false) => SymbolKind::Function,
+            };
+            if let Some(name) = node.child_by_field_name("name") {
+                bind(found, symbol, node, name, place);
+                let text = found.text(name);
+                let test = kind == "function_definition" && text.starts_with("test_")
+                    || kind == "class_definition" && text.starts_with("Test");
+                if test {
+                    found.outline.tests.push(span(node));
+                }
+            }
+            Place { nested: true, ..place }
+        }
+        "lambda"
+        | "list_comprehension"
+        | "set_comprehension"
+        | "dictionary_comprehension"
+        | "generator_expression" => Place { nested: true, ..place },
+        "assignment" | "augmented_assignment" | "for_statement" | "type_alias_statement" => {
+            if let Some(left) = node.child_by_field_name("left") {
+                targets(found, node, left, place, 0);
+            }
+            let loops = kind == "for_statement";
+            Place { conditional: place.conditional || loops, ..place }
+        }
+        "named_expression" => {
+            // A walrus binds in the scope around a comprehension.
+            if let Some(name) = node.child_by_field_name("name") {
+                let nested = false;
+                bind(found, SymbolKind::Variable, node, name, Place { nested, ..place });
+            }
+            place
+        }
+        "as_pattern_target" | "case_pattern" => {
+            targets(found, node, node, place, 0);
+            place
+        }
+        "global_statement" => {
+            for name in children(node).filter(|name| name.kind() == "identifier") {
+                bind(found, SymbolKind::Variable, node, name, Place { nested: false, ..place });
+            }
+            place
+        }
+        "if_statement" => {
+            let condition = node.child_by_field_name("condition").map_or("", |node| found.text(node));
+            let type_only = place.type_only || condition.ends_with("TYPE_CHECKING");
+            Place { conditional: true, type_only, ..place }
+        }
+        "while_statement" | "match_statement" => Place { conditional: true, ..place },
+        "try_statement" => Place { conditional: true, guarded: true, ..place },
+        // `with suppress(ImportError)` and its kind.
+        "with_statement" => Place { guarded: true, ..place },
+        "call" => {
+            call(found, node, place);
+            place
+        }
+        "attribute" => {
+            // The module itself, looked up by its own name, may be given anything.
+            let whole = node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
+            let of_itself = || found.text(whole).contains("__name__");
+            found.outline.dynamic |= found.text(node) == "sys.modules" && of_itself();
+            place
+        }
+        "identifier" => {
+            found.outline.dynamic |= !place.nested && found.text(node) == "__path__";
+            place
+        }
+        "import_statement" => {
+            plain_import(found, node, place);
+            place
+        }
+        "import_from_statement" => {
+            from_import(found, node, place);
+            place
+        }
+        _ => place,
+    }
+}
+
+fn bind(found: &mut Found<'_>, kind: SymbolKind, whole: Node<'_>, name: Node<'_>, place: Place) {
+    let text = found.text(name);
+    // Whoever gives a module these two, by a definition or by an assignment, may give it any name.
+    found.outline.dynamic |= !place.nested && matches!(text, "__getattr__" | "__dir__");
+    let exported = !place.nested && !text.starts_with('_');
+    found.symbol(kind, whole, name, exported, place);
+}
+
+/// The names a pattern binds.
+fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Place, depth: usize) {
+    match pattern.kind() {
+        "identifier" => bind(found, SymbolKind::Variable, whole, pattern, place),
+        // What hangs on an object is no name of the module.
+        "attribute" | "subscript" | "call" => {}
+        _ if depth > 50 => found.outline.dynamic = true,
+        _ => {
+            for child in children(pattern) {
+                targets(found, whole, child, place, depth + 1);
+            }
+        }
+    }
+}
+
+fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(function) = node.child_by_field_name("function") else { return };
+    let name = found.text(function).to_owned();
+    if CONJURES.contains(&name.as_str()) {
+        found.outline.dynamic = true;
+    }
+    if !matches!(name.as_str(), "importlib.import_module" | "import_module" | "__import__") {
+        return;
+    }
+    let first = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    if let Some((module, at)) = first.and_then(|first| found.plain_string(first)) {
+        let import = found.import(ImportKind::Call, node, module, at, place);
+        found.outline.imports.push(import);
+    }
+}
+
+fn plain_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    for child in children(node) {
+        let (name, alias) = named(child);
+        let Some(name) = name else { continue };
+        let mut import =
+            found.import(ImportKind::Static, node, found.text(name).to_owned(), span(name), place);
+        import.alias = alias.map(|alias| found.text(alias).to_owned());
+        found.outline.imports.push(import);
+        // `import a.b` binds `a`.
+        let bound = alias.or_else(|| name.named_child(0)).unwrap_or(name);
+        bind(found, SymbolKind::Imported, node, bound, place);
+    }
+}
+
+fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(module) = node.child_by_field_name("module_name") else { return };
+    let text: String = found.text(module).chars().filter(|character| !character.is_whitespace()).collect();
+    let mut import = found.import(ImportKind::Static, node, text, span(module), place);
+    import.star = children(node).any(|child| child.kind() == "wildcard_import");
+    for child in children(node).filter(|child| *child != module) {
+        let (Some(name), alias) = named(child) else { continue };
+        import.names.push(ImportedName {
+            name: found.text(name).to_owned(),
+            alias: alias.map(|alias| found.text(alias).to_owned()),
+            span: span(name),
+        });
+        bind(found, SymbolKind::Imported, node, alias.unwrap_or(name), place);
+    }
+    found.outline.dynamic |= import.star && !place.nested;
+    if has_word(node, "import") && (import.star || !import.names.is_empty()) {
+        found.outline.imports.push(import);
+    } else {
+        found.outline.broken.push(Span { start: node.start_byte(), end: node.end_byte() });
+    }
+}
+
+fn named(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
+    match node.kind() {
+        "dotted_name" => (Some(node), None),
+        "aliased_import" => (node.child_by_field_name("name"), node.child_by_field_name("alias")),
+        _ => (None, None),
+    }
+}

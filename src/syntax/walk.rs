@@ -1,0 +1,168 @@
+//! Visits every node of a tree once, without recursion, and lets the language say what it means.
+
+use tree_sitter::{Node, Tree};
+
+use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
+use super::{Language, ecma, go, java, python, rust};
+
+/// Deeper nodes are not looked at.
+const MAX_DEPTH: usize = 1_000;
+
+/// What is known of the place of a node.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// Inside something that has a scope of its own.
+    pub(super) nested: bool,
+    /// Inside a branch.
+    pub(super) conditional: bool,
+    /// Inside something that catches a failed import.
+    pub(super) guarded: bool,
+    /// Inside something for types alone.
+    pub(super) type_only: bool,
+    /// Inside something handed on to other files.
+    pub(super) exported: bool,
+}
+
+/// What is found so far.
+pub(super) struct Found<'t> {
+    pub(super) text: &'t str,
+    pub(super) outline: Outline,
+}
+
+impl<'t> Found<'t> {
+    pub(super) fn text(&self, node: Node<'_>) -> &'t str {
+        span(node).of(self.text)
+    }
+
+    /// Notes a symbol whose name stands at a node.
+    pub(super) fn symbol(
+        &mut self,
+        kind: SymbolKind,
+        whole: Node<'_>,
+        name: Node<'_>,
+        exported: bool,
+        place: Place,
+    ) {
+        self.outline.symbols.push(Symbol {
+            name: self.text(name).to_owned(),
+            kind,
+            exported,
+            top_level: !place.nested,
+            conditional: place.conditional,
+            span: span(whole),
+            name_span: span(name),
+        });
+    }
+
+    /// An import without names, to be filled in.
+    pub(super) fn import(
+        &self,
+        kind: ImportKind,
+        whole: Node<'_>,
+        module: String,
+        at: Span,
+        place: Place,
+    ) -> Import {
+        Import {
+            kind,
+            module,
+            module_span: at,
+            names: Vec::new(),
+            alias: None,
+            star: false,
+            type_only: place.type_only,
+            top_level: !place.nested,
+            conditional: place.conditional,
+            guarded: place.guarded,
+            span: span(whole),
+        }
+    }
+
+    /// The text of a string literal without its quotes, and where it stands, if nothing in it is escaped or computed.
+    pub(super) fn plain_string(&self, node: Node<'_>) -> Option<(String, Span)> {
+        let all = span(node);
+        let text = all.of(self.text);
+        let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
+        let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        let escaped = inside.contains(['\\', quote, '\n']);
+        let computed = quote == '`' && inside.contains("${");
+        let plain = !(escaped || computed);
+        plain.then(|| (inside.to_owned(), Span { start: all.start + 1, end: all.end - 1 }))
+    }
+}
+
+pub(super) fn span(node: Node<'_>) -> Span {
+    Span { start: node.start_byte(), end: node.end_byte() }
+}
+
+/// The named children, in order.
+pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
+    (0..count).filter_map(move |index| node.named_child(index))
+}
+
+/// Whether one of the direct children is this word.
+pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
+    (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
+}
+
+/// The outline of a tree.
+pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
+    let mut found = Found { text, outline: Outline::default() };
+    let mut cursor = tree.walk();
+    let mut places = vec![Place::default()];
+    loop {
+        let node = cursor.node();
+        let place = places.last().copied().unwrap_or_default();
+        let inside = if node.is_error() || node.is_missing() || places.len() > MAX_DEPTH {
+            found.outline.broken.push(span(node));
+            None
+        } else {
+            visit(language, &mut found, node, place)
+        };
+        if let Some(inside) = inside
+            && cursor.goto_first_child()
+        {
+            places.push(inside);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return finished(language, found.outline);
+            }
+            places.pop();
+        }
+    }
+}
+
+fn visit(language: Language, found: &mut Found<'_>, node: Node<'_>, place: Place) -> Option<Place> {
+    let kind = node.kind();
+    if node.is_named() {
+        if kind.ends_with("comment") {
+            found.outline.comments.push(span(node));
+            return None;
+        }
+        let is_string =
+            kind.contains("string") && !kind.starts_with("string_") && !kind.contains("concatenated")
+                || matches!(kind, "char_literal" | "character_literal" | "rune_literal");
+        if is_string {
+            found.outline.strings.push(span(node));
+        }
+    }
+    let inside = match language {
+        Language::Go => go::visit(found, node, kind, place),
+        Language::Java => java::visit(found, node, kind, place),
+        Language::Python => python::visit(found, node, kind, place),
+        Language::Rust => rust::visit(found, node, kind, place),
+        Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::visit(found, node, kind, place),
+    };
+    Some(inside)
+}
+
+fn finished(language: Language, mut outline: Outline) -> Outline {
+    match language {
+        Language::JavaScript | Language::Tsx | Language::TypeScript => {}
+        Language::Go | Language::Java | Language::Python | Language::Rust => outline.module = true,
+    }
+    outline
+}

@@ -1,0 +1,112 @@
+//! What a lens asks about files that did not change is found, recorded, replayed and not to be forged.
+
+use serde_json::{Value, json};
+
+use crate::support::{Repo, change, qa_skill, repair, tamper, temp};
+
+const COMMAND: &str = "from .load import load\n\n\ndef run():\n    return load()\n";
+
+/// A function is renamed, and a file that the change does not touch imports it.
+fn left_behind() -> Repo {
+    let before = "def load():\n    return 1\n";
+    let after = "def load_all():\n    return 1\n";
+    change(
+        &[("app/__init__.py", ""), ("app/load.py", before), ("app/command.py", COMMAND)],
+        &[("app/__init__.py", ""), ("app/load.py", after), ("app/command.py", COMMAND)],
+    )
+}
+
+/// The findings of the lens in a run.
+fn findings(run: &crate::support::RunDir) -> Vec<Value> {
+    let results = run.json("lens-results.json");
+    let findings = &results["lensResults"][run.position("unresolved-import")]["findings"];
+    findings.as_array().unwrap().clone()
+}
+
+#[test]
+fn a_caller_that_the_change_does_not_touch_is_found() {
+    let repo = left_behind();
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let found = findings(&run);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["ruleId"], "unresolved-import/left-behind");
+    assert_eq!((&found[0]["file"], &found[0]["startLine"]), (&json!("app/load.py"), &json!(1)));
+    assert!(found[0].to_string().contains("app/command.py:1"), "{}", found[0]);
+    assert_eq!(found[0]["blocking"], true);
+}
+
+#[test]
+fn what_was_asked_is_recorded_and_replays_without_the_repository() {
+    let repo = left_behind();
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let asked = run.json("recordings/lookups.json");
+    assert!(asked["modules"].as_array().unwrap().iter().any(|module| module["path"] == "app/command.py"));
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    let elsewhere = temp();
+    let copy = run.copy_to(&elsewhere.path().join("copy"));
+    drop(repo);
+    copy.verify().run().expect(0);
+}
+
+#[test]
+fn a_forged_answer_is_caught() {
+    let repo = left_behind();
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let asked = run.json("recordings/lookups.json");
+    let modules = asked["modules"].as_array().unwrap();
+    let command = modules.iter().position(|module| module["path"] == "app/command.py").unwrap();
+    let elsewhere = temp();
+    let cases = [
+        (format!("/modules/{command}/outline"), Value::Null),
+        ("/modules".to_owned(), json!([])),
+        ("/directories".to_owned(), json!([])),
+        ("/mentions/0/paths".to_owned(), json!([])),
+    ];
+    for (number, (pointer, to)) in cases.iter().enumerate() {
+        let copy = run.copy_to(&elsewhere.path().join(number.to_string()));
+        tamper(&copy, "recordings/lookups.json", pointer, to.clone());
+        repair(&copy, false);
+        for repository in [None, Some(repo.path())] {
+            let program = copy.verify();
+            let outcome = match &repository {
+                Some(path) => program.arg("--repo").arg(path).run(),
+                None => program.run(),
+            };
+            assert!([3, 4].contains(&outcome.exit), "{pointer} {repository:?}: {}", outcome.text());
+        }
+    }
+    let copy = run.copy_to(&elsewhere.path().join("removed"));
+    std::fs::remove_file(copy.path("recordings/lookups.json")).unwrap();
+    repair(&copy, false);
+    let outcome = copy.verify().run();
+    assert!([3, 4].contains(&outcome.exit), "{}", outcome.text());
+}
+
+#[test]
+fn a_change_that_asks_nothing_records_nothing() {
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    repo.judge().run().expect(0);
+    let run = repo.run_dir();
+    assert_eq!(findings(&run), Vec::<Value>::new());
+    let files = run.files();
+    let asked = files.iter().find(|name| *name == "recordings/lookups.json").map(|name| run.json(name));
+    let mentions = asked.map(|asked| asked["mentions"].clone());
+    assert!(mentions.is_none_or(|mentions| mentions == json!([])), "the name is still there");
+}
+
+#[test]
+fn shards_leave_the_question_to_the_one_who_joins_them() {
+    let repo = left_behind();
+    repo.judge().run().expect(1);
+    let single = repo.run_dir();
+    let program =
+        |command: &str| qa_skill([command, "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+    let parts = repo.beside("parts");
+    program("run").arg("--out").arg(&parts).arg("--shard").arg("1/1").run().expect(0);
+    let joined = repo.beside("joined");
+    program("aggregate").arg("--out").arg(&joined).arg("--parts").arg(&parts).run().expect(1);
+    assert_eq!(crate::support::RunDir::only(&joined).digests(), single.digests());
+}
