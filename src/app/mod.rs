@@ -5,6 +5,8 @@ mod artifact_commands;
 mod check;
 mod cli;
 mod client;
+mod consistency_approve;
+mod consistency_init;
 mod derive;
 mod drift;
 mod drift_check;

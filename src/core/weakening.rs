@@ -45,8 +45,21 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     found.extend(
         base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
     );
+    found.extend(rubric_less(base, head));
     found.sort();
     found
+}
+
+/// A rubric that is no longer named, or an older one.
+fn rubric_less(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
+    let base = base.consistency.as_ref()?;
+    let head = head.consistency.as_ref();
+    let is_less = head.is_none_or(|head| head.version < base.version);
+    is_less.then(|| WeakenedSetting {
+        name: "consistency.rubric".to_owned(),
+        base: base.version.to_string(),
+        head: head.map_or_else(|| "none".to_owned(), |head| head.version.to_string()),
+    })
 }
 
 /// A gate that stays and runs less.

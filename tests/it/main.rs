@@ -9,6 +9,7 @@ mod architecture;
 #[cfg(target_os = "linux")]
 mod browser;
 mod cli;
+mod consistency;
 mod determinism;
 mod drift;
 mod fake_github;

@@ -49,6 +49,9 @@ pub struct PolicyFile {
     /// The quality gates that take part, by name. A gate that is not here does not run.
     #[serde(default)]
     pub gates: BTreeMap<GateName, PolicyGate>,
+    /// The frozen rubric that changes are held to; none when absent.
+    #[serde(default)]
+    pub consistency: PolicyConsistency,
     /// Settings per lens, by id.
     #[serde(default)]
     pub lenses: BTreeMap<String, PolicyLens>,
@@ -196,6 +199,19 @@ pub struct PolicyReport {
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub module: Option<String>,
+}
+
+/// Which conventions are in force. There is no "latest": a rubric that nobody named is not enforced.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyConsistency {
+    /// The version of the rubric: `.qa-skill/rubrics/<version>.json` at the base.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
+    pub rubric: Option<u64>,
+    /// Its `rubricHash`, so that no other file of that version is taken for it.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
+    pub hash: Option<String>,
 }
 
 /// Settings of one lens.
