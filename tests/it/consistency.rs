@@ -143,17 +143,17 @@ fn a_draft_holds_what_the_code_keeps_with_its_evidence() {
     assert_eq!(
         statements(&draft),
         [
-            "`.py` files are named in snake_case",
-            "`.py` files of tests are named in snake_case",
-            "Python functions are named in snake_case",
-            "Python functions of tests are named in snake_case",
-            "Python types are named in PascalCase",
+            "in `src/app`, `.py` files are named in snake_case",
+            "in `tests`, `.py` files of tests are named in snake_case",
+            "in `src/app`, Python functions are named in snake_case",
+            "in `tests`, Python functions of tests are named in snake_case",
+            "in `src/app`, Python types are named in PascalCase",
             "Python tests stand in a directory named `tests`",
-            "Python files begin with a notice about their licence",
-            "Python files of tests begin with a notice about their licence",
-            "public functions in Python have a documentation comment",
-            "public types in Python have a documentation comment",
-            "Python code names the exceptions it catches, and does something about broad ones",
+            "in `src/app`, Python files begin with a notice about their licence",
+            "in `tests`, Python files of tests begin with a notice about their licence",
+            "in `src/app`, public functions in Python have a documentation comment",
+            "in `src/app`, public types in Python have a documentation comment",
+            "in `src/app`, Python code names the exceptions it catches, and does something about broad ones",
         ]
     );
     let functions = &draft["conventions"][2];
@@ -231,7 +231,7 @@ fn decisions_reject_soften_and_reword_conventions() {
     let frozen: Value = serde_json::from_str(&world.frozen(1)).unwrap();
     assert_eq!(
         statements(&frozen),
-        ["`.py` files are named in snake_case", "We write functions in snake_case"]
+        ["in `src/app`, `.py` files are named in snake_case", "We write functions in snake_case"]
     );
     assert_eq!(frozen["conventions"][0]["strength"], "advise");
     assert_eq!(frozen["conventions"][1]["paths"], json!(["src/**"]));
@@ -329,7 +329,7 @@ fn a_finding_says_the_convention_its_numbers_two_places_and_the_form_that_keeps_
     let finding = &results["lensResults"][run.position("consistency")]["findings"][0];
     assert_eq!(
         finding["summary"],
-        "Python functions are named in snake_case (66 of 66 places, as in src/app/item_0.py:7 and src/app/item_19.py:7); call it `read_item3`"
+        "in `src/app`, Python functions are named in snake_case (66 of 66 places, as in src/app/item_0.py:7 and src/app/item_19.py:7); call it `read_item3`"
     );
     assert_eq!(finding["evidence"]["quote"], "readItem3");
 }

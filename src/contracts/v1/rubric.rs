@@ -110,6 +110,9 @@ pub struct BackTest {
     /// How many of them break the convention anew.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub broken: u64,
+    /// How many of those are in the newer half.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub lately: u64,
     /// The newest of those.
     pub commits: Vec<CommitId>,
 }

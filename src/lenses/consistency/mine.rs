@@ -65,6 +65,15 @@ fn bar(family: ConventionFamily) -> Bar {
     Bar { theta_permille, support }
 }
 
+/// Whether so many places with so many exceptions make a convention. One exception among many is none.
+fn is_enough(family: ConventionFamily, (support, exceptions): (u64, u64)) -> bool {
+    const MANY: u64 = 30;
+    let Bar { theta_permille, support: least } = bar(family);
+    let most_keep = (support - exceptions) * 1000 >= support * theta_permille;
+    let one_does_not = exceptions == 1 && support >= MANY && theta_permille <= 980;
+    support >= least && (most_keep || one_does_not)
+}
+
 /// Mines everything that files say by themselves.
 pub(crate) fn mine(files: &[SightedFile]) -> Mined {
     let mut groups: BTreeMap<GroupKey, Vec<Seen<'_>>> = BTreeMap::new();
@@ -208,9 +217,7 @@ fn best(key: &GroupKey, seen: &[Seen<'_>]) -> (String, (u64, u64)) {
     });
     // The first of equals, in the order of forms: a form that says more comes first.
     let surplus = |(support, breaks): (u64, u64)| support.cast_signed() - 2 * breaks.cast_signed();
-    let is_enough = |(support, breaks): (u64, u64)| {
-        support >= bar(key.0).support && (support - breaks) * 1000 >= support * bar(key.0).theta_permille
-    };
+    let is_enough = |counts| is_enough(key.0, counts);
     let mut best: Option<(String, (u64, u64))> = None;
     for (form, counts) in counted {
         let better = best.as_ref().is_none_or(|(_, known)| {
@@ -225,8 +232,7 @@ fn best(key: &GroupKey, seen: &[Seen<'_>]) -> (String, (u64, u64)) {
 
 fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Convention> {
     let (form, (support, exceptions)) = best(key, seen);
-    let bar = bar(key.0);
-    if support < bar.support || (support - exceptions) * 1000 < support * bar.theta_permille {
+    if !is_enough(key.0, (support, exceptions)) {
         return None;
     }
     let of = |wanted: Fit| {
@@ -240,6 +246,13 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
             },
         )
     };
+    let kept: Vec<Witness> = of(Fit::Keeps).collect();
+    // Where nothing keeps it there is no evidence, so the convention holds no further than the evidence goes.
+    let extent = common_directory(kept.iter().map(|witness| match key.0 {
+        ConventionFamily::TestPlacement => above(&witness.path, &form),
+        _ => witness.path.rsplit_once('/').map_or("", |(directory, _)| directory),
+    }));
+    let directory = if extent.len() > directory.len() { &extent } else { directory };
     let paths = vec![if directory.is_empty() { "**".to_owned() } else { format!("{directory}/**") }];
     let mut exceptions_listed: Vec<Witness> = of(Fit::Breaks).collect();
     exceptions_listed.sort();
@@ -252,7 +265,34 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
         paths,
         form: form.clone(),
     };
-    Some(found.convention((support, exceptions), exemplars(of(Fit::Keeps)), exceptions_listed))
+    Some(found.convention((support, exceptions), exemplars(kept.into_iter()), exceptions_listed))
+}
+
+/// The directory that all of some directories are in, or are.
+fn common_directory<'p>(directories: impl Iterator<Item = &'p str>) -> String {
+    let mut common: Option<Vec<&str>> = None;
+    for directory in directories {
+        let parts = directory.split('/').filter(|part| !part.is_empty());
+        common = Some(match common {
+            None => parts.collect(),
+            Some(known) => {
+                let shared = known.into_iter().zip(parts).take_while(|(one, other)| one == other);
+                shared.map(|(one, _)| one).collect()
+            }
+        });
+    }
+    common.unwrap_or_default().join("/")
+}
+
+/// What the directory of tests stands in.
+fn above<'p>(path: &'p str, name: &str) -> &'p str {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let at = directory.split('/').rev().position(|part| part == name);
+    let mut rest = directory;
+    for _ in 0..at.map_or(0, |deep| deep + 1) {
+        rest = rest.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    rest
 }
 
 /// Places in different files, spread over the tree.
@@ -334,7 +374,9 @@ fn wilson_permille(kept: u64, all: u64) -> u16 {
 
 /// Proposes what breaking a convention weighs, from its numbers and its past.
 pub(crate) fn propose(convention: &mut Convention) {
-    let BackTest { changes, broken, .. } = convention.back_test;
+    let BackTest { changes, broken, lately, .. } = convention.back_test;
+    // A convention may be younger than the history it is tried on.
+    let is_seldom_broken = broken * 400 <= changes || lately == 0;
     let blocks = match convention.family {
         ConventionFamily::CoChange | ConventionFamily::Library => {
             Err("what is right here depends on the change".to_owned())
@@ -342,13 +384,13 @@ pub(crate) fn propose(convention: &mut Convention) {
         _ if convention.part == Scope::Test => {
             Err("tests break conventions of names several times as often as product code".to_owned())
         }
-        _ if broken * 400 > changes => Err(format!("{broken} of the last {changes} merged changes broke it")),
+        _ if !is_seldom_broken => Err(format!("{broken} of the last {changes} merged changes broke it")),
         _ => Ok(()),
     };
     let blocks = match (convention.family, blocks) {
         // Where tests stand is a rule for tests, and broken as seldom as others.
         (ConventionFamily::TestPlacement | ConventionFamily::FileName, Err(_))
-            if convention.part == Scope::Test && broken * 400 <= changes =>
+            if convention.part == Scope::Test && is_seldom_broken =>
         {
             Ok(())
         }
@@ -356,7 +398,9 @@ pub(crate) fn propose(convention: &mut Convention) {
     };
     (convention.strength, convention.reason) = match blocks {
         Ok(()) => {
-            let reason = format!("{broken} of the last {changes} merged changes would have been blocked");
+            let reason = format!(
+                "{broken} of the last {changes} merged changes would have been blocked, {lately} of the newer half"
+            );
             (Strength::Block, reason)
         }
         Err(reason) => (Strength::Advise, reason),

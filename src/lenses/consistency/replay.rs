@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Counts for each convention the changes that break it anew. What was removed elsewhere in the change has moved.
+/// Counts for each convention the changes, newest first, that break it anew. What was removed elsewhere in the change has moved.
 pub(crate) fn count(
     conventions: &mut [Convention],
     changes: &[MergedChange],
@@ -68,7 +68,7 @@ pub(crate) fn count(
     for convention in conventions.iter_mut() {
         convention.back_test.changes = changes.len() as u64;
     }
-    for change in changes {
+    for (age, change) in changes.iter().enumerate() {
         let mut balance: BTreeMap<&(usize, String), i64> = BTreeMap::new();
         for (path, old, new) in &change.files {
             for (blob, weight) in [(old, -1), (new, 1)] {
@@ -85,6 +85,7 @@ pub(crate) fn count(
         for position in anew {
             let back_test = &mut conventions[position].back_test;
             back_test.broken += 1;
+            back_test.lately += u64::from(age < changes.len() / 2);
             if back_test.commits.len() < MOST_NAMED {
                 back_test.commits.push(change.commit.clone());
             }
