@@ -9,9 +9,9 @@ mod standard;
 
 use std::collections::BTreeMap;
 
-use super::contract::{Draft, Fact};
+use super::contract::{Draft, Fact, RuleSpec, presets};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
+use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, ScopeStrengths, Severity, Side, Strength};
 use crate::core::classify::is_example;
 use crate::core::packet::{HunkView, Packet};
 
@@ -21,6 +21,21 @@ pub(super) use standard::MODULES as STANDARD_MODULES;
 pub(super) const ADDED: &str = "added";
 pub(super) const REMOVED: &str = "removed";
 pub(super) const GONE: &str = "gone";
+
+/// Code that does not run where it is loaded blocks in products.
+const STRENGTHS: ScopeStrengths = ScopeStrengths {
+    product: Strength::Block,
+    test: Strength::Advise,
+    docs: Strength::Off,
+    generated: Strength::Off,
+    vendored: Strength::Off,
+};
+const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENGTHS };
+
+/// A rule about imports that cannot be right.
+pub(super) const fn rule(id: &'static str, title: &'static str, fix: &'static str, moves: bool) -> RuleSpec {
+    RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves }
+}
 
 /// A fact about lines of a file, of a rule of the lens.
 pub(super) fn lines(

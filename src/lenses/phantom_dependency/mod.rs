@@ -6,9 +6,9 @@ mod known;
 mod manifest;
 mod python;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, presets};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
 use super::imports::{self, Change, Family, is_firm};
-use crate::contracts::v1::{LensClass, MentionKind, PlacedImport, ScopeStrengths, Severity, Side, Strength};
+use crate::contracts::v1::{LensClass, MentionKind, PlacedImport, Side};
 use crate::core::packet::Packet;
 use crate::core::policy::Policy;
 
@@ -17,19 +17,6 @@ const UNDECLARED: &str = "phantom-dependency/undeclared-package";
 
 /// How many files of the base are asked whether they import it already.
 const MOST_ASKED: usize = 200;
-
-const STRENGTHS: ScopeStrengths = ScopeStrengths {
-    product: Strength::Block,
-    test: Strength::Advise,
-    docs: Strength::Off,
-    generated: Strength::Off,
-    vendored: Strength::Off,
-};
-const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENGTHS };
-
-const fn rule(id: &'static str, title: &'static str, fix: &'static str) -> RuleSpec {
-    RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves: true }
-}
 
 static SPEC: LensSpec = LensSpec {
     id: "phantom-dependency",
@@ -44,15 +31,17 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/phantom-dependency.md"),
     rules: &[
-        rule(
+        imports::rule(
             LOOKALIKE,
             "A package is imported whose name is nearly that of another",
             "Correct the name; if the package is meant, declare it after looking at who publishes it.",
+            true,
         ),
-        rule(
+        imports::rule(
             UNDECLARED,
             "A package is imported that no manifest names",
             "Declare the package where the project's other dependencies are, or import one of those.",
+            true,
         ),
     ],
 };

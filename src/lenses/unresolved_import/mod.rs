@@ -3,36 +3,16 @@
 mod behind;
 mod introduced;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, presets};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
 use super::imports::{self, Change, Family, GONE, REMOVED, is_listing, lines};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{ChangeKind, LensClass, MentionKind, ScopeStrengths, Severity, Side, Strength};
+use crate::contracts::v1::{ChangeKind, LensClass, MentionKind, Side};
 use crate::core::packet::{HunkView, Packet};
 use crate::core::policy::Policy;
 
 const LEFT_BEHIND: &str = "unresolved-import/left-behind";
 const MISSING_MODULE: &str = "unresolved-import/missing-module";
 const MISSING_NAME: &str = "unresolved-import/missing-name";
-
-const STRENGTHS: ScopeStrengths = ScopeStrengths {
-    product: Strength::Block,
-    test: Strength::Advise,
-    docs: Strength::Off,
-    generated: Strength::Off,
-    vendored: Strength::Off,
-};
-const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENGTHS };
-
-const fn rule(id: &'static str, title: &'static str, fix: &'static str) -> RuleSpec {
-    RuleSpec {
-        id,
-        title,
-        severity: Severity::High,
-        strengths: presets(STRENGTHS, GUARDED),
-        fix,
-        moves: false,
-    }
-}
 
 static SPEC: LensSpec = LensSpec {
     id: "unresolved-import",
@@ -47,20 +27,23 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/unresolved-import.md"),
     rules: &[
-        rule(
+        imports::rule(
             LEFT_BEHIND,
             "Something is removed that other files still import",
             "Change the files that import it as well, or keep it.",
+            false,
         ),
-        rule(
+        imports::rule(
             MISSING_MODULE,
             "A file is imported that does not exist",
             "Add the file that is missing, or correct the path.",
+            false,
         ),
-        rule(
+        imports::rule(
             MISSING_NAME,
             "A name is imported that its file does not have",
             "Correct the name, or define it where it is imported from.",
+            false,
         ),
     ],
 };
