@@ -69,7 +69,7 @@ impl Style {
             Self::Snake | Self::Camel | Self::Kebab => !upper && !joined,
             Self::Pascal | Self::Lower => false,
             Self::Screaming => !lower && !joined,
-            Self::Mixed => !(upper && lower) && !joined,
+            Self::Mixed => !(joined || upper && lower),
         };
         match (fits, one_word) {
             (true, true) => Fit::Silent,

@@ -17,10 +17,8 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
             continue;
         }
         let value = if is_documented(source, symbol) { DOCUMENTED } else { "undocumented" };
-        let topic = match symbol.kind {
-            SymbolKind::Function | SymbolKind::Method => "functions",
-            _ => "types",
-        };
+        let is_function = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let topic = if is_function { "functions" } else { "types" };
         let seen = (value, symbol.name.as_str());
         all.push(source.sighting(ConventionFamily::PublicDoc, topic, seen, Some(symbol.name_span)));
     }

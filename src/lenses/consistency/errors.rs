@@ -83,7 +83,7 @@ fn catches(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
         let Some(open) = code[at..].find('{').map(|open| at + open) else { continue };
         let head = code[at + 5..open].trim();
         // `.catch(…)` was left out by the word; anything else between is not a clause.
-        if !head.is_empty() && !(head.starts_with('(') && head.ends_with(')')) {
+        if !(head.is_empty() || head.starts_with('(') && head.ends_with(')')) {
             continue;
         }
         let Some(close) = code[open..].find('}').map(|close| open + close) else { continue };

@@ -248,9 +248,10 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
     };
     let kept: Vec<Witness> = of(Fit::Keeps).collect();
     // Where nothing keeps it there is no evidence, so the convention holds no further than the evidence goes.
-    let extent = common_directory(kept.iter().map(|witness| match key.0 {
-        ConventionFamily::TestPlacement => above(&witness.path, &form),
-        _ => witness.path.rsplit_once('/').map_or("", |(directory, _)| directory),
+    let places_tests = key.0 == ConventionFamily::TestPlacement;
+    let extent = common_directory(kept.iter().map(|witness| {
+        let own = witness.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        if places_tests { above(&witness.path, &form) } else { own }
     }));
     let directory = if extent.len() > directory.len() { &extent } else { directory };
     let paths = vec![if directory.is_empty() { "**".to_owned() } else { format!("{directory}/**") }];
@@ -377,15 +378,14 @@ pub(crate) fn propose(convention: &mut Convention) {
     let BackTest { changes, broken, lately, .. } = convention.back_test;
     // A convention may be younger than the history it is tried on.
     let is_seldom_broken = broken * 400 <= changes || lately == 0;
-    let blocks = match convention.family {
-        ConventionFamily::CoChange | ConventionFamily::Library => {
-            Err("what is right here depends on the change".to_owned())
-        }
-        _ if convention.part == Scope::Test => {
-            Err("tests break conventions of names several times as often as product code".to_owned())
-        }
-        _ if !is_seldom_broken => Err(format!("{broken} of the last {changes} merged changes broke it")),
-        _ => Ok(()),
+    let blocks = if matches!(convention.family, ConventionFamily::CoChange | ConventionFamily::Library) {
+        Err("what is right here depends on the change".to_owned())
+    } else if convention.part == Scope::Test {
+        Err("tests break conventions of names several times as often as product code".to_owned())
+    } else if is_seldom_broken {
+        Ok(())
+    } else {
+        Err(format!("{broken} of the last {changes} merged changes broke it"))
     };
     let blocks = match (convention.family, blocks) {
         // Where tests stand is a rule for tests, and broken as seldom as others.
