@@ -164,7 +164,7 @@ pub(crate) fn gather<'a>(
         objects: &opened.objects,
         limits: in_force.policy.limits,
         globs: in_force.policy.scope_globs(),
-        whole: &needs_whole_file,
+        whole: needs_whole_file(&in_force.policy),
         workers: in_force.policy.max_concurrency,
         cancellation,
         progress,

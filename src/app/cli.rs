@@ -66,6 +66,10 @@ enum Command {
     /// Store run directories as an artifact of the running workflow; the action does it by itself
     #[command(hide = true)]
     Upload(UploadArgs),
+    /// Draft the conventions that a commit and its history keep; nothing is enforced before it is approved
+    ConsistencyInit(super::consistency_init::InitArgs),
+    /// Decide about a draft and freeze what is accepted as the next version of the rubric
+    ConsistencyApprove(super::consistency_approve::ApproveArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
     /// Show what the policy would have said about the changes merged last, rule by rule
@@ -309,6 +313,8 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Verify(arguments) => verify_run(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
         Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
+        Command::ConsistencyInit(arguments) => super::consistency_init::init(&arguments, cancellation),
+        Command::ConsistencyApprove(arguments) => super::consistency_approve::approve(&arguments),
         Command::Explain(arguments) => {
             face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }

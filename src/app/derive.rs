@@ -11,7 +11,8 @@ use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
     ExecutionKeyPreimage, FileText, FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedSurvey, Registry, Waiver,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedSurvey, Registry, Rubric,
+    Waiver,
 };
 use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
@@ -42,6 +43,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) inputs: &'a RecordedInputs,
     pub(crate) policy: &'a Policy,
     pub(crate) waivers: &'a [Waiver],
+    /// The frozen rubric, where the policy names one.
+    pub(crate) rubric: Option<&'a Rubric>,
     pub(crate) overrides: &'a Overrides,
     pub(crate) registry: &'a Registry,
     pub(crate) surveys: &'a dyn Surveys,
@@ -78,11 +81,24 @@ pub(crate) fn find_lens(id: &str) -> Option<&'static dyn Lens> {
     lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
 }
 
-/// Whether any lens needs the whole of a file, given its hunks with secrets masked, or the preview does, which names the
-/// waivers a change adds.
-pub(crate) fn needs_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
+/// Whether a whole file is needed, given its hunks with secrets masked.
+pub(crate) type NeedsWholeFile = &'static (dyn Fn(&ChangedFile, &FileText) -> bool + Sync);
+
+/// Whether any lens needs the whole of a file, or the preview does, which names the waivers a change adds. The lens of the
+/// rubric needs nothing where the policy names none.
+pub(crate) fn needs_whole_file(policy: &Policy) -> NeedsWholeFile {
+    if policy.consistency.is_some() {
+        &|file, hunks| is_wanted_whole(&|_| true, file, hunks)
+    } else {
+        &|file, hunks| is_wanted_whole(&|lens| lens.spec().id != lenses::consistency::ID, file, hunks)
+    }
+}
+
+fn is_wanted_whole(asked: &dyn Fn(&dyn Lens) -> bool, file: &ChangedFile, hunks: &FileText) -> bool {
     let is_waivers = file.path.as_bytes() == crate::core::policy::WAIVERS_PATH.as_bytes();
-    let wants = |lens: &&dyn Lens| lens.need(file) == Need::WholeFile && lens.wants_whole_file(file, hunks);
+    let wants = |lens: &&dyn Lens| {
+        lens.need(file) == Need::WholeFile && asked(*lens) && lens.wants_whole_file(file, hunks)
+    };
     is_waivers || lenses::ALL.iter().any(wants)
 }
 
@@ -138,7 +154,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreim
     let config = keys::config_preimage(
         &change_set.merge_base_sha,
         recorded.policy,
-        recorded.waivers,
+        (recorded.waivers, recorded.rubric),
         recorded.registry,
         requested,
         recorded.gates,
@@ -177,6 +193,7 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> E
             workers: recorded.policy.max_concurrency,
             cancellation: recorded.cancellation,
             progress: recorded.progress,
+            rubric: recorded.rubric,
             joined: recorded.joined,
         },
         policy: recorded.policy,

@@ -6,10 +6,11 @@ use std::path::Path;
 use super::exit::Failure;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
-use crate::contracts::limits::MAX_POLICY_BYTES;
-use crate::contracts::v1::{RecordedInputs, Registry, SettingOrigin, Waiver};
+use crate::contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
+use crate::contracts::v1::{RecordedInputs, Registry, Rubric, SettingOrigin, Waiver};
 use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use crate::core::policy_text::{self, PolicyTextError};
+use crate::core::rubric::{self, RubricError};
 use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
 use crate::run::ports::{BlobRead, Objects};
@@ -79,6 +80,8 @@ pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<O
 pub(crate) struct InForce {
     pub(crate) policy: Policy,
     pub(crate) waivers: Vec<Waiver>,
+    /// The frozen rubric, where the policy names one.
+    pub(crate) rubric: Option<Rubric>,
     pub(crate) recorded: RecordedInputs,
 }
 
@@ -92,12 +95,20 @@ pub(crate) fn read_policy(
 ) -> Result<InForce, Failure> {
     let base_policy = text_at(objects, &resolved.base, POLICY_PATH)?;
     let base_waivers = text_at(objects, &resolved.base, WAIVERS_PATH)?;
+    let named = effective(base_policy.as_deref(), overrides, registry)
+        .map_err(|error| Failure::policy(POLICY_PATH, &error))?
+        .consistency;
+    let base_rubric = match named {
+        Some(named) => rubric_at(objects, &resolved.base, &rubric::path_of(named.version))?,
+        None => None,
+    };
     // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
     let head_policy = text_at(objects, &resolved.head, POLICY_PATH).unwrap_or_default();
     let recorded = RecordedInputs {
         schema_version: Default::default(),
         base_policy,
         base_waivers,
+        base_rubric,
         head_policy,
         surveys: Vec::new(),
     };
@@ -117,8 +128,21 @@ pub(crate) fn in_force(
             .map_err(|error| Failure::policy(WAIVERS_PATH, &PolicyError::Text(error)))?,
         None => Default::default(),
     };
+    let rubric = match &policy.consistency {
+        Some(named) => {
+            let text = recorded.base_rubric.as_deref();
+            let read = rubric::read(text, named.version, named.hash.as_deref());
+            let refused = |error: RubricError| {
+                let code = error.code();
+                let error = crate::core::escape::visible(&error.to_string());
+                Failure::with_code(code, format!("failed to read the rubric: {error}"))
+            };
+            Some(read.map_err(refused)?)
+        }
+        None => None,
+    };
     check_lenses(overrides, registry)?;
-    Ok(InForce { policy, waivers: waivers.waiver, recorded })
+    Ok(InForce { policy, waivers: waivers.waiver, rubric, recorded })
 }
 
 /// Resolves a policy; `None` is an absent one.
@@ -172,7 +196,11 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failur
     Ok(())
 }
 
-fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Option<String>, Failure> {
+pub(super) fn text_at(
+    objects: &dyn Objects,
+    commit: &CommitId,
+    path: &str,
+) -> Result<Option<String>, Failure> {
     let Some(id) = objects.file_at(commit, path)? else { return Ok(None) };
     let invalid =
         |reason: String| Failure::with_code(Code::PolicyInvalid, format!("failed to read {path}: {reason}"));
@@ -183,6 +211,26 @@ fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Optio
         BlobRead::TooLarge(size) => {
             Err(invalid(format!("it has {size} bytes, the limit is {MAX_POLICY_BYTES}")))
         }
+    }
+}
+
+/// As [`text_at`]; whatever is wrong with what stands there, it is no frozen rubric.
+pub(crate) fn rubric_at(
+    objects: &dyn Objects,
+    commit: &CommitId,
+    path: &str,
+) -> Result<Option<String>, Failure> {
+    let refused = |reason: &str| {
+        let message = format!("failed to read the rubric: {path} {reason}");
+        Failure::with_code(Code::RubricNotFrozen, message)
+    };
+    let Some(id) = objects.file_at(commit, path).map_err(|_| refused("is not a regular file at the base"))?
+    else {
+        return Ok(None);
+    };
+    match objects.reader()?.blob(&id, MAX_RUBRIC_BYTES as u64)? {
+        BlobRead::Content(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8")),
+        BlobRead::TooLarge(_) => Err(refused("is too large")),
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
 use crate::contracts::schema;
 use crate::contracts::v1::{
-    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, RecordedGates, Registry, SelectedLens,
-    Waiver,
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, RecordedGates, Registry, Rubric,
+    SelectedLens, Waiver,
 };
 use crate::core::canonical;
 use crate::core::diff;
@@ -17,7 +17,8 @@ use crate::gates;
 pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Schemas of what is made of runs or beside them; a run is the same whatever they say.
-const BESIDE_RUNS: &[&str] = &["drift-report.v1", "manifest.v1", "shard-part.v1"];
+const BESIDE_RUNS: &[&str] =
+    &["drift-report.v1", "manifest.v1", "rubric-decisions.v1", "rubric-draft.v1", "shard-part.v1"];
 
 /// The digest over the schemas of a run, so that it says which contracts it was written against.
 fn schema_set_hash() -> Sha256Hex {
@@ -31,7 +32,7 @@ fn schema_set_hash() -> Sha256Hex {
 pub(crate) fn config_preimage(
     merge_base: &CommitId,
     policy: &Policy,
-    waivers: &[Waiver],
+    (waivers, rubric): (&[Waiver], Option<&Rubric>),
     registry: &Registry,
     requested: Option<&[String]>,
     recorded: &RecordedGates,
@@ -47,6 +48,7 @@ pub(crate) fn config_preimage(
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
         requested_lens_ids: requested.map(<[String]>::to_vec),
+        rubric_hash: rubric.map(|rubric| rubric.rubric_hash.clone()),
         gate_reports_hash: (!policy.gates.is_empty())
             .then(|| hash(canonical::digest(&(recorded, readers(policy))))),
     }

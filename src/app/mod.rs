@@ -6,6 +6,8 @@ mod calibrate;
 mod check;
 mod cli;
 mod client;
+mod consistency_approve;
+mod consistency_init;
 mod derive;
 mod drift;
 mod drift_check;

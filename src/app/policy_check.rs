@@ -5,13 +5,19 @@ use std::path::Path;
 use super::exit::Failure;
 use super::inputs::{Request, effective, open, read_policy};
 use crate::contracts::codes::Code;
-use crate::contracts::v1::{Scope, SettingOrigin};
+use crate::contracts::v1::{Rubric, Scope, SettingOrigin};
 use crate::core::policy::{POLICY_PATH, Policy, in_scope};
 use crate::lenses;
+
+/// Rubrics age in jumps, when somebody reorganises; from so many merged changes on they are worth a look.
+const OLD_AFTER: usize = 400;
+/// How far back the rubric's commit is looked for.
+const LINE_LOOKED_AT: usize = 20_000;
 
 /// Checks the policy of the base, or a file that is not committed yet.
 pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let registry = lenses::registry();
+    let mut age = None;
     let (policy, source) = match file {
         Some(path) => {
             let shown = crate::core::escape::visible(&path.display().to_string());
@@ -29,10 +35,35 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             } else {
                 "no policy file, defaults"
             };
-            (in_force.policy, format!("{found} at base {}", opened.resolved.base.short()))
+            let base = &opened.resolved.base;
+            if let Some(rubric) = &in_force.rubric {
+                let since = opened.repository.merged_since(base, &rubric.commit, LINE_LOOKED_AT)?;
+                age = Some(old(rubric, since));
+            }
+            (in_force.policy, format!("{found} at base {}", base.short()))
         }
     };
-    Ok(table(&policy, &request.settings, &source).into_bytes())
+    let mut text = table(&policy, &request.settings, &source);
+    text.extend(age);
+    Ok(text.into_bytes())
+}
+
+/// The rubric in force and how much was merged since it was mined.
+fn old(rubric: &Rubric, since: Option<usize>) -> String {
+    let hash = rubric.rubric_hash.short();
+    let named = format!(
+        "\nrubric {} ({hash}): {} conventions of {}",
+        rubric.rubric_version,
+        rubric.conventions.len(),
+        rubric.commit.short()
+    );
+    match since {
+        Some(changes) if changes > OLD_AFTER => {
+            format!("{named}, {changes} changes ago\n{}: {}\n", Code::RubricOld, Code::RubricOld.hint())
+        }
+        Some(changes) => format!("{named}, {changes} changes ago\n"),
+        None => format!("{named}, which is not among the last {LINE_LOOKED_AT} changes here\n"),
+    }
 }
 
 fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {

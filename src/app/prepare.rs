@@ -155,6 +155,7 @@ impl<'a> Prepared<'a> {
             inputs: &self.in_force.recorded,
             policy: &self.in_force.policy,
             waivers: &self.in_force.waivers,
+            rubric: self.in_force.rubric.as_ref(),
             overrides: &self.request.overrides,
             registry: &self.registry,
             surveys: ports.surveys,

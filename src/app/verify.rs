@@ -17,7 +17,7 @@ use crate::contracts::v1::{
     Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording,
     Registry, SkillInput, Trace,
 };
-use crate::core::policy::Overrides;
+use crate::core::policy::{Overrides, Policy};
 use crate::core::sensitivity;
 use crate::core::usage::usd;
 use crate::git::{GitObjects, OpenRepository, Resolved};
@@ -96,12 +96,10 @@ pub(crate) fn replay(
     let input: SkillInput = run.artifact()?;
     let change_set: ChangeSet = run.artifact()?;
     let recorded: RecordedInputs = run.artifact()?;
-    let texts = read_texts(run, &change_set)?;
     let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
     let execution =
         if run.has(RecordedExecution::FILE) { run.artifact()? } else { RecordedExecution::default() };
     let lookups = if run.has(RecordedLookups::FILE) { run.artifact()? } else { RecordedLookups::default() };
-    let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let registry = lenses::registry();
     let overrides = Overrides {
         mode: Some(input.run_mode),
@@ -110,6 +108,8 @@ pub(crate) fn replay(
         lens_ids: input.requested_lens_ids.clone(),
     };
     let in_force = in_force(recorded.clone(), &overrides, &registry)?;
+    let texts = read_texts(run, &change_set, &in_force.policy)?;
+    let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
     let replay = Replay {
         run,
         input: &input,
@@ -257,6 +257,7 @@ impl Replay<'_> {
             inputs: &self.in_force.recorded,
             policy: &self.in_force.policy,
             waivers: &self.in_force.waivers,
+            rubric: self.in_force.rubric.as_ref(),
             overrides: &self.overrides,
             registry: self.registry,
             surveys,
@@ -328,7 +329,7 @@ impl Replay<'_> {
     }
 }
 
-fn read_texts(run: &RunDirectory, change_set: &ChangeSet) -> Result<RecordedTexts, Failure> {
+fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Result<RecordedTexts, Failure> {
     let mut texts: Vec<Option<FileText>> = change_set.files.iter().map(|_| None).collect();
     for name in run.recordings() {
         let recording: Recording = run.artifact_at(&name)?;
@@ -354,7 +355,7 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet) -> Result<RecordedText
                 return Err(Failure::with_code(Code::RecordingMissing, message));
             }
         };
-        if file.text && needs_whole_file(file, &text) && !text.has_whole_file() {
+        if file.text && needs_whole_file(policy)(file, &text) && !text.has_whole_file() {
             let message = format!("the whole text of {} is not in the recording", file.path);
             return Err(Failure::with_code(Code::RecordingMissing, message));
         }

@@ -129,6 +129,8 @@ codes! {
         RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
+        RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
+        RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";

@@ -93,6 +93,9 @@ schemas! {
     RecordedLookupsSchema = "recorded-lookups.v1", "schemas/v1/recorded-lookups.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
+    RubricDecisionsSchema = "rubric-decisions.v1", "schemas/v1/rubric-decisions.v1.schema.json";
+    RubricDraftSchema = "rubric-draft.v1", "schemas/v1/rubric-draft.v1.schema.json";
+    RubricSchema = "rubric.v1", "schemas/v1/rubric.v1.schema.json";
     ShardPartSchema = "shard-part.v1", "schemas/v1/shard-part.v1.schema.json";
     SkillInputSchema = "skill-input.v1", "schemas/v1/skill-input.v1.schema.json";
     SkillResultSchema = "skill-result.v1", "schemas/v1/skill-result.v1.schema.json";
@@ -145,6 +148,9 @@ mod tests {
             "recorded-lookups.v1" => RecordedLookups,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
+            "rubric-decisions.v1" => RubricDecisions,
+            "rubric-draft.v1" => RubricDraft,
+            "rubric.v1" => Rubric,
             "shard-part.v1" => ShardPart,
             "skill-input.v1" => SkillInput,
             "skill-result.v1" => SkillResult,

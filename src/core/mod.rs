@@ -22,6 +22,7 @@ pub(crate) mod policy;
 pub(crate) mod policy_text;
 pub(crate) mod qa_report;
 pub(crate) mod renames;
+pub(crate) mod rubric;
 pub(crate) mod secrets;
 pub(crate) mod sensitivity;
 pub(crate) mod shard;

@@ -16,6 +16,8 @@ use crate::contracts::v1::{
 
 /// Where the policy is committed.
 pub(crate) const POLICY_PATH: &str = ".qa-skill/policy.toml";
+/// The lens that holds changes to the rubric.
+const CONSISTENCY: &str = "consistency";
 /// Where waivers are committed.
 pub(crate) const WAIVERS_PATH: &str = ".qa-skill/waivers.toml";
 
@@ -67,6 +69,15 @@ pub(crate) struct LensPolicy {
     pub(crate) required: bool,
     pub(crate) ignore: Vec<String>,
     pub(crate) overflow: OverflowPolicy,
+}
+
+/// The rubric that a policy names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NamedRubric {
+    pub(crate) version: u64,
+    /// Its hash, where the policy says it too.
+    pub(crate) hash: Option<String>,
 }
 
 /// The effective settings of a declared gate, beside whether it is required.
@@ -123,6 +134,8 @@ pub(crate) struct Policy {
     pub(crate) execution: ExecutionPolicy,
     /// The declared gates.
     pub(crate) gates: BTreeMap<GateName, GatePolicy>,
+    /// The frozen rubric that changes are held to.
+    pub(crate) consistency: Option<NamedRubric>,
     pub(crate) rules: BTreeMap<String, ScopeStrengths>,
     /// Sorted.
     pub(crate) import_boundaries: Vec<PolicyImportBoundary>,
@@ -249,6 +262,10 @@ impl Policy {
             lenses: resolve_lenses(file, registry)?,
             execution: ExecutionPolicy::of(&file.execution),
             gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::of(gate))).collect(),
+            consistency: file
+                .consistency
+                .rubric
+                .map(|version| NamedRubric { version, hash: file.consistency.hash.clone() }),
             rules: resolve_rules(file, registry, preset),
             import_boundaries: resolve_boundaries(file)?,
             max_concurrency: max_concurrency.clamp(1, 64),
@@ -314,10 +331,13 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         let gate = gates::find(&lens.lens_id);
         let declared = gate.and_then(|gate| file.gates.get(&gate));
         let settings = LensPolicy {
-            enabled: if gate.is_some() { declared.is_some() } else { stated.enabled.unwrap_or(true) },
+            enabled: match gate {
+                Some(_) => declared.is_some(),
+                None => stated.enabled.unwrap_or(true) && has_rules(file, &lens.lens_id),
+            },
             required: match gate {
                 Some(_) => declared.is_some_and(|gate| gate.required.unwrap_or(lens.required_by_default)),
-                None => stated.required.unwrap_or(lens.required_by_default),
+                None => stated.required.unwrap_or(lens.required_by_default && has_rules(file, &lens.lens_id)),
             },
             ignore,
             overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
@@ -337,6 +357,11 @@ fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, Gl
     boundaries.sort();
     boundaries.dedup();
     Ok(boundaries)
+}
+
+/// Whether a lens has what it judges by: conventions are those of a rubric, and without one there are none.
+fn has_rules(file: &PolicyFile, lens_id: &str) -> bool {
+    lens_id != CONSISTENCY || file.consistency.rubric.is_some()
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {

@@ -42,6 +42,10 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
         known(text, "rule", name, &rules)?;
     }
     check_ranges(text, &file)?;
+    if file.consistency.hash.is_some() && file.consistency.rubric.is_none() {
+        let message = "[consistency] has a hash and names no rubric".to_owned();
+        return Err(PolicyTextError { line: line_of(text, "hash"), message, suggestion: None });
+    }
     check_gates(text, &file)?;
     check_execution(text, &file)?;
     Ok(file)

@@ -46,6 +46,7 @@ pub(crate) fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
         base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
     );
     found.extend(boundaries_gone(base, head));
+    found.extend(rubric_less(base, head));
     found.sort();
     found
 }
@@ -59,6 +60,18 @@ fn boundaries_gone(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
         head: "none".to_owned(),
     };
     gone.map(setting).collect()
+}
+
+/// A rubric that is no longer named, or an older one.
+fn rubric_less(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
+    let base = base.consistency.as_ref()?;
+    let head = head.consistency.as_ref();
+    let is_less = head.is_none_or(|head| head.version < base.version);
+    is_less.then(|| WeakenedSetting {
+        name: "consistency.rubric".to_owned(),
+        base: base.version.to_string(),
+        head: head.map_or_else(|| "none".to_owned(), |head| head.version.to_string()),
+    })
 }
 
 /// A gate that stays and runs less.

@@ -2,6 +2,7 @@
 
 mod finding;
 mod pictures;
+pub(crate) mod rubric;
 mod sections;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

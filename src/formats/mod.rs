@@ -6,10 +6,11 @@ pub(crate) mod contract;
 mod excerpt;
 mod gaps;
 mod github;
-mod html;
+pub(crate) mod html;
 mod json;
 mod junit;
 mod markdown;
+pub(crate) mod rubric_draft;
 #[cfg(test)]
 mod sample;
 pub(crate) mod sarif;

@@ -126,12 +126,15 @@ fn rules<'a>(report: &Report<'a>) -> (Vec<Value>, BTreeMap<&'a str, usize>) {
 
 fn known_rule(lens: &RegistryLens, rule: &RegistryRule) -> Value {
     let strengths = &rule.strengths.default;
+    // A lens may be named as its class is, and tags are unique.
+    let mut tags = vec![lens.lens_class.text(), lens.lens_id.as_str()];
+    tags.dedup();
     let mut properties = json!({
         "lens": lens.lens_id,
         "precision": "high",
         "severity": rule.severity.text(),
         "strength": strengths.product.text(),
-        "tags": [lens.lens_class.text(), lens.lens_id],
+        "tags": tags,
     });
     if lens.lens_class == LensClass::Security {
         properties["security-severity"] = json!(security_severity(rule.severity));

@@ -5,6 +5,7 @@ use git2::Oid;
 use super::base::{Resolved, commit_id, find_commit};
 use super::error::GitError;
 use super::open::OpenRepository;
+use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
 /// A merged change: a commit against its first parent.
@@ -46,5 +47,26 @@ impl OpenRepository {
             commit = parent;
         }
         Ok(changes)
+    }
+
+    /// A commit's own time, in seconds since 1970.
+    pub(crate) fn time_of(&self, commit: &CommitId) -> Result<i64, GitError> {
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let found = self.handle().find_commit(id).map_err(|error| GitError::object(id, &error))?;
+        Ok(found.committer().when().seconds())
+    }
+
+    /// How many changes were merged after a commit, if it is on the line of the last `most`.
+    pub(crate) fn merged_since(
+        &self,
+        commit: &CommitId,
+        earlier: &CommitId,
+        most: usize,
+    ) -> Result<Option<usize>, GitError> {
+        if commit == earlier {
+            return Ok(Some(0));
+        }
+        let line = self.merged(commit.as_str(), most)?;
+        Ok(line.iter().position(|merged| merged.resolved.base == *earlier).map(|position| position + 1))
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PresetStrengths, RecordedMentions,
+    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PresetStrengths, RecordedMentions, Rubric,
     ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
@@ -173,6 +173,11 @@ pub(crate) trait Lens: Sync {
 
     /// Looks at one file.
     fn inspect(&self, packet: &Packet<'_>) -> Inspection;
+
+    /// As [`Lens::inspect`], which it is for all but the one lens that holds files to the frozen rubric.
+    fn inspect_by(&self, packet: &Packet<'_>, _rubric: Option<&Rubric>) -> Inspection {
+        self.inspect(packet)
+    }
 
     /// Looks at what all files gave together.
     fn conclude(&self, _facts: &[Fact]) -> Vec<Draft> {

@@ -1,5 +1,6 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
+pub(crate) mod consistency;
 pub(crate) mod contract;
 #[cfg(test)]
 mod corpus;
@@ -25,6 +26,7 @@ use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &consistency::Consistency,
     &costly_loop::CostlyLoop,
     &dangerous_call::DangerousCall,
     &dependency_change::DependencyChange,

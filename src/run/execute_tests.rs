@@ -207,6 +207,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
     let lookups = crate::run::lookup::Asked::of_record(&nothing);
     let execution = Execution {
         sweep: Sweep {
+            rubric: None,
             change_set: &change_set,
             texts: &texts,
             workers: 2,

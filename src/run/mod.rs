@@ -6,6 +6,7 @@ pub(crate) mod gates;
 pub(crate) mod gather;
 pub(crate) mod http;
 pub(crate) mod lookup;
+pub(crate) mod mining;
 pub(crate) mod outlines;
 pub(crate) mod parts;
 pub(crate) mod ports;

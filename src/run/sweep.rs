@@ -9,7 +9,7 @@ use super::ports::{Cancellation, PortError, Progress};
 use super::workers;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::Sha256Hex;
-use crate::contracts::v1::{ChangeSet, LensPlan};
+use crate::contracts::v1::{ChangeSet, LensPlan, Rubric};
 use crate::core::canonical;
 use crate::core::coverage::Inspected;
 use crate::core::findings::{MovedKey, normalized};
@@ -34,6 +34,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) workers: u64,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
+    /// The frozen rubric, where the policy names one.
+    pub(crate) rubric: Option<&'a Rubric>,
     /// What other processes found already, instead of looking again.
     pub(crate) joined: Option<&'a dyn Joined>,
 }
@@ -133,7 +135,7 @@ impl Sweep<'_> {
             .zip(included)
             .map(|(assignment, included)| {
                 let included = included[position].as_deref()?;
-                Some(inspect(assignment.lens, &Packet { file, text: &text, included }))
+                Some(self.inspect(assignment.lens, &Packet { file, text: &text, included }))
             })
             .collect())
     }
@@ -209,7 +211,7 @@ impl Sweep<'_> {
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
                 let keys = assignments.iter().zip(&wanted).map(|(assignment, wanted)| {
-                    let inspection = wanted.then(|| inspect(assignment.lens, &packet)).flatten();
+                    let inspection = wanted.then(|| self.inspect(assignment.lens, &packet)).flatten();
                     let drafts = inspection.map(|inspection| inspection.drafts);
                     drafts
                         .unwrap_or_default()
@@ -251,8 +253,9 @@ impl Sweep<'_> {
             for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
                 let included = included[position].as_deref();
                 again.push(
-                    included
-                        .map(|included| inspect(assignment.lens, &Packet { file, text: &text, included })),
+                    included.map(|included| {
+                        self.inspect(assignment.lens, &Packet { file, text: &text, included })
+                    }),
                 );
             }
         }
@@ -286,9 +289,9 @@ impl Sweep<'_> {
         }
         Ok(files)
     }
-}
 
-/// A lens that panics has no result for the file; the run goes on and the plan fails.
-fn inspect(lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
-    catch_unwind(AssertUnwindSafe(|| lens.inspect(packet))).ok()
+    /// A lens that panics has no result for the file; the run goes on and the plan fails.
+    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
+        catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
+    }
 }

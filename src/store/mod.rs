@@ -4,6 +4,7 @@ mod archive;
 mod part;
 mod read;
 mod root;
+pub(crate) mod rubrics;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};

@@ -66,7 +66,7 @@ impl ArtifactRoot {
 }
 
 /// Makes a directory, or accepts one that is there and no link.
-fn own_directory(directory: &Path) -> Result<(), StoreError> {
+pub(super) fn own_directory(directory: &Path) -> Result<(), StoreError> {
     match fs::symlink_metadata(directory) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => {
@@ -81,7 +81,7 @@ fn own_directory(directory: &Path) -> Result<(), StoreError> {
 }
 
 /// As [`own_directory`], with a note to git that nothing in it is to be committed.
-fn ignored_directory(directory: &Path) -> Result<(), StoreError> {
+pub(super) fn ignored_directory(directory: &Path) -> Result<(), StoreError> {
     own_directory(directory)?;
     let ignore = directory.join(".gitignore");
     if fs::symlink_metadata(&ignore).is_ok() {

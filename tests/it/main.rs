@@ -10,6 +10,7 @@ mod architecture;
 mod browser;
 mod calibrate;
 mod cli;
+mod consistency;
 mod determinism;
 mod drift;
 mod fake_github;

@@ -93,6 +93,7 @@ mod tests {
             engine_version: "1.0.0".to_owned(),
             merge_base_sha: commit,
             policy_hash: sha("1"),
+            rubric_hash: None,
             waivers_hash: sha("2"),
             registry_hash: sha("3"),
             schema_set_hash: sha("4"),

@@ -213,6 +213,8 @@ pub struct ConfigPreimage {
     pub policy_hash: Sha256Hex,
     /// The digest over the waivers of the base.
     pub waivers_hash: Sha256Hex,
+    /// The hash of the frozen rubric; null where the policy names none.
+    pub rubric_hash: Option<Sha256Hex>,
     /// The digest over the rules of all lenses.
     pub registry_hash: Sha256Hex,
     /// The digest over the schemas of a run.

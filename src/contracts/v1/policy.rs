@@ -52,6 +52,9 @@ pub struct PolicyFile {
     /// Which files may not import which others.
     #[serde(default)]
     pub import_boundary: Vec<PolicyImportBoundary>,
+    /// The frozen rubric that changes are held to; none when absent.
+    #[serde(default)]
+    pub consistency: PolicyConsistency,
     /// Settings per lens, by id.
     #[serde(default)]
     pub lenses: BTreeMap<String, PolicyLens>,
@@ -215,6 +218,19 @@ pub struct PolicyReport {
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub module: Option<String>,
+}
+
+/// Which conventions are in force. There is no "latest": a rubric that nobody named is not enforced.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyConsistency {
+    /// The version of the rubric: `.qa-skill/rubrics/<version>.json` at the base.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
+    pub rubric: Option<u64>,
+    /// Its `rubricHash`, so that no other file of that version is taken for it.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
+    pub hash: Option<String>,
 }
 
 /// Settings of one lens.

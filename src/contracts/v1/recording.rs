@@ -145,6 +145,8 @@ pub struct RecordedInputs {
     pub base_policy: Option<String>,
     /// `.qa-skill/waivers.toml` at the base; null when absent.
     pub base_waivers: Option<String>,
+    /// The frozen rubric at the base that its policy names; null when it names none.
+    pub base_rubric: Option<String>,
     /// `.qa-skill/policy.toml` at head; null when absent or not readable as text.
     pub head_policy: Option<String>,
     /// Surveys for ratchets, by rule and population.

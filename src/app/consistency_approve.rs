@@ -1,0 +1,249 @@
+//! `qa-skill consistency-approve`: a person's decisions about a draft, and the version that is frozen by them.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::face;
+use crate::contracts::limits::MAX_RUBRIC_BYTES;
+use crate::contracts::schema;
+use crate::contracts::strict_json;
+use crate::contracts::v1::{
+    Convention, Decision, Rubric, RubricDecision, RubricDecisions, RubricDraft, Strength,
+};
+use crate::core::canonical;
+use crate::core::classify::PathSet;
+use crate::core::escape::visible;
+use crate::core::rubric;
+use crate::git::OpenRepository;
+use crate::store::rubrics;
+
+#[derive(Args)]
+pub(crate) struct ApproveArgs {
+    /// The draft's JSON
+    draft: PathBuf,
+    /// The decisions, as `qa-skill schema rubric-decisions` says; on a terminal they are asked for without it
+    #[arg(long, value_name = "FILE")]
+    decisions: Option<PathBuf>,
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+}
+
+/// Takes the decisions and freezes the next version.
+pub(crate) fn approve(arguments: &ApproveArgs) -> Result<Exit, Failure> {
+    let root = OpenRepository::discover(&arguments.repo)?.root.join(".qa-skill");
+    let draft: RubricDraft = read(&arguments.draft, "rubric-draft.v1")?;
+    let decisions = match &arguments.decisions {
+        Some(file) => read(file, "rubric-decisions.v1")?,
+        None if std::io::stdin().is_terminal() => {
+            let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
+            match asked(&draft, &mut input, &mut output) {
+                Some(decisions) => decisions,
+                None => return Err(Failure::usage("nothing was decided", "nothing was frozen either")),
+            }
+        }
+        None => {
+            return Err(Failure::usage(
+                "there is nobody to ask",
+                "pass --decisions with a file, such as {\"schemaVersion\": \"rubric-decisions.v1\", \"others\": \"accept\"}",
+            ));
+        }
+    };
+    let taken = rubrics::names(&root)?.iter().filter_map(|name| rubric::version_of(name)).max().unwrap_or(0);
+    let frozen = frozen(&draft, &decisions, draft.draft_version.max(taken + 1))?;
+    let mut text = serde_json::to_string_pretty(&frozen).expect("contract types are JSON");
+    text.push('\n');
+    let name = format!("{}.json", frozen.rubric_version);
+    let path = rubrics::freeze(&root, &name, text.as_bytes())?;
+    let told = format!(
+        "froze version {}: {} conventions, {} rejected\n{}\nrubric hash           {}\nprompt template hash  {}\n\n\
+         Commit it, and name it in .qa-skill/policy.toml:\n\n[consistency]\nrubric = {}\nhash = \"{}\"\n",
+        frozen.rubric_version,
+        frozen.conventions.len(),
+        frozen.rejected.len(),
+        visible(&path.display().to_string()),
+        frozen.rubric_hash,
+        frozen.prompt_template_hash,
+        frozen.rubric_version,
+        frozen.rubric_hash,
+    );
+    face::write_stdout(told.as_bytes()).map(|()| Exit::Pass)
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T, Failure> {
+    let shown = visible(&path.display().to_string());
+    let fault = |reason: String| {
+        let reason = visible(&reason);
+        Failure::usage(
+            format!("{shown} is no {name}: {reason}"),
+            format!("`qa-skill schema {name}` says what is expected"),
+        )
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
+    if metadata.len() > MAX_RUBRIC_BYTES as u64 {
+        return Err(fault(format!("it has more than {MAX_RUBRIC_BYTES} bytes")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
+    let value = strict_json::parse(&bytes).map_err(|error| fault(error.to_string()))?;
+    let published = schema::find(name).expect("the schema is built in");
+    if let Some(first) = published.faults(&value).first() {
+        return Err(fault(format!("{} {}", first.pointer, first.message)));
+    }
+    serde_json::from_value(value).map_err(|error| fault(error.to_string()))
+}
+
+/// The rubric that decisions make of a draft.
+fn frozen(draft: &RubricDraft, decisions: &RubricDecisions, version: u64) -> Result<Rubric, Failure> {
+    let mut by_id: BTreeMap<&str, &RubricDecision> = BTreeMap::new();
+    for decision in &decisions.decisions {
+        let id = visible(&decision.id);
+        if !draft.conventions.iter().any(|convention| convention.id == decision.id) {
+            return Err(Failure::usage(
+                format!("the draft has no convention `{id}`"),
+                "take ids from this draft",
+            ));
+        }
+        if by_id.insert(&decision.id, decision).is_some() {
+            return Err(Failure::usage(
+                format!("`{id}` is decided twice"),
+                "decide about each convention once",
+            ));
+        }
+    }
+    let (mut conventions, mut rejected) = (Vec::new(), Vec::new());
+    for convention in &draft.conventions {
+        let decision = by_id.get(convention.id.as_str());
+        match decision.map_or(decisions.others, |decision| decision.decision) {
+            Decision::Accept => conventions.push(edited(convention, decision.copied())?),
+            Decision::Reject => rejected.push(convention.id.clone()),
+        }
+    }
+    rejected.sort();
+    let mut frozen = Rubric {
+        schema_version: Default::default(),
+        rubric_version: version,
+        rubric_hash: canonical::sha256(b""),
+        prompt_template_hash: rubric::prompt_template_hash(),
+        draft_hash: canonical::digest(draft).expect("a draft has a canonical form"),
+        engine_version: draft.engine_version.clone(),
+        commit: draft.commit.clone(),
+        commit_time: draft.commit_time,
+        conventions,
+        rejected,
+    };
+    frozen.rubric_hash = rubric::hash(&frozen);
+    Ok(frozen)
+}
+
+fn edited(convention: &Convention, decision: Option<&RubricDecision>) -> Result<Convention, Failure> {
+    let mut convention = convention.clone();
+    let Some(decision) = decision else { return Ok(convention) };
+    if let Some(statement) = &decision.statement {
+        convention.statement.clone_from(statement);
+    }
+    if let Some(paths) = &decision.paths {
+        PathSet::new(paths.iter().map(String::as_str)).map_err(|error| {
+            Failure::usage(visible(&error.to_string()), "correct the globs of the decision")
+        })?;
+        convention.paths.clone_from(paths);
+    }
+    match decision.strength {
+        None => {}
+        Some(strength @ (Strength::Block | Strength::Advise)) => convention.strength = strength,
+        Some(Strength::Ratchet | Strength::Off) => {
+            let message = format!("`{}` can block or advise", convention.id);
+            return Err(Failure::usage(message, "reject what is not wanted"));
+        }
+    }
+    Ok(convention)
+}
+
+/// Asks about each convention. Nothing when the person stops.
+fn asked(draft: &RubricDraft, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<RubricDecisions> {
+    let mut decisions = RubricDecisions::default();
+    let total = draft.conventions.len();
+    for (index, convention) in draft.conventions.iter().enumerate() {
+        let kept = convention.support - convention.exceptions;
+        let shown = format!(
+            "\n{} of {total}  {}\n  {} of {} places keep it; {}; proposed: {}\n",
+            index + 1,
+            visible(&convention.statement),
+            kept,
+            convention.support,
+            visible(&convention.reason),
+            convention.strength.text(),
+        );
+        output.write_all(shown.as_bytes()).ok()?;
+        for witness in convention.exemplars.iter().take(2) {
+            let line =
+                format!("    {}:{}  {}\n", visible(&witness.path), witness.line, visible(&witness.text));
+            output.write_all(line.as_bytes()).ok()?;
+        }
+        let Answer { decision, rest } = answer(convention, input, output)?;
+        decisions.decisions.extend(decision);
+        if rest {
+            decisions.others = Decision::Accept;
+            break;
+        }
+    }
+    Some(decisions)
+}
+
+struct Answer {
+    decision: Option<RubricDecision>,
+    /// Whether everything from here on is accepted as proposed.
+    rest: bool,
+}
+
+fn answer(convention: &Convention, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Answer> {
+    let decided = |decision: Decision| RubricDecision {
+        id: convention.id.clone(),
+        decision,
+        statement: None,
+        paths: None,
+        strength: None,
+    };
+    loop {
+        output
+            .write_all(b"  accept, block, advise, reject, edit, all the rest, quit [a/b/v/r/e/all/q]? ")
+            .ok()?;
+        output.flush().ok()?;
+        let word = line(input)?;
+        let strength = |strength| RubricDecision { strength: Some(strength), ..decided(Decision::Accept) };
+        let decision = match word.as_str() {
+            "a" | "accept" => decided(Decision::Accept),
+            "b" | "block" => strength(Strength::Block),
+            "v" | "advise" => strength(Strength::Advise),
+            "r" | "reject" => decided(Decision::Reject),
+            "e" | "edit" => {
+                output.write_all(b"  another sentence, or nothing to keep it: ").ok()?;
+                let statement = Some(line(input)?).filter(|text| !text.is_empty());
+                output.write_all(b"  other globs with spaces between, or nothing to keep them: ").ok()?;
+                let globs: Vec<String> = line(input)?.split_whitespace().map(str::to_owned).collect();
+                RubricDecision {
+                    statement,
+                    paths: Some(globs).filter(|globs| !globs.is_empty()),
+                    ..decided(Decision::Accept)
+                }
+            }
+            "all" => return Some(Answer { decision: None, rest: true }),
+            "q" | "quit" => return None,
+            _ => continue,
+        };
+        return Some(Answer { decision: Some(decision), rest: false });
+    }
+}
+
+/// A line without white space around it; nothing at the end of the input.
+fn line(input: &mut dyn BufRead) -> Option<String> {
+    let mut text = String::new();
+    (input.read_line(&mut text).ok()? > 0).then(|| text.trim().to_owned())
+}
+
+#[cfg(test)]
+#[path = "consistency_approve_tests.rs"]
+mod tests;

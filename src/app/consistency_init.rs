@@ -1,0 +1,205 @@
+//! `qa-skill consistency-init`: a draft of the conventions that a commit and its history keep.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::face;
+use super::inputs::{effective, rubric_at};
+use super::keys::ENGINE_VERSION;
+use super::progress::TerminalProgress;
+use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
+use crate::contracts::schema;
+use crate::contracts::v1::{Convention, Rubric, RubricDifference, RubricDraft, Strength};
+use crate::core::canonical;
+use crate::core::escape::visible;
+use crate::core::policy::{Overrides, POLICY_PATH};
+use crate::core::rubric;
+use crate::formats;
+use crate::git::{GitObjects, OpenRepository};
+use crate::lenses;
+use crate::run::mining::{Dug, Mining};
+use crate::run::ports::{Cancellation, Objects};
+use crate::store::rubrics;
+
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The commit whose conventions are drafted: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    base: String,
+    /// Where the draft is written, instead of .qa-skill/rubrics/drafts in the checkout
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How many merged changes each convention is tried on
+    #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=5000))]
+    history: u64,
+    /// How many worker threads; changes the time and nothing else
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: u64,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Mines and writes the draft.
+pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    let repository = OpenRepository::discover(&arguments.repo)?;
+    let named = visible(&arguments.base);
+    let commit = repository.commit_named(&arguments.base)?.ok_or_else(|| {
+        Failure::usage(format!("`{named}` names no commit here"), "pass --base with a commit, branch or tag")
+    })?;
+    let objects = GitObjects::new(&repository)?;
+    let progress = TerminalProgress::new(arguments.quiet);
+    let draft = draft(&repository, &objects, &commit, arguments, (cancellation, &progress));
+    progress.clear();
+    let draft = draft?;
+    let directory = match &arguments.out {
+        Some(directory) => {
+            let refused = |error: std::io::Error| {
+                let shown = visible(&directory.display().to_string());
+                Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {shown}: {error}"))
+            };
+            std::fs::create_dir_all(directory).map_err(refused)?;
+            directory.clone()
+        }
+        None => rubrics::drafts(&repository.root.join(".qa-skill"))?,
+    };
+    write(&draft, &directory)?;
+    face::write_stdout(told(&draft, &directory).as_bytes()).map(|()| Exit::Pass)
+}
+
+fn draft(
+    repository: &OpenRepository,
+    objects: &GitObjects,
+    commit: &CommitId,
+    arguments: &InitArgs,
+    (cancellation, progress): (&Cancellation, &TerminalProgress),
+) -> Result<RubricDraft, Failure> {
+    let registry = lenses::registry();
+    let text = super::inputs::text_at(objects, commit, POLICY_PATH)?;
+    let policy = effective(text.as_deref(), &Overrides::default(), &registry)
+        .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
+    let most = usize::try_from(arguments.history).unwrap_or(usize::MAX);
+    let history: Vec<(CommitId, CommitId)> = repository
+        .merged(commit.as_str(), most)?
+        .into_iter()
+        .map(|merged| (merged.resolved.head, merged.resolved.base))
+        .collect();
+    let mining = Mining {
+        objects,
+        commit,
+        history: &history,
+        scopes: &policy.scope_globs(),
+        workers: arguments.jobs,
+        cancellation,
+        progress,
+    };
+    let Dug { mined, files_read, files_left_out, changes } = mining.dig()?;
+    let newest = newest(objects, commit)?;
+    Ok(RubricDraft {
+        schema_version: Default::default(),
+        draft_version: newest.as_ref().map_or(1, |rubric| rubric.rubric_version + 1),
+        engine_version: ENGINE_VERSION.to_owned(),
+        commit: commit.clone(),
+        commit_time: repository.time_of(commit)?,
+        changes,
+        files_read,
+        files_left_out,
+        difference: newest.map(|rubric| difference(&rubric, &mined.conventions)),
+        conventions: mined.conventions,
+        rejected: mined.rejected,
+    })
+}
+
+/// The newest rubric that is frozen in a commit.
+fn newest(objects: &GitObjects, commit: &CommitId) -> Result<Option<Rubric>, Failure> {
+    let names = objects.files_in(commit, rubric::RUBRICS)?;
+    let Some(version) = names.iter().filter_map(|(name, _)| rubric::version_of(name)).max() else {
+        return Ok(None);
+    };
+    let text = rubric_at(objects, commit, &rubric::path_of(version))?;
+    let read = rubric::read(text.as_deref(), version, None);
+    read.map(Some).map_err(|error| {
+        let shown = visible(&error.to_string());
+        Failure::with_code(error.code(), format!("failed to read the rubric: {shown}"))
+    })
+}
+
+fn difference(frozen: &Rubric, drafted: &[Convention]) -> RubricDifference {
+    let now: BTreeMap<&str, &Convention> =
+        drafted.iter().map(|convention| (convention.id.as_str(), convention)).collect();
+    let known = |id: &String| {
+        frozen.conventions.iter().any(|convention| convention.id == *id) || frozen.rejected.contains(id)
+    };
+    let added = drafted.iter().filter(|convention| !known(&convention.id));
+    let gone = frozen.conventions.iter().filter(|convention| !now.contains_key(convention.id.as_str()));
+    let fallen = frozen.conventions.iter().filter_map(|was| {
+        let is = now.get(was.id.as_str())?;
+        (is.confidence_permille < was.confidence_permille).then(|| {
+            let (from, to) = (was.confidence_permille, is.confidence_permille);
+            format!("{}: {from} ‰ then, {to} ‰ now", was.statement)
+        })
+    });
+    RubricDifference {
+        rubric_version: frozen.rubric_version,
+        added: added.map(|convention| convention.statement.clone()).collect(),
+        gone: gone.map(|convention| convention.statement.clone()).collect(),
+        fallen: fallen.collect(),
+    }
+}
+
+fn name_of(draft: &RubricDraft, ending: &str) -> String {
+    format!("{}-{}.{ending}", draft.draft_version, draft.commit.short())
+}
+
+fn write(draft: &RubricDraft, directory: &Path) -> Result<(), Failure> {
+    let value = serde_json::to_value(draft).expect("contract types are JSON");
+    let schema = schema::find("rubric-draft.v1").expect("the schema is built in");
+    if let Some(fault) = schema.faults(&value).first() {
+        let message = format!("the draft does not match its schema at {}: {}", fault.pointer, fault.message);
+        return Err(Failure::with_code(Code::InternalError, message));
+    }
+    let mut json = canonical::to_vec(&value).expect("a draft has a canonical form");
+    json.push(b'\n');
+    face::write_document(&directory.join(name_of(draft, "json")), &json)?;
+    let markdown = formats::rubric_draft::markdown(draft);
+    face::write_document(&directory.join(name_of(draft, "md")), markdown.as_bytes())?;
+    let page = formats::html::rubric::page(draft);
+    face::write_document(&directory.join(name_of(draft, "html")), page.as_bytes())
+}
+
+fn told(draft: &RubricDraft, directory: &Path) -> String {
+    let count = |strength: Strength| {
+        draft.conventions.iter().filter(|convention| convention.strength == strength).count()
+    };
+    let shown = visible(&directory.join(name_of(draft, "json")).display().to_string());
+    let mut text = format!(
+        "draft {} of {}: {} conventions to block, {} to advise, {} rejected; {} files, {} merged changes\n",
+        draft.draft_version,
+        draft.commit.short(),
+        count(Strength::Block),
+        count(Strength::Advise),
+        draft.rejected.len(),
+        draft.files_read,
+        draft.changes,
+    );
+    if let Some(difference) = &draft.difference {
+        text.push_str(&format!(
+            "since version {}: {} new, {} no longer kept, {} kept less\n",
+            difference.rubric_version,
+            difference.added.len(),
+            difference.gone.len(),
+            difference.fallen.len(),
+        ));
+    }
+    text.push_str(&format!(
+        "{shown}\nread the .md or .html beside it, then: qa-skill consistency-approve {shown}\n"
+    ));
+    text
+}

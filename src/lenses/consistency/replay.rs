@@ -1,0 +1,163 @@
+//! What conventions would have said of changes that were merged, and which files changed together in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::case::Fit;
+use super::mine::{Found, exemplars};
+use super::sighting::{Sighting, fit};
+use crate::contracts::ids::RepoPath;
+use crate::contracts::ids::{BlobId, CommitId};
+use crate::contracts::v1::{Convention, ConventionFamily, Scope, Witness};
+use crate::core::classify::PathSet;
+
+/// One merged change, as far as it may matter: files before and after.
+#[derive(Debug, Clone)]
+pub(crate) struct MergedChange {
+    pub(crate) commit: CommitId,
+    /// Paths with their blobs before and after.
+    pub(crate) files: Vec<(RepoPath, Option<BlobId>, Option<BlobId>)>,
+}
+
+/// What breaks conventions in one version of a file: the convention's position and what tells the place from others.
+pub(crate) type Broken = Vec<(usize, String)>;
+
+/// Finds what breaks conventions.
+pub(crate) struct Reader<'a> {
+    conventions: &'a [Convention],
+    paths: Vec<PathSet>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(conventions: &'a [Convention]) -> Self {
+        let nothing = || PathSet::new([]).expect("no globs are globs");
+        let paths = conventions
+            .iter()
+            .map(|convention| {
+                PathSet::new(convention.paths.iter().map(String::as_str)).unwrap_or_else(|_| nothing())
+            })
+            .collect();
+        Self { conventions, paths }
+    }
+
+    /// What in one version of a file breaks them.
+    pub(crate) fn broken(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Broken {
+        let mut broken = Vec::new();
+        for (position, convention) in self.conventions.iter().enumerate() {
+            if convention.part != part || !self.paths[position].matches(path) {
+                continue;
+            }
+            let about = sightings.iter().filter(|seen| {
+                (convention.family, convention.topic.as_str(), &convention.language)
+                    == (seen.family, seen.topic, &seen.language)
+            });
+            let breaks = about.filter(|seen| fit(seen.family, &convention.form, &seen.value) == Fit::Breaks);
+            broken.extend(breaks.map(|seen| (position, seen.name.clone())));
+        }
+        broken
+    }
+}
+
+/// Counts for each convention the changes, newest first, that break it anew. What was removed elsewhere in the change has moved.
+pub(crate) fn count(
+    conventions: &mut [Convention],
+    changes: &[MergedChange],
+    broken_in: &BTreeMap<(RepoPath, BlobId), Broken>,
+) {
+    /// How many commits are named.
+    const MOST_NAMED: usize = 20;
+    for convention in conventions.iter_mut() {
+        convention.back_test.changes = changes.len() as u64;
+    }
+    for (age, change) in changes.iter().enumerate() {
+        let mut balance: BTreeMap<&(usize, String), i64> = BTreeMap::new();
+        for (path, old, new) in &change.files {
+            for (blob, weight) in [(old, -1), (new, 1)] {
+                let Some(blob) = blob else { continue };
+                let Some(broken) = broken_in.get(&(path.clone(), blob.clone())) else { continue };
+                for one in broken {
+                    // A file that stays without something is not a new one without it.
+                    *balance.entry(one).or_default() += weight;
+                }
+            }
+        }
+        let anew: BTreeSet<usize> =
+            balance.into_iter().filter(|(_, more)| *more > 0).map(|(one, _)| one.0).collect();
+        for position in anew {
+            let back_test = &mut conventions[position].back_test;
+            back_test.broken += 1;
+            back_test.lately += u64::from(age < changes.len() / 2);
+            if back_test.commits.len() < MOST_NAMED {
+                back_test.commits.push(change.commit.clone());
+            }
+        }
+    }
+}
+
+/// Larger changes say nothing about what belongs together.
+const MOST_FILES: usize = 30;
+/// How many pairs are worth a look.
+const MOST_PAIRS: usize = 10;
+
+/// Files that nearly always change with another one. `blob` gives the content of a file that is still there.
+pub(crate) fn co_changes(
+    changes: &[MergedChange],
+    blob: &dyn Fn(&RepoPath) -> Option<BlobId>,
+) -> Vec<Convention> {
+    let mut alone: BTreeMap<&RepoPath, u64> = BTreeMap::new();
+    let mut together: BTreeMap<(&RepoPath, &RepoPath), u64> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.files.len() <= MOST_FILES) {
+        let modified: Vec<&RepoPath> = change
+            .files
+            .iter()
+            .filter(|(_, old, new)| old.is_some() && new.is_some())
+            .map(|(path, _, _)| path)
+            .collect();
+        for path in &modified {
+            *alone.entry(path).or_default() += 1;
+            for other in modified.iter().filter(|other| other != &path) {
+                *together.entry((path, other)).or_default() += 1;
+            }
+        }
+    }
+    let mut pairs: Vec<(u64, u64, &RepoPath, &RepoPath)> = together
+        .into_iter()
+        .map(|((path, other), count)| (alone[path], count, path, other))
+        .filter(|(all, count, path, other)| {
+            *count >= 10 && count * 1000 >= all * 950 && is_telling(path, other)
+        })
+        .collect();
+    pairs.sort_by(|left, right| (right.1, left.2, left.3).cmp(&(left.1, right.2, right.3)));
+    pairs.truncate(MOST_PAIRS);
+    let convention = |(all, count, path, other): (u64, u64, &RepoPath, &RepoPath)| {
+        let (topic, form) = (utf8(path)?, utf8(other)?);
+        let witness = |path: &RepoPath| {
+            Some(Witness { path: utf8(path)?, blob: blob(path)?, line: 1, text: String::new() })
+        };
+        let witnesses = [witness(path)?, witness(other)?];
+        let found = Found {
+            family: ConventionFamily::CoChange,
+            language: String::new(),
+            part: Scope::Product,
+            topic,
+            paths: vec!["**".to_owned()],
+            form,
+        };
+        Some(found.convention((all, all - count), exemplars(witnesses.into_iter()), Vec::new()))
+    };
+    pairs.into_iter().filter_map(convention).collect()
+}
+
+/// Whether a pair says more than that a release touches many files at once.
+fn is_telling(path: &RepoPath, other: &RepoPath) -> bool {
+    let (path, other) = (path.to_text().to_lowercase(), other.to_text().to_lowercase());
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let automation = |path: &str| path.starts_with(".github/") || path.starts_with(".circleci/");
+    name(&path) != name(&other)
+        && !crate::core::classify::is_lockfile(&name(&path))
+        && !(automation(&path) && automation(&other))
+}
+
+fn utf8(path: &RepoPath) -> Option<String> {
+    let text = std::str::from_utf8(path.as_bytes()).ok()?;
+    text.bytes().all(|byte| byte >= b' ' && byte != 127).then(|| text.to_owned())
+}

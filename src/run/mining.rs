@@ -1,0 +1,188 @@
+//! Reads a commit and its history for conventions: every source file once, every version of the replayed changes once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress};
+use super::workers;
+use crate::contracts::ids::{BlobId, CommitId, RepoPath};
+use crate::contracts::v1::Scope;
+use crate::core::classify::{self, ScopeGlobs};
+use crate::core::masking;
+use crate::lenses::consistency::mine::{self, Mined, SightedFile};
+use crate::lenses::consistency::replay::{self, Broken, MergedChange, Reader};
+use crate::lenses::consistency::sighting::{self, Sighting};
+
+/// Larger files are not read.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// How many files are read, the first by path.
+const MAX_FILES: usize = 40_000;
+/// The most entries of trees that one merged change may touch.
+const MAX_CHANGED_ENTRIES: u64 = 2_000_000;
+/// Changes of more files are moves and imports of whole trees; they are counted and not read.
+const MAX_CHANGED_FILES: usize = 2_000;
+/// How much of a line is quoted.
+const MAX_QUOTE: usize = 160;
+
+/// What is read.
+pub(crate) struct Mining<'a> {
+    pub(crate) objects: &'a dyn Objects,
+    pub(crate) commit: &'a CommitId,
+    /// The merged changes with what each was merged into, newest first.
+    pub(crate) history: &'a [(CommitId, CommitId)],
+    pub(crate) scopes: &'a ScopeGlobs,
+    pub(crate) workers: u64,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// What mining gave.
+pub(crate) struct Dug {
+    pub(crate) mined: Mined,
+    pub(crate) files_read: u64,
+    pub(crate) files_left_out: u64,
+    pub(crate) changes: u64,
+}
+
+impl Mining<'_> {
+    /// Mines, and tries every convention on the merged changes.
+    pub(crate) fn dig(&self) -> Result<Dug, PortError> {
+        let mut files: Vec<(RepoPath, BlobId, Scope)> = self
+            .objects
+            .files_at(self.commit)?
+            .into_iter()
+            .filter_map(|(path, blob)| Some((self.part(&path)?, path, blob)))
+            .map(|(part, path, blob)| (path, blob, part))
+            .collect();
+        files.sort();
+        let found = files.len();
+        files.truncate(MAX_FILES);
+        let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
+        let files_read = sighted.len() as u64;
+        let mut mined = mine::mine(&sighted);
+        drop(sighted);
+        let changes = self.changes()?;
+        let here: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
+        let tracked = |path: &RepoPath| {
+            let known = here.get(path).map(|blob| (*blob).clone());
+            known.or_else(|| {
+                self.objects.file_at(self.commit, std::str::from_utf8(path.as_bytes()).ok()?).ok()?
+            })
+        };
+        mined.conventions.extend(replay::co_changes(&changes, &tracked));
+        self.back_test(&mut mined, &changes)?;
+        for convention in &mut mined.conventions {
+            mine::propose(convention);
+            let quoted = convention.exceptions_listed.iter_mut().chain(&mut convention.exemplars);
+            quoted.for_each(|witness| mask(&mut witness.text));
+        }
+        let files_left_out = found as u64 - files_read;
+        Ok(Dug { mined, files_read, files_left_out, changes: changes.len() as u64 })
+    }
+
+    fn part(&self, path: &RepoPath) -> Option<Scope> {
+        let scope = self.scopes.scope(path, classify::class(path));
+        sighting::keeps_conventions(path, scope).then_some(scope)
+    }
+
+    fn sighted(&self, files: &[(RepoPath, BlobId, Scope)]) -> Result<Vec<Option<SightedFile>>, PortError> {
+        let done = AtomicUsize::new(0);
+        workers::map(
+            files.len(),
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let (path, blob, part) = &files[position];
+                self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(None) };
+                let path = path.to_text().into_owned();
+                let sightings = with_places(sighting::of_file(&path, *part, &text), &text);
+                Ok(Some(SightedFile { path, blob: blob.clone(), part: *part, sightings }))
+            },
+        )
+    }
+
+    fn changes(&self) -> Result<Vec<MergedChange>, PortError> {
+        let mut changes = Vec::with_capacity(self.history.len());
+        for (commit, onto) in self.history {
+            self.cancellation.check()?;
+            let entries = self.objects.compare(onto, commit, MAX_CHANGED_ENTRIES)?;
+            let regular = |entry: Option<super::ports::TreeEntry>| {
+                entry.filter(|entry| entry.mode.starts_with("100")).map(|entry| entry.id)
+            };
+            let files =
+                entries.into_iter().map(|change| (change.path, regular(change.old), regular(change.new)));
+            changes.push(MergedChange { commit: commit.clone(), files: files.collect() });
+        }
+        Ok(changes)
+    }
+
+    fn back_test(&self, mined: &mut Mined, changes: &[MergedChange]) -> Result<(), PortError> {
+        let versions: BTreeSet<(RepoPath, BlobId)> = changes
+            .iter()
+            .filter(|change| change.files.len() <= MAX_CHANGED_FILES)
+            .flat_map(|change| &change.files)
+            .flat_map(|(path, old, new)| {
+                let version = |blob: &Option<BlobId>| Some((path.clone(), blob.clone()?));
+                [version(old), version(new)]
+            })
+            .flatten()
+            .filter(|(path, _)| self.part(path).is_some())
+            .collect();
+        let versions: Vec<(RepoPath, BlobId)> = versions.into_iter().collect();
+        let finder = Reader::new(&mined.conventions);
+        let done = AtomicUsize::new(0);
+        let broken: Vec<Broken> = workers::map(
+            versions.len(),
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let (path, blob) = &versions[position];
+                self.progress.step(
+                    "trying on history",
+                    done.fetch_add(1, Ordering::Relaxed) + 1,
+                    versions.len(),
+                );
+                let Some(part) = self.part(path) else { return Ok(Vec::new()) };
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
+                let sightings = sighting::of_file(&path.to_text(), part, &text);
+                Ok(finder.broken(path, part, &sightings))
+            },
+        )?;
+        let broken_in = versions.into_iter().zip(broken).filter(|(_, broken)| !broken.is_empty()).collect();
+        replay::count(&mut mined.conventions, changes, &broken_in);
+        Ok(())
+    }
+}
+
+/// A file's text, if it is text that is not too large.
+fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, PortError> {
+    match reader.blob(blob, MAX_FILE_BYTES)? {
+        BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
+        BlobRead::TooLarge(_) => Ok(None),
+    }
+}
+
+/// Each sighting with its line and what stands there.
+fn with_places(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32, String)> {
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let place = |sighting: Sighting| {
+        let Some(span) = sighting.span else { return (sighting, 1, String::new()) };
+        let line = starts.partition_point(|start| *start <= span.start);
+        let begin = starts[line.saturating_sub(1)];
+        let whole = text[begin..].lines().next().unwrap_or("").trim();
+        let quote: String = whole.chars().take(MAX_QUOTE).collect();
+        (sighting, u32::try_from(line).unwrap_or(u32::MAX), quote)
+    };
+    sightings.into_iter().map(place).collect()
+}
+
+/// Takes secrets out of what is quoted.
+fn mask(quote: &mut String) {
+    let mut masked = crate::contracts::v1::FileText::default();
+    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(std::mem::take(quote)));
+    *quote = masked.full_head.unwrap_or_default();
+}
