@@ -83,13 +83,13 @@ fn is_nearly(left: &str, right: &str) -> bool {
         return false;
     }
     let same = short.iter().zip(long.iter()).take_while(|(one, other)| one == other).count();
-    let differ = |letters: &[char]| letters.get(same).is_some_and(char::is_ascii_digit);
-    if differ(short) || differ(long) {
-        return false;
-    }
     let (one, other) = (&short[same..], &long[same..]);
+    let is_digit = |letters: &[char]| letters.first().is_some_and(char::is_ascii_digit);
     if short.len() < long.len() {
-        return one == &other[1..];
+        return !is_digit(other) && one == &other[1..];
+    }
+    if is_digit(one) && is_digit(other) {
+        return false;
     }
     let swapped = other.len() > 1 && one[0] == other[1] && one[1] == other[0] && one[2..] == other[2..];
     swapped || one[1..] == other[1..]
@@ -101,14 +101,21 @@ mod tests {
 
     #[test]
     fn one_slip_makes_a_name_nearly_another() {
-        let nearly =
-            [("reqeusts", "requests"), ("lodahs", "lodash"), ("expresss", "express"), ("flsk_x", "flask_x")];
+        let nearly = [
+            ("reqeusts", "requests"),
+            ("lodahs", "lodash"),
+            ("expresss", "express"),
+            ("flsk_x", "flask_x"),
+            ("jinjaa2", "jinja2"),
+            ("1odash", "lodash"),
+        ];
         for (name, other) in nearly {
             assert!(is_nearly(name, other) && is_nearly(other, name), "{name} {other}");
         }
         let apart = [
             ("react", "react"),
             ("vue2x", "vue3x"),
+            ("boto3", "boto33"),
             ("qs", "q"),
             ("express", "espresso"),
             ("rollup", "turbo"),
