@@ -115,6 +115,7 @@ codes! {
         InternalError = "INTERNAL_ERROR", Terminal, "this is a defect in qa-skill; please report it with the trace";
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
+        LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
         NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";
         ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the repository lacks an object of the change; fetch it (`fetch-depth: 0`, no `--filter`)";

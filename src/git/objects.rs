@@ -10,12 +10,12 @@ use super::error::GitError;
 use super::open::{OpenRepository, reopen};
 use super::walk::{self, Budget};
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
-use crate::run::ports::{BlobRead, ObjectCounters, ObjectReader, Objects, PortError, TreeChange};
+use crate::run::ports::{
+    BlobRead, MAX_LISTED_FILES, ObjectCounters, ObjectReader, Objects, PortError, TreeChange,
+};
 
 /// How many entries a survey of the base tree may list.
 const MAX_LISTED_ENTRIES: u64 = 200_000;
-/// How many files it may name.
-const MAX_LISTED_FILES: usize = 50_000;
 
 /// Reads objects of one repository.
 pub(crate) struct GitObjects {

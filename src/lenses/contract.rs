@@ -216,6 +216,9 @@ pub(crate) trait Lookups {
 
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;
+
+    /// Told by a lens that leaves something out because it would have to ask for too much. The verdict says so.
+    fn stop_short(&self);
 }
 
 /// Strengths for `default` and `guarded`; `advisory` advises wherever `default` does anything.

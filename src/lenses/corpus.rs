@@ -278,6 +278,8 @@ impl Lookups for CaseTrees<'_> {
         let paths = files.map(|(path, _)| path).collect();
         RecordedMentions { side, kind, words: words.to_vec(), paths, complete: true }
     }
+
+    fn stop_short(&self) {}
 }
 
 fn shown(draft: &Draft) -> String {

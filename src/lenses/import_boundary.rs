@@ -77,7 +77,7 @@ impl Lens for ImportBoundary {
             if drawn.is_empty() && !is_product {
                 continue;
             }
-            let Some(outline) = lookups.outline(Side::Head, path) else { continue };
+            let Some(outline) = imports::changed(lookups, path) else { continue };
             for import in outline.imports.iter().filter(|import| change.is_added(path, import.module.line)) {
                 // The import stood there before, in other words.
                 if imports_already(lookups, path, import) {
@@ -191,7 +191,7 @@ impl Lines<'_> {
                     .outline(Side::Base, importer)
                     .is_some_and(|outline| outline.imports.iter().any(of_directory))
         };
-        found.paths.len() > MOST_ASKED || found.paths.iter().any(does)
+        imports::are_too_many(lookups, &found, MOST_ASKED) || found.paths.iter().any(does)
     }
 }
 

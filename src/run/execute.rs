@@ -359,6 +359,9 @@ impl Execution<'_> {
         if change_set.renames.not_compared > 0 {
             notices.insert(Code::RenameDetectionLimited);
         }
+        if self.lookups.is_limited() {
+            notices.insert(Code::LookupLimited);
+        }
         let used = |waiver: &Waiver| {
             results.iter().flat_map(|result| &result.findings).any(|finding| {
                 finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::outlines;
-use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError};
+use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, ObjectReader, Objects, PortError};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId};
 use crate::contracts::v1::{
@@ -31,6 +31,9 @@ pub(crate) trait Answering {
 
     /// Everything that was asked and answered; an error if something could not be answered.
     fn recorded(&self) -> Result<RecordedLookups, PortError>;
+
+    /// Whether an answer is incomplete, or a lens asked for less than it would have had to.
+    fn is_limited(&self) -> bool;
 }
 
 /// The trees that are asked about.
@@ -56,9 +59,10 @@ struct Said {
     directories: BTreeMap<Place, Vec<String>>,
     modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
-    /// Not said to anybody: the files of a tree.
-    listed: BTreeMap<Side, Vec<(String, BlobId)>>,
+    /// Not said to anybody: the files of a tree, and whether they are all.
+    listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
     fault: Option<PortError>,
+    limited: bool,
 }
 
 /// Answers, and keeps them.
@@ -127,6 +131,11 @@ impl Answering for Asked<'_> {
             modules: said.modules.iter().map(module).collect(),
             mentions: said.mentions.values().cloned().collect(),
         })
+    }
+
+    fn is_limited(&self) -> bool {
+        let said = self.said.borrow();
+        said.limited || said.mentions.values().any(|found| !found.complete)
     }
 }
 
@@ -212,6 +221,10 @@ impl Lookups for Asked<'_> {
         self.said.borrow_mut().mentions.insert(asked, answer.clone());
         answer
     }
+
+    fn stop_short(&self) {
+        self.said.borrow_mut().limited = true;
+    }
 }
 
 impl Asked<'_> {
@@ -224,14 +237,17 @@ impl Asked<'_> {
     ) -> Result<(Vec<String>, bool), PortError> {
         let mut said = self.said.borrow_mut();
         if let std::collections::btree_map::Entry::Vacant(place) = said.listed.entry(side) {
-            let files = trees.objects.files_at(trees.commit(side))?.into_iter();
-            let named = files.filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
-            place.insert(named.collect());
+            let files = trees.objects.files_at(trees.commit(side))?;
+            let whole = files.len() < MAX_LISTED_FILES;
+            let named =
+                files.into_iter().filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
+            place.insert((named.collect(), whole));
         }
-        let listed = said.listed.get(&side).map_or(&[][..], Vec::as_slice);
+        let (listed, whole) =
+            said.listed.get(&side).map_or((&[][..], false), |(files, whole)| (files.as_slice(), *whole));
         let reader = trees.objects.reader()?;
         let words = Wanted::new(words);
-        let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), true, 0, 0);
+        let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), whole, 0, 0);
         for (path, id) in listed.iter().filter(|(path, _)| is_of(kind, path)) {
             trees.cancellation.check()?;
             files += 1;

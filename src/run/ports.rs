@@ -46,6 +46,9 @@ pub(crate) struct ObjectCounters {
     pub(crate) trees_walked: u64,
 }
 
+/// How many files [`Objects::files_at`] names at most; a tree that has as many has more.
+pub(crate) const MAX_LISTED_FILES: usize = 50_000;
+
 /// Git objects. `compare` sorts by path bytes and refuses paths that could leave the tree.
 pub(crate) trait Objects: Sync {
     /// The paths that differ between two commits.

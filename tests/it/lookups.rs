@@ -167,3 +167,37 @@ fn a_boundary_that_cannot_be_read_is_an_error_of_the_policy() {
         assert_eq!(outcome.exit, 2, "{boundary}: {}", outcome.text());
     }
 }
+
+#[test]
+fn what_would_ask_for_too_much_is_left_out_and_said() {
+    let defined = |names: std::ops::Range<u32>| -> String {
+        names.map(|number| format!("def load_{number}():\n    return {number}\n\n\n")).collect()
+    };
+    let command = "from .load import load_0\n\n\ndef run():\n    return load_0()\n";
+    let files = |load: &str| {
+        let files = [("app/__init__.py", ""), ("app/load.py", load), ("app/command.py", command)];
+        files.map(|(path, text)| (path, text.to_owned()))
+    };
+    let judged = |gone: u32| {
+        let (before, after) = (files(&defined(0..90)), files(&defined(gone..90)));
+        let side = |files: &[(&'static str, String)]| {
+            files.iter().fold(crate::support::Files::new(), |all, (path, text)| all.with(path, text))
+        };
+        let repo = Repo::new();
+        repo.change(&side(&before), &side(&after));
+        repo
+    };
+    let few = judged(60);
+    few.judge().run().expect(1);
+    assert_eq!(findings(&few.run_dir()).len(), 1);
+    assert!(!few.run_dir().json("final-verdict.json")["warningCodes"].to_string().contains("LOOKUP_LIMITED"));
+
+    let many = judged(61);
+    let said = many.judge().run();
+    let run = many.run_dir();
+    assert!(findings(&run).is_empty());
+    assert!(said.text().contains("LOOKUP_LIMITED"), "{}", said.text());
+    assert!(run.json("final-verdict.json")["warningCodes"].to_string().contains("LOOKUP_LIMITED"));
+    run.verify().run().expect(0);
+    run.verify().arg("--repo").arg(many.path()).run().expect(0);
+}

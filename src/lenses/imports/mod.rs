@@ -8,10 +8,14 @@ mod rust;
 mod standard;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use super::contract::{Draft, Fact, RuleSpec, presets};
+use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
 use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, ScopeStrengths, Severity, Side, Strength};
+use crate::contracts::v1::{
+    MentionKind, ModuleOutline, PlacedImport, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side,
+    Strength,
+};
 use crate::core::classify::is_example;
 use crate::core::packet::{HunkView, Packet};
 
@@ -35,6 +39,24 @@ const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENG
 /// A rule about imports that cannot be right.
 pub(super) const fn rule(id: &'static str, title: &'static str, fix: &'static str, moves: bool) -> RuleSpec {
     RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves }
+}
+
+/// What a file defines that a change adds imports to. It is there, so where it cannot be read something is left out.
+pub(super) fn changed(lookups: &dyn Lookups, path: &str) -> Option<Rc<ModuleOutline>> {
+    let outline = lookups.outline(Side::Head, path);
+    if outline.is_none() {
+        lookups.stop_short();
+    }
+    outline
+}
+
+/// Whether more files have a word than are read one by one, so that something is left out.
+pub(super) fn are_too_many(lookups: &dyn Lookups, found: &RecordedMentions, most: usize) -> bool {
+    let many = found.paths.len() > most;
+    if many {
+        lookups.stop_short();
+    }
+    many
 }
 
 /// A fact about lines of a file, of a rule of the lens.

@@ -62,7 +62,7 @@ impl Lens for PhantomDependency {
         let change = Change::of(facts);
         let mut drafts = Vec::new();
         for path in change.added.keys() {
-            let Some(outline) = lookups.outline(Side::Head, path) else { continue };
+            let Some(outline) = imports::changed(lookups, path) else { continue };
             let added = outline.imports.iter().filter(|import| change.is_added(path, import.module.line));
             for import in added.filter(|import| is_firm(import)) {
                 let Some(judgement) = judged(lookups, path, import) else { continue };
@@ -128,7 +128,7 @@ fn was_imported(
 ) -> bool {
     let found = lookups.mentions(Side::Base, kind, &[package.to_owned()]);
     !found.complete
-        || found.paths.len() > MOST_ASKED
+        || imports::are_too_many(lookups, &found, MOST_ASKED)
         || found.paths.iter().any(|importer| {
             let described = importer.ends_with(".d.ts");
             described

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{Change, Family, Has, Target, has, join, may_be_written, split, target};
+use super::super::imports::{
+    Change, Family, Has, Target, are_too_many, has, join, may_be_written, split, target,
+};
 use super::LEFT_BEHIND;
 use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 
@@ -34,10 +36,12 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (kind, taken) in taken(change, lookups) {
         if taken.words.len() > MOST_WORDS {
+            lookups.stop_short();
             continue;
         }
         let words: Vec<String> = taken.words.iter().cloned().collect();
         let found = lookups.mentions(Side::Head, kind, &words);
+        are_too_many(lookups, &found, MOST_IMPORTERS);
         let mut importers = Importers::default();
         for path in found.paths.iter().take(MOST_IMPORTERS) {
             let Some(outline) = lookups.outline(Side::Head, path) else { continue };

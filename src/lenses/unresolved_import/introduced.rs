@@ -1,7 +1,9 @@
 //! Added imports that lead nowhere.
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{Change, Family, Has, Target, has, is_firm, may_be_made, split, target};
+use super::super::imports::{
+    Change, Family, Has, Target, are_too_many, changed, has, is_firm, may_be_made, split, target,
+};
 use super::{MISSING_MODULE, MISSING_NAME};
 use crate::contracts::v1::{MentionKind, PlacedImport, Side};
 use crate::core::classify::is_example;
@@ -12,7 +14,7 @@ const MOST_ASKED: usize = 200;
 pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for path in change.added.keys() {
-        let Some(outline) = lookups.outline(Side::Head, path) else { continue };
+        let Some(outline) = changed(lookups, path) else { continue };
         for import in outline.imports.iter().filter(|import| is_firm(import)) {
             drafts.extend(of_import(change, lookups, path, import));
         }
@@ -80,7 +82,7 @@ fn asked_before(
 ) -> bool {
     let kind = path.parse_family().unwrap_or(MentionKind::Configuration);
     let found = lookups.mentions(Side::Base, kind, &[word.to_owned()]);
-    found.paths.len() > MOST_ASKED
+    are_too_many(lookups, &found, MOST_ASKED)
         || found.paths.iter().any(|importer| {
             let outline = lookups.outline(Side::Base, importer);
             outline.is_some_and(|outline| outline.imports.iter().any(|import| is_same(importer, import)))
