@@ -7,6 +7,7 @@ mod corpus;
 mod costly_loop;
 mod dangerous_call;
 mod dependency_change;
+mod dependency_cycle;
 mod feature_guard;
 mod gate_weakening;
 mod idioms;
@@ -30,6 +31,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &costly_loop::CostlyLoop,
     &dangerous_call::DangerousCall,
     &dependency_change::DependencyChange,
+    &dependency_cycle::DependencyCycle,
     &feature_guard::FeatureGuard,
     &gate_weakening::GateWeakening,
     &import_boundary::ImportBoundary,

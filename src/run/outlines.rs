@@ -86,6 +86,7 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
         star: import.star,
         top_level: import.top_level,
         weak: import.conditional || import.guarded,
+        types_alone: import.type_only || import.erased,
     })
 }
 

@@ -10,16 +10,27 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "import_statement" => {
             import(found, node, place);
             found.outline.module = true;
-            Place { nested: true, ..place }
+            Place { nested: true, type_only: true, ..place }
         }
+        "identifier" | "shorthand_property_identifier" => {
+            if !place.type_only {
+                found.values.insert(found.text(node));
+            }
+            place
+        }
+        "nested_type_identifier" | "type_query" => Place { type_only: true, ..place },
         "export_statement" => export(found, node, place),
         "ambient_declaration" => Place { exported: place.exported, ..ambient(found, node, place) },
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             declared(found, SymbolKind::Function, node, place)
         }
         "class_declaration" | "abstract_class_declaration" => declared(found, SymbolKind::Class, node, place),
-        "interface_declaration" => declared(found, SymbolKind::Interface, node, place),
-        "type_alias_declaration" => declared(found, SymbolKind::Type, node, place),
+        "interface_declaration" => {
+            Place { type_only: true, ..declared(found, SymbolKind::Interface, node, place) }
+        }
+        "type_alias_declaration" => {
+            Place { type_only: true, ..declared(found, SymbolKind::Type, node, place) }
+        }
         "enum_declaration" => declared(found, SymbolKind::Enum, node, place),
         "internal_module" | "module" => declared(found, SymbolKind::Module, node, place),
         "import_alias" => {
@@ -226,4 +237,14 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 
 fn common_js_object(text: &str) -> bool {
     text == "exports" || text.starts_with("module.exports")
+}
+
+/// Notes the imports whose names stand for types alone: a compiler leaves them out.
+pub(super) fn leave_out_types(found: &mut Found<'_>) {
+    let Found { outline, values, .. } = found;
+    for import in outline.imports.iter_mut().filter(|import| import.kind == ImportKind::Static) {
+        let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
+        let mut own = names.chain(&import.alias).peekable();
+        import.erased = own.peek().is_some() && own.all(|name| !values.contains(name.as_str()));
+    }
 }

@@ -94,8 +94,10 @@ pub(crate) struct Import {
     pub(crate) alias: Option<String>,
     /// Whether every name is asked for.
     pub(crate) star: bool,
-    /// Whether it is for types alone.
+    /// Whether it says that it is for types alone.
     pub(crate) type_only: bool,
+    /// Whether it brings types alone, said or not, so that a compiler leaves it out.
+    pub(crate) erased: bool,
     /// Whether it stands in the file's own scope.
     pub(crate) top_level: bool,
     /// Whether it happens only under some condition: in a branch, behind `cfg`.

@@ -1,5 +1,7 @@
 //! Visits every node of a tree once, without recursion, and lets the language say what it means.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::{Node, Tree};
 
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
@@ -29,6 +31,8 @@ pub(super) struct Found<'t> {
     pub(super) outline: Outline,
     /// Nodes that were looked at twice; bounded by the length of the text.
     pub(super) flow_steps: usize,
+    /// Names that stand for a value somewhere, where a language has types that leave nothing behind.
+    pub(super) values: BTreeSet<&'t str>,
 }
 
 impl<'t> Found<'t> {
@@ -73,6 +77,7 @@ impl<'t> Found<'t> {
             alias: None,
             star: false,
             type_only: place.type_only,
+            erased: false,
             top_level: !place.nested,
             conditional: place.conditional,
             guarded: place.guarded,
@@ -110,7 +115,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 
 /// The outline of a tree.
 pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
-    let mut found = Found { text, outline: Outline::default(), flow_steps: 0 };
+    let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
     let mut cursor = tree.walk();
     let mut places = vec![Place::default()];
     loop {
@@ -130,7 +135,7 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return finished(language, found.outline);
+                return finished(language, found);
             }
             places.pop();
         }
@@ -162,10 +167,11 @@ fn visit(language: Language, found: &mut Found<'_>, node: Node<'_>, place: Place
     Some(inside)
 }
 
-fn finished(language: Language, mut outline: Outline) -> Outline {
+fn finished(language: Language, mut found: Found<'_>) -> Outline {
     match language {
-        Language::JavaScript | Language::Tsx | Language::TypeScript => {}
-        Language::Go | Language::Java | Language::Python | Language::Rust => outline.module = true,
+        Language::JavaScript => {}
+        Language::Tsx | Language::TypeScript => ecma::leave_out_types(&mut found),
+        Language::Go | Language::Java | Language::Python | Language::Rust => found.outline.module = true,
     }
-    outline
+    found.outline
 }

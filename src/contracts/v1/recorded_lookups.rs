@@ -133,6 +133,8 @@ pub struct PlacedImport {
     pub top_level: bool,
     /// Whether it happens only under some condition or its failure is caught, so that it need not resolve.
     pub weak: bool,
+    /// Whether types alone are taken from it, so that nothing is loaded when the program runs.
+    pub types_alone: bool,
 }
 
 /// Among which files words are looked for.

@@ -1,0 +1,159 @@
+//! Imports that close a cycle of files where there was none.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, everywhere, presets, text_rule};
+use super::imports::{self, Change, is_firm, reached};
+use crate::contracts::v1::{
+    FileClass, LensClass, PlacedImport, Scope, ScopeStrengths, Severity, Side, Strength,
+};
+use crate::core::classify::{self, ScopeGlobs};
+use crate::core::packet::Packet;
+use crate::core::policy::Policy;
+
+const CLOSED: &str = "dependency-cycle/newly-closed";
+
+/// How many files are followed for one change, on each side.
+const MOST_FILES: usize = 400;
+
+const OFF: ScopeStrengths = everywhere(Strength::Off);
+
+static SPEC: LensSpec = LensSpec {
+    id: "dependency-cycle",
+    version: "1",
+    class: LensClass::Architecture,
+    title: "Imports that close a cycle",
+    required_by_default: true,
+    triggers: &[
+        "**/*.cjs", "**/*.cts", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py", "**/*.ts",
+        "**/*.tsx",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../tests/corpus/lenses/dependency-cycle.md"),
+    rules: &[text_rule(
+        CLOSED,
+        "An import closes a cycle of files",
+        Severity::Medium,
+        presets(
+            ScopeStrengths { product: Strength::Advise, ..OFF },
+            ScopeStrengths { product: Strength::Block, ..OFF },
+        ),
+        "Move what both need to a file of its own, or hand it in where it is called.",
+    )],
+};
+
+/// The lens.
+pub(crate) struct DependencyCycle;
+
+impl Lens for DependencyCycle {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        Inspection { drafts: Vec::new(), facts: imports::added(CLOSED, packet) }
+    }
+
+    fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let change = Change::of(facts);
+        let scopes = policy.scope_globs();
+        let mut head = Graph::new(lookups, Side::Head);
+        let mut base = Graph::new(lookups, Side::Base);
+        let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
+        let mut drafts = Vec::new();
+        for path in change.added.keys().filter(|path| is_product(&change, &scopes, path)) {
+            let Some(outline) = imports::changed(lookups, path) else { continue };
+            let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
+            for import in outline.imports.iter().filter(added) {
+                for next in reached(lookups, Side::Head, path, import) {
+                    let known = base.edges(path).contains(&next);
+                    let Some(way) = (!known).then(|| head.way(&next, path)).flatten() else { continue };
+                    // Where there were cycles, one more is how the repository is built.
+                    let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
+                    if was_so || !told.insert(way.iter().cloned().collect()) {
+                        continue;
+                    }
+                    let summary = "an import closes a cycle of files that load each other";
+                    let mut cycle = vec![path.clone()];
+                    cycle.extend(way);
+                    let draft = change.on_name(CLOSED, Side::Head, path, &import.module, summary);
+                    drafts.extend(draft.map(|draft| draft.with("cycle", cycle)));
+                }
+            }
+        }
+        if head.is_cut || base.is_cut {
+            lookups.stop_short();
+        }
+        drafts
+    }
+}
+
+/// Whether the file of an import is loaded as soon as its own file is.
+fn loads(import: &PlacedImport) -> bool {
+    is_firm(import) && !import.types_alone
+}
+
+fn is_product(change: &Change, scopes: &ScopeGlobs, path: &str) -> bool {
+    change.paths.get(path).is_some_and(|file| {
+        let class = classify::class(file);
+        class == FileClass::Source && scopes.scope(file, class) == Scope::Product
+    })
+}
+
+/// Which files load which, as far as somebody asked.
+struct Graph<'l> {
+    lookups: &'l dyn Lookups,
+    side: Side,
+    files: BTreeMap<String, BTreeSet<String>>,
+    is_cut: bool,
+}
+
+impl<'l> Graph<'l> {
+    fn new(lookups: &'l dyn Lookups, side: Side) -> Self {
+        Self { lookups, side, files: BTreeMap::new(), is_cut: false }
+    }
+
+    /// The files that a file loads; none beyond the most files that are followed.
+    fn edges(&mut self, path: &str) -> &BTreeSet<String> {
+        if !self.files.contains_key(path) {
+            let mut edges = BTreeSet::new();
+            if self.files.len() < MOST_FILES {
+                let outline = self.lookups.outline(self.side, path);
+                let imports = outline.iter().flat_map(|outline| &outline.imports);
+                for import in imports.filter(|import| loads(import)) {
+                    edges.extend(reached(self.lookups, self.side, path, import));
+                }
+                edges.remove(path);
+            } else {
+                self.is_cut = true;
+            }
+            self.files.insert(path.to_owned(), edges);
+        }
+        &self.files[path]
+    }
+
+    /// The shortest way from a file to another, both included, over at least one import.
+    fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut came: BTreeMap<String, String> = BTreeMap::new();
+        let mut pending = VecDeque::from([from.to_owned()]);
+        while let Some(file) = pending.pop_front() {
+            for next in self.edges(&file).clone() {
+                if next == to {
+                    let mut way = vec![next, file];
+                    while let Some(before) =
+                        came.get(&way[way.len() - 1]).filter(|_| way[way.len() - 1] != from)
+                    {
+                        way.push(before.clone());
+                    }
+                    way.reverse();
+                    return Some(way);
+                }
+                if next != from && !came.contains_key(&next) {
+                    came.insert(next.clone(), file.clone());
+                    pending.push_back(next);
+                }
+            }
+        }
+        None
+    }
+}
