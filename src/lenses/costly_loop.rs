@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::idioms::{Idiom, Place, Table};
+use super::parsed::Parsed;
 use super::scan;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
@@ -11,7 +12,7 @@ use crate::contracts::v1::{
 };
 use crate::core::classify;
 use crate::core::packet::{Line, Packet};
-use crate::syntax::{self, Language, Outline, Span};
+use crate::syntax::Language;
 
 const REGEX: &str = "costly-loop/regex-compiled";
 const WAITS: &str = "costly-loop/awaited-in-turn";
@@ -103,8 +104,8 @@ impl Lens for CostlyLoop {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let nothing = Inspection::default();
         let Some(text) = &packet.text.full_head else { return nothing };
-        let Some(language) = Language::of(&packet.path().to_text()) else { return nothing };
-        let source = Source::new(language, classify::language(packet.path()), text);
+        let Some(file) = Parsed::of(&packet.path().to_text(), text) else { return nothing };
+        let source = Source { name: classify::language(packet.path()), file };
         let mut drafts = Vec::new();
         for line in packet.added() {
             drafts.extend(source.on_line(packet, &line));
@@ -115,69 +116,49 @@ impl Lens for CostlyLoop {
     /// Every place counts: where a regular expression is compiled, and each loop that could wait.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let name = classify::language(file);
-        let Some(language) = Language::of(&file.to_text()) else { return Census::default() };
         if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !text.contains("await ") {
             return Census::default();
         }
-        let source = Source::new(language, name, text);
+        let Some(file) = Parsed::of(&file.to_text(), text) else { return Census::default() };
+        let source = Source { name, file };
         if rule == REGEX {
-            return source.regexes().map(|at| source.outline.repeats(at).is_none()).collect();
+            return source.regexes().map(|at| source.file.outline.repeats(at).is_none()).collect();
         }
         let waits = text.match_indices("await ").map(|(at, _)| at);
-        let in_code = waits.filter(|at| source.is_sound(*at));
-        in_code.map(|at| !source.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
+        let in_code = waits.filter(|at| source.file.is_sound(*at));
+        in_code.map(|at| !source.file.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
     }
 }
 
-/// A parsed file with the places of its lines.
+/// A parsed file, and the name that idioms know its language by.
 struct Source<'t> {
     name: Option<&'t str>,
-    text: &'t str,
-    outline: Outline,
-    /// Where each line begins.
-    starts: Vec<usize>,
+    file: Parsed<'t>,
 }
 
-impl<'t> Source<'t> {
-    fn new(language: Language, name: Option<&'t str>, text: &'t str) -> Self {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        Self { name, text, outline: syntax::parse(language, text), starts: starts.collect() }
-    }
-
-    /// Whether a place is program text that could be parsed.
-    fn is_sound(&self, at: usize) -> bool {
-        let here = Span { start: at, end: at + 1 };
-        let within = |spans: &[Span]| spans.iter().any(|span| span.start <= at && at < span.end);
-        !within(&self.outline.comments)
-            && !within(&self.outline.strings)
-            && !self.outline.broken.iter().any(|broken| broken.touches(here))
-    }
-
+impl Source<'_> {
     fn regexes(&self) -> impl Iterator<Item = usize> {
         let mut scanner = scan::Scanner::new(self.name, true);
-        self.text.lines().zip(&self.starts).filter_map(move |(line, start)| {
+        self.file.text.lines().zip(&self.file.starts).filter_map(move |(line, start)| {
             let found = REGEXES.find(self.name, line, &scanner.line(line))?;
-            Some(start + found.start).filter(|at| self.is_sound(*at))
+            Some(start + found.start).filter(|at| self.file.is_sound(*at))
         })
     }
 
     fn on_line(&self, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
-        let Some(start) = usize::try_from(line.number - 1).ok().and_then(|index| self.starts.get(index))
-        else {
-            return Vec::new();
-        };
+        let Some(start) = self.file.start(line) else { return Vec::new() };
         let mut drafts = Vec::new();
         let mut scanner = scan::Scanner::new(self.name, true);
         if let Some(found) = REGEXES.find(self.name, line.text, &scanner.line(line.text)) {
             let at = start + found.start;
-            if self.is_sound(at) && self.outline.repeats(at).is_some() {
+            if self.file.is_sound(at) && self.file.outline.repeats(at).is_some() {
                 let summary = "a regular expression that never changes is compiled in a loop";
                 drafts.push(Draft::on_line(REGEX, packet, line, found, summary));
             }
         }
-        let here = *start..*start + line.text.len();
-        for span in self.outline.waits_in_turn.iter().filter(|span| here.contains(&span.start)) {
-            if !self.is_sound(span.start) {
+        let here = start..start + line.text.len();
+        for span in self.file.outline.waits_in_turn.iter().filter(|span| here.contains(&span.start)) {
+            if !self.file.is_sound(span.start) {
                 continue;
             }
             let end = span.end.min(here.end);

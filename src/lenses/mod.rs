@@ -1,5 +1,6 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
+mod blocking_call;
 pub(crate) mod consistency;
 pub(crate) mod contract;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod idioms;
 mod import_boundary;
 mod imports;
 mod merge_leftover;
+mod parsed;
 mod pattern;
 mod permission_change;
 mod phantom_dependency;
@@ -21,12 +23,14 @@ mod scan;
 mod secret_token;
 mod trojan_source;
 mod unresolved_import;
+mod weak_test;
 mod workflow_hardening;
 
 use contract::Lens;
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
+    &blocking_call::BlockingCall,
     &consistency::Consistency,
     &costly_loop::CostlyLoop,
     &dangerous_call::DangerousCall,
@@ -41,6 +45,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &secret_token::SecretToken,
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,
+    &weak_test::WeakTest,
     &workflow_hardening::WorkflowHardening,
 ];
 

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::idle;
 use super::outline::{Import, ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
 
@@ -221,7 +222,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     if matches!(head, "describe" | "it" | "test" | "suite")
         && first.is_some_and(|first| first.kind() == "string")
     {
-        found.outline.tests.push(span(node));
+        idle::note_test(found, node, test_body(node).filter(|_| matches!(name, "it" | "test")));
     }
     if matches!(name, "Object.defineProperty" | "Object.assign" | "__exportStar") {
         found.outline.dynamic |= first.is_some_and(|first| common_js_object(found.text(first)));
@@ -233,6 +234,12 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         let import = found.import(ImportKind::Call, node, module, at, place);
         found.outline.imports.push(import);
     }
+}
+
+/// The statements of the function that a call of `test` is given.
+fn test_body(call: Node<'_>) -> Option<Node<'_>> {
+    let function = children(call.child_by_field_name("arguments")?).last()?;
+    function.child_by_field_name("body").filter(|body| body.kind() == "statement_block")
 }
 
 fn common_js_object(text: &str) -> bool {

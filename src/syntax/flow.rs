@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::outline::{Outline, Span};
-use super::walk::{Found, has_word, span};
+use super::walk::{Found, children, has_word, span};
 
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
@@ -42,7 +42,13 @@ pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, kind: &str) {
         | "lambda"
         | "lambda_expression"
         | "method_declaration"
-        | "method_definition" => found.outline.functions.push(span(node)),
+        | "method_definition" => {
+            found.outline.functions.push(span(node));
+            let modifiers = children(node).find(|child| child.kind() == "function_modifiers");
+            if kind == "async_block" || has_word(modifiers.unwrap_or(node), "async") {
+                found.outline.asynchronous.push(span(node));
+            }
+        }
         _ => {}
     }
 }
@@ -114,13 +120,19 @@ fn in_turn(found: &mut Found<'_>, node: Node<'_>, kind: &str, body: Node<'_>) {
 impl Outline {
     /// The body of the loop that a place is run again by, if it is in one and in no function inside of it.
     pub(crate) fn repeats(&self, at: usize) -> Option<Span> {
-        let innermost = |spans: &[Span]| {
-            let around = spans.iter().filter(|span| span.start <= at && at < span.end);
-            around.min_by_key(|span| span.end - span.start).copied()
-        };
-        let body = innermost(&self.loops)?;
-        let inside = innermost(&self.functions)
+        let body = innermost(&self.loops, at)?;
+        let inside = innermost(&self.functions, at)
             .is_none_or(|function| function.start <= body.start && body.end <= function.end);
         inside.then_some(body)
     }
+
+    /// Whether what runs at a place is an asynchronous function, and not one inside of it.
+    pub(crate) fn is_asynchronous(&self, at: usize) -> bool {
+        innermost(&self.functions, at).is_some_and(|function| self.asynchronous.contains(&function))
+    }
+}
+
+fn innermost(spans: &[Span], at: usize) -> Option<Span> {
+    let around = spans.iter().filter(|span| span.start <= at && at < span.end);
+    around.min_by_key(|span| span.end - span.start).copied()
 }

@@ -2,8 +2,9 @@
 
 use tree_sitter::Node;
 
+use super::idle;
 use super::outline::{ImportKind, SymbolKind};
-use super::walk::{Found, Place, children, span};
+use super::walk::{Found, Place, children};
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
@@ -25,7 +26,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
                 note(found, SymbolKind::Function, node, name, place);
                 let tests = ["Test", "Benchmark", "Example", "Fuzz"];
                 if tests.iter().any(|prefix| found.text(name).starts_with(prefix)) {
-                    found.outline.tests.push(span(node));
+                    idle::note_test(found, node, node.child_by_field_name("body"));
                 }
             }
             Place { nested: true, ..place }

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
 
@@ -26,7 +27,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         matches!(name, "Test" | "ParameterizedTest" | "RepeatedTest")
     });
     if test {
-        found.outline.tests.push(span(node));
+        // An empty test is how a context is seen to load.
+        idle::note_test(found, node, None);
     }
     let named = if symbol == SymbolKind::Field { node.child_by_field_name("declarator") } else { Some(node) };
     if let Some(name) = named.and_then(|named| named.child_by_field_name("name")) {

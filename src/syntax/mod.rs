@@ -3,6 +3,7 @@
 mod ecma;
 mod flow;
 mod go;
+mod idle;
 mod java;
 mod outline;
 mod python;

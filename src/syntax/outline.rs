@@ -118,10 +118,14 @@ pub(crate) struct Outline {
     pub(crate) loops: Vec<Span>,
     /// Functions and closures, which run when they are called.
     pub(crate) functions: Vec<Span>,
+    /// Those of them that others run beside while they wait.
+    pub(crate) asynchronous: Vec<Span>,
     /// Where a loop over something waits, though no turn needs what an earlier one left.
     pub(crate) waits_in_turn: Vec<Span>,
     /// Tests, as far as the language marks them.
     pub(crate) tests: Vec<Span>,
+    /// Those of them that do nothing and say nothing of why.
+    pub(crate) idle_tests: Vec<Span>,
     /// Where the text could not be parsed, or was not. What stands there, or touches it, is not to be judged.
     pub(crate) broken: Vec<Span>,
     /// Whether names may come to be in ways the symbols do not show: macros, `globals()`, `module.exports`.

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
 
@@ -19,7 +20,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
                 let test = kind == "function_definition" && text.starts_with("test_")
                     || kind == "class_definition" && text.starts_with("Test");
                 if test {
-                    found.outline.tests.push(span(node));
+                    idle::note_test(found, node, test_body(found, node));
                 }
             }
             Place { nested: true, ..place }
@@ -187,4 +188,11 @@ fn named(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
         "aliased_import" => (node.child_by_field_name("name"), node.child_by_field_name("alias")),
         _ => (None, None),
     }
+}
+
+/// The statements of a test; none where what it is given, or decorated with, may be the test.
+fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
+    let plain = children(node.child_by_field_name("parameters")?).all(|name| found.text(name) == "self");
+    let bare = node.parent().is_none_or(|parent| parent.kind() != "decorated_definition");
+    node.child_by_field_name("body").filter(|_| plain && bare && node.kind() == "function_definition")
 }

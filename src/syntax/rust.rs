@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, span};
 
@@ -127,7 +128,7 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
     let place = Place { conditional: place.conditional || conditional, ..place };
     found.outline.dynamic |= odd && !place.nested;
     if test {
-        found.outline.tests.push(span(node));
+        idle::note_test(found, node, test_body(found, node));
     }
     if let Some(name) = node.child_by_field_name("name") {
         found.symbol(kind, node, name, is_visible(node), place);
@@ -138,6 +139,13 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
         }
     }
     Place { nested: true, ..place }
+}
+
+/// The statements of a test; none where other attributes may make it one that has to do nothing.
+fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
+    let attribute = node.prev_named_sibling().filter(|before| found.text(*before) == "#[test]")?;
+    let only = attribute.prev_named_sibling().is_none_or(|before| before.kind() != "attribute_item");
+    node.child_by_field_name("body").filter(|_| only && node.kind() == "function_item")
 }
 
 struct Use<'t> {

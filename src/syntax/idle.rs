@@ -1,0 +1,44 @@
+//! Tests, and which of them do nothing.
+
+use tree_sitter::Node;
+
+use super::walk::{Found, children, span};
+
+/// Notes a test, and whether the statements of its body do nothing. A comment in it is a reason.
+pub(super) fn note_test(found: &mut Found<'_>, node: Node<'_>, body: Option<Node<'_>>) {
+    found.outline.tests.push(span(node));
+    let explained = |node: Node<'_>| children(node).any(|child| child.kind().ends_with("comment"));
+    let Some(body) = body.filter(|body| !body.has_error() && !explained(node)) else { return };
+    // Go has a list inside the braces.
+    let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
+    if children(list.unwrap_or(body)).all(|statement| is_idle(found, statement)) {
+        found.outline.idle_tests.push(span(node));
+    }
+}
+
+/// Whether a statement neither does anything nor says why: nothing, text, a print of a text, or a truth.
+fn is_idle(found: &Found<'_>, statement: Node<'_>) -> bool {
+    const NOTHING: &[&str] = &[
+        "...",
+        "Ok(())",
+        "_=t",
+        "assert!(true)",
+        "assert(true)",
+        "assert.ok(true)",
+        "assertTrue",
+        "expect(true).toBe(true)",
+        "expect(true).toBeTruthy()",
+        "expect(true).toEqual(true)",
+        "pass",
+        "return",
+        "returnOk(())",
+        "self.assertTrue(True)",
+    ];
+    const PRINTS: &[&str] = &["console.log(", "fmt.Println(", "print(", "println!(", "t.Log("];
+    let text: String = found.text(statement).split_whitespace().collect();
+    let text = text.trim_end_matches(';');
+    let is_text = statement.named_child(0).is_some_and(|child| child.kind() == "string")
+        && statement.kind() == "expression_statement";
+    let prints = PRINTS.iter().any(|print| text.starts_with(print)) && text.matches('(').count() == 1;
+    is_text || prints || NOTHING.contains(&text)
+}
