@@ -70,6 +70,8 @@ enum Command {
     ConsistencyInit(super::consistency_init::InitArgs),
     /// Decide about a draft and freeze what is accepted as the next version of the rubric
     ConsistencyApprove(super::consistency_approve::ApproveArgs),
+    /// Count whether a commit still keeps the conventions of the rubric in force
+    ConsistencyCheck(super::consistency_check::CheckArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
     /// Show what the policy would have said about the changes merged last, rule by rule
@@ -315,6 +317,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
         Command::ConsistencyInit(arguments) => super::consistency_init::init(&arguments, cancellation),
         Command::ConsistencyApprove(arguments) => super::consistency_approve::approve(&arguments),
+        Command::ConsistencyCheck(arguments) => super::consistency_check::check(&arguments, cancellation),
         Command::Explain(arguments) => {
             face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }

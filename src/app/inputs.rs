@@ -89,21 +89,21 @@ pub(crate) struct InForce {
 /// maintainer meant to judge otherwise would be a silent change of policy.
 pub(crate) fn read_policy(
     objects: &dyn Objects,
-    resolved: &Resolved,
+    (base, head): (&CommitId, &CommitId),
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<InForce, Failure> {
-    let base_policy = text_at(objects, &resolved.base, POLICY_PATH)?;
-    let base_waivers = text_at(objects, &resolved.base, WAIVERS_PATH)?;
+    let base_policy = text_at(objects, base, POLICY_PATH)?;
+    let base_waivers = text_at(objects, base, WAIVERS_PATH)?;
     let named = effective(base_policy.as_deref(), overrides, registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?
         .consistency;
     let base_rubric = match named {
-        Some(named) => rubric_at(objects, &resolved.base, &rubric::path_of(named.version))?,
+        Some(named) => rubric_at(objects, base, &rubric::path_of(named.version))?,
         None => None,
     };
     // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
-    let head_policy = text_at(objects, &resolved.head, POLICY_PATH).unwrap_or_default();
+    let head_policy = text_at(objects, head, POLICY_PATH).unwrap_or_default();
     let recorded = RecordedInputs {
         schema_version: Default::default(),
         base_policy,

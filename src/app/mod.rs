@@ -7,6 +7,7 @@ mod check;
 mod cli;
 mod client;
 mod consistency_approve;
+mod consistency_check;
 mod consistency_init;
 mod derive;
 mod drift;

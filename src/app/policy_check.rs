@@ -29,7 +29,8 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
         }
         None => {
             let opened = open(request)?;
-            let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+            let in_force =
+                read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
             let found = if in_force.recorded.base_policy.is_some() {
                 POLICY_PATH
             } else {

@@ -49,7 +49,7 @@ pub(crate) fn prepare<'a>(
     progress: &'a dyn Progress,
 ) -> Result<Prepared<'a>, Failure> {
     let registry = lenses::registry();
-    let in_force = read_policy(&opened.objects, &opened.resolved, &request.overrides, &registry)?;
+    let in_force = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
     prepare_by(request, opened, in_force, registry, cancellation, progress)
 }
 

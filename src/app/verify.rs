@@ -201,8 +201,12 @@ impl Replay<'_> {
             codes: Vec::new(),
         };
         let opened = Opened { repository, objects, resolved };
-        let fresh =
-            super::inputs::read_policy(&opened.objects, &opened.resolved, &self.overrides, self.registry)?;
+        let fresh = super::inputs::read_policy(
+            &opened.objects,
+            opened.resolved.sides(),
+            &self.overrides,
+            self.registry,
+        )?;
         let Gathered { change_set, sensitivity, texts } =
             gather(&opened, &fresh, self.cancellation, self.progress)?;
         let surveys = BaseSurveys {

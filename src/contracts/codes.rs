@@ -131,6 +131,7 @@ codes! {
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
+        RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";

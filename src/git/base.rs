@@ -27,6 +27,13 @@ pub(crate) struct Resolved {
     pub(crate) codes: Vec<Code>,
 }
 
+impl Resolved {
+    /// Base and head, which a policy is read from.
+    pub(crate) fn sides(&self) -> (&CommitId, &CommitId) {
+        (&self.base, &self.head)
+    }
+}
+
 /// Resolves base and head. A configured base that does not exist is an error and never falls back.
 pub(crate) fn resolve(
     repository: &OpenRepository,

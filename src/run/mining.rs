@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress};
 use super::workers;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
-use crate::contracts::v1::Scope;
+use crate::contracts::v1::{Convention, Scope};
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::masking;
 use crate::lenses::consistency::mine::{self, Mined, SightedFile};
@@ -23,6 +23,9 @@ const MAX_CHANGED_ENTRIES: u64 = 2_000_000;
 const MAX_CHANGED_FILES: usize = 2_000;
 /// How much of a line is quoted.
 const MAX_QUOTE: usize = 160;
+
+/// A file with the part of the repository it belongs to.
+type FileVersion = (RepoPath, BlobId, Scope);
 
 /// What is read.
 pub(crate) struct Mining<'a> {
@@ -47,16 +50,7 @@ pub(crate) struct Dug {
 impl Mining<'_> {
     /// Mines, and tries every convention on the merged changes.
     pub(crate) fn dig(&self) -> Result<Dug, PortError> {
-        let mut files: Vec<(RepoPath, BlobId, Scope)> = self
-            .objects
-            .files_at(self.commit)?
-            .into_iter()
-            .filter_map(|(path, blob)| Some((self.part(&path)?, path, blob)))
-            .map(|(part, path, blob)| (path, blob, part))
-            .collect();
-        files.sort();
-        let found = files.len();
-        files.truncate(MAX_FILES);
+        let (files, found) = self.files()?;
         let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
         let files_read = sighted.len() as u64;
         let mut mined = mine::mine(&sighted);
@@ -80,12 +74,50 @@ impl Mining<'_> {
         Ok(Dug { mined, files_read, files_left_out, changes: changes.len() as u64 })
     }
 
+    /// How many places could keep or break each convention in the commit, and how many break it.
+    pub(crate) fn recount(&self, conventions: &[Convention]) -> Result<Vec<(u64, u64)>, PortError> {
+        let (files, _) = self.files()?;
+        let reader_of = Reader::new(conventions);
+        let done = AtomicUsize::new(0);
+        let counted = workers::map(
+            files.len(),
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let (path, blob, part) = &files[position];
+                self.progress.step("counting", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
+                let sightings = sighting::of_file(&path.to_text(), *part, &text);
+                Ok(reader_of.counts(path, *part, &sightings))
+            },
+        )?;
+        let mut sums = vec![(0, 0); conventions.len()];
+        for counts in counted {
+            for (sum, (support, exceptions)) in sums.iter_mut().zip(counts) {
+                *sum = (sum.0 + support, sum.1 + exceptions);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The files that may keep conventions, the first by path, and how many there are.
+    fn files(&self) -> Result<(Vec<FileVersion>, usize), PortError> {
+        let all = self.objects.files_at(self.commit)?.into_iter();
+        let mut files: Vec<FileVersion> =
+            all.filter_map(|(path, blob)| self.part(&path).map(|part| (path, blob, part))).collect();
+        files.sort();
+        let found = files.len();
+        files.truncate(MAX_FILES);
+        Ok((files, found))
+    }
+
     fn part(&self, path: &RepoPath) -> Option<Scope> {
         let scope = self.scopes.scope(path, classify::class(path));
         sighting::keeps_conventions(path, scope).then_some(scope)
     }
 
-    fn sighted(&self, files: &[(RepoPath, BlobId, Scope)]) -> Result<Vec<Option<SightedFile>>, PortError> {
+    fn sighted(&self, files: &[FileVersion]) -> Result<Vec<Option<SightedFile>>, PortError> {
         let done = AtomicUsize::new(0);
         workers::map(
             files.len(),

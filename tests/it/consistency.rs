@@ -296,6 +296,38 @@ fn a_later_draft_has_the_next_version_and_says_what_moved() {
     assert!(gone.contains("begin with a notice"), "{gone}");
 }
 
+/// Files with a rubric in force that two of them stopped keeping.
+pub(crate) fn fallen() -> Files {
+    let mut world = World::held(&[]);
+    let broken = "def readItem(itemCount):\n    return itemCount\n";
+    world.change(&[("src/app/lateItem.py", broken), ("src/app/nextItem.py", broken)], &[]);
+    world.files
+}
+
+#[test]
+fn conventions_that_a_later_commit_no_longer_keeps_are_counted_and_fail_nothing() {
+    let check = |repo: &Repo, base: &str| {
+        qa_skill(["consistency-check", "--quiet", "--base", base, "--repo"]).arg(repo.path()).run()
+    };
+    let repo = Repo::new();
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&fallen()), &[]));
+    let said = check(&repo, "main").expect(0).text();
+    assert!(said.contains("rubric 1 at"), "{said}");
+    assert!(said.contains("`.py` files are named in snake_case"), "{said}");
+    assert!(said.contains("2 exceptions in 35 places, 0 in 33 when it was frozen"), "{said}");
+    assert!(!said.contains("est functions"), "{said}");
+    assert!(said.contains("consistency-init"), "{said}");
+
+    let mut kept = World::held(&[]);
+    let said = check(&kept.repo, "main").expect(0).text();
+    assert!(said.contains("conventions are kept, 0 are not") && !said.contains("consistency-init"), "{said}");
+    assert!(check(&kept.repo, "main~1").expect(0).text().contains("names no rubric"));
+    check(&kept.repo, "nowhere").expect(2);
+    let tampered = kept.frozen(1).replace("snake_case", "camelCase");
+    kept.change(&[(".qa-skill/rubrics/1.json", &tampered)], &[]);
+    check(&kept.repo, "main").expect_code(3, "RUBRIC_NOT_FROZEN");
+}
+
 #[test]
 fn added_names_files_tests_and_errors_are_held_to_the_rubric() {
     let bad = "def readLateItem(item):\n    try:\n        return item\n    except:\n        return None\n";

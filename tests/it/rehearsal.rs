@@ -334,6 +334,17 @@ fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
 }
 
 #[test]
+fn a_night_says_which_conventions_the_code_no_longer_keeps() {
+    let mut world = World::of(&clean());
+    let repo = &world.origin.repo;
+    world.origin.merge = repo.commit(repo.tree(&crate::consistency::fallen()), &[world.origin.merge]);
+    repo.reference(&world.origin.merge_ref, world.origin.merge);
+    let said = world.night(1).expect(0).text();
+    assert!(said.contains("::warning title=RUBRIC_FALLEN::"), "{said}");
+    assert!(said.contains("`.py` files are named in snake_case"), "{said}");
+}
+
+#[test]
 fn a_pass_whose_proof_cannot_be_kept_is_none_and_a_fail_stays_one() {
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 3, "action_required")] {
         let world = World::of(&topic);

@@ -6,10 +6,12 @@ use std::time::Duration;
 use super::surfaces::{Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{RemoteRequest, check_remote};
 use crate::app::client::client;
+use crate::app::consistency_check::standing;
 use crate::app::drift_check::{failure, markdown, text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
+use crate::contracts::codes::Code;
 use crate::contracts::v1::DriftStatus;
 use crate::publish::artifact::DEFAULT_NAME;
 use crate::publish::{DriftIssue, GitHub, Ownership, PublishError, Target};
@@ -19,6 +21,8 @@ use crate::run::ports::Cancellation;
 const SINCE_DAYS: u64 = 7;
 /// How many artifacts are replayed in a night.
 const LIMIT: u64 = 50;
+/// How many threads count conventions; a runner has as many processors.
+const RUBRIC_WORKERS: u64 = 4;
 const MARKER: &str = "<!-- qa-skill: drift -->";
 const TITLE: &str = "qa-skill: stored verdicts do not replay";
 /// The label that the issue is found by.
@@ -41,7 +45,23 @@ pub(crate) fn drift(
         since_days: inputs.since_days.unwrap_or(SINCE_DAYS),
         limit: LIMIT,
     };
-    let report = check_remote(&request, &environment.artifacts, cancellation, &TerminalProgress::new(true))?;
+    let progress = TerminalProgress::new(true);
+    let mut report = check_remote(&request, &environment.artifacts, cancellation, &progress)?;
+    match standing(&request.checkout, "HEAD", RUBRIC_WORKERS, (cancellation, &progress)) {
+        Ok(standing) => report.rubric = standing,
+        // Stored runs were replayed all the same; what a pull request meets is said by its own run.
+        Err(error) => {
+            cancellation.check()?;
+            let title = error.code.map_or("rubric", |code| code.text());
+            annotate("warning", title, &format!("{}\n{}", error.message, error.hint));
+        }
+    }
+    if let Some(standing) = report.rubric.as_ref().filter(|standing| !standing.fallen.is_empty()) {
+        let count = standing.fallen.len();
+        let message =
+            format!("{count} conventions of the rubric are no longer kept\n{}", Code::RubricFallen.hint());
+        annotate("warning", Code::RubricFallen.text(), &message);
+    }
     print_quoting(text(&report).as_bytes())?;
     let page = markdown(&report);
     runner.summary(page.as_bytes())?;

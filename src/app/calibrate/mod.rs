@@ -194,7 +194,7 @@ fn in_force(
 ) -> Result<(InForce, String), Failure> {
     let mut resolved = newest.resolved.clone();
     resolved.base = resolved.head.clone();
-    let mut in_force = read_policy(objects, &resolved, &request.overrides, registry)?;
+    let mut in_force = read_policy(objects, resolved.sides(), &request.overrides, registry)?;
     // What head says about itself is looked at in runs alone.
     in_force.recorded.head_policy = None;
     let Some(path) = &arguments.file else {

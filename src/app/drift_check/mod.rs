@@ -23,6 +23,7 @@ fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
         status: runs.iter().map(|run| run.status).max().unwrap_or(DriftStatus::Same),
         listing,
         runs,
+        rubric: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::app::consistency_check;
 use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus};
 use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
@@ -80,6 +81,7 @@ pub(crate) fn text(report: &DriftReport) -> String {
         let _infallible = writeln!(out, "{line}");
     }
     let _infallible = writeln!(out, "{}, replayed by qa-skill {}", counted(report), report.engine_version);
+    out.extend(report.rubric.as_ref().map(consistency_check::told));
     out
 }
 
@@ -126,5 +128,6 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
         let _infallible = writeln!(out, "\n{} more runs are not listed.", runs - MOST_LISTED);
     }
     let _infallible = writeln!(out, "\nReplayed by qa-skill {}.", escaped(&report.engine_version));
+    out.extend(report.rubric.as_ref().map(consistency_check::markdown));
     out
 }

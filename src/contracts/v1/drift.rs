@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, DriftSource, DriftStatus, Mover};
+use super::{Conclusion, DriftSource, DriftStatus, Mover, Strength};
 use crate::contracts::artifact::schema_tag;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
@@ -107,4 +107,48 @@ pub struct DriftReport {
     pub listing: Option<DriftListing>,
     /// Every run, in the order given or newest first.
     pub runs: Vec<DriftRun>,
+    /// How the conventions in force stand, where the checked-out commit has a frozen rubric.
+    pub rubric: Option<RubricStanding>,
+}
+
+/// How the conventions of a frozen rubric stand in a later commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RubricStanding {
+    /// The version in force.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub rubric_version: u64,
+    /// The commit they were counted in.
+    pub commit: CommitId,
+    /// How many conventions were counted; those about files that change together need a history and are not.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub counted: u64,
+    /// Those that would no longer be found, in the order of the rubric.
+    pub fallen: Vec<FallenConvention>,
+}
+
+/// A convention that a commit no longer keeps well enough.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FallenConvention {
+    /// The convention's id.
+    pub id: String,
+    /// The convention in one sentence.
+    pub statement: String,
+    /// What breaking it weighs.
+    pub strength: Strength,
+    /// How many places could keep or break it when it was frozen.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub support_then: u64,
+    /// How many broke it then.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub exceptions_then: u64,
+    /// How many places could keep or break it now.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub support_now: u64,
+    /// How many break it now.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub exceptions_now: u64,
 }

@@ -66,7 +66,7 @@ fn bar(family: ConventionFamily) -> Bar {
 }
 
 /// Whether so many places with so many exceptions make a convention. One exception among many is none.
-fn is_enough(family: ConventionFamily, (support, exceptions): (u64, u64)) -> bool {
+pub(crate) fn is_enough(family: ConventionFamily, (support, exceptions): (u64, u64)) -> bool {
     const MANY: u64 = 30;
     let Bar { theta_permille, support: least } = bar(family);
     let most_keep = (support - exceptions) * 1000 >= support * theta_permille;

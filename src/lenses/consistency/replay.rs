@@ -41,19 +41,38 @@ impl<'a> Reader<'a> {
 
     /// What in one version of a file breaks them.
     pub(crate) fn broken(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Broken {
-        let mut broken = Vec::new();
-        for (position, convention) in self.conventions.iter().enumerate() {
-            if convention.part != part || !self.paths[position].matches(path) {
-                continue;
-            }
+        let breaks = self.fits(path, part, sightings).filter(|(_, _, fit)| *fit == Fit::Breaks);
+        breaks.map(|(position, seen, _)| (position, seen.name.clone())).collect()
+    }
+
+    /// How many places of one file could keep or break each convention, and how many break it.
+    pub(crate) fn counts(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.conventions.len()];
+        for (position, _, fit) in self.fits(path, part, sightings) {
+            let (support, exceptions) = &mut counts[position];
+            *support += u64::from(fit != Fit::Silent);
+            *exceptions += u64::from(fit == Fit::Breaks);
+        }
+        counts
+    }
+
+    /// Each sighting that a convention is about, by the convention's position.
+    fn fits<'s>(
+        &'s self,
+        path: &'s RepoPath,
+        part: Scope,
+        sightings: &'s [Sighting],
+    ) -> impl Iterator<Item = (usize, &'s Sighting, Fit)> {
+        let here = move |(position, convention): &(usize, &Convention)| {
+            convention.part == part && self.paths[*position].matches(path)
+        };
+        self.conventions.iter().enumerate().filter(here).flat_map(|(position, convention)| {
             let about = sightings.iter().filter(|seen| {
                 (convention.family, convention.topic.as_str(), &convention.language)
                     == (seen.family, seen.topic, &seen.language)
             });
-            let breaks = about.filter(|seen| fit(seen.family, &convention.form, &seen.value) == Fit::Breaks);
-            broken.extend(breaks.map(|seen| (position, seen.name.clone())));
-        }
-        broken
+            about.map(move |seen| (position, seen, fit(seen.family, &convention.form, &seen.value)))
+        })
     }
 }
 

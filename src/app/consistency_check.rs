@@ -1,0 +1,136 @@
+//! `qa-skill consistency-check`: whether a commit still keeps the conventions of the rubric in force.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::face;
+use super::inputs::read_policy;
+use super::progress::TerminalProgress;
+use crate::contracts::v1::{ConventionFamily, FallenConvention, RubricStanding};
+use crate::core::escape::{markdown as escaped, visible};
+use crate::core::policy::Overrides;
+use crate::git::{GitObjects, OpenRepository};
+use crate::lenses;
+use crate::lenses::consistency::mine::is_enough;
+use crate::run::mining::Mining;
+use crate::run::ports::Cancellation;
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The commit whose policy names the rubric, and whose files are counted: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    base: String,
+    /// How many worker threads; changes the time and nothing else
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: u64,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Counts and prints. What has fallen is for people to decide about, so it fails nothing.
+pub(crate) fn check(arguments: &CheckArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    let progress = TerminalProgress::new(arguments.quiet);
+    let standing = standing(&arguments.repo, &arguments.base, arguments.jobs, (cancellation, &progress));
+    progress.clear();
+    let text = match standing? {
+        Some(standing) => told(&standing),
+        None => "the policy names no rubric, so there is nothing to count\n".to_owned(),
+    };
+    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// How the conventions in force stand in a commit; null where its policy names no rubric.
+pub(crate) fn standing(
+    repository: &Path,
+    base: &str,
+    workers: u64,
+    (cancellation, progress): (&Cancellation, &TerminalProgress),
+) -> Result<Option<RubricStanding>, Failure> {
+    let repository = OpenRepository::discover(repository)?;
+    let commit = repository.commit_named(base)?.ok_or_else(|| {
+        let message = format!("`{}` names no commit here", visible(base));
+        Failure::usage(message, "pass --base with a commit, branch or tag")
+    })?;
+    let objects = GitObjects::new(&repository)?;
+    let in_force = read_policy(&objects, (&commit, &commit), &Overrides::default(), &lenses::registry())?;
+    let Some(rubric) = in_force.rubric else { return Ok(None) };
+    let mining = Mining {
+        objects: &objects,
+        commit: &commit,
+        history: &[],
+        scopes: &in_force.policy.scope_globs(),
+        workers,
+        cancellation,
+        progress,
+    };
+    let counts = mining.recount(&rubric.conventions)?;
+    let counted = rubric.conventions.iter().zip(counts);
+    let of_files = counted.filter(|(convention, _)| convention.family != ConventionFamily::CoChange);
+    let fallen = of_files.clone().filter(|(convention, now)| !is_enough(convention.family, *now));
+    Ok(Some(RubricStanding {
+        rubric_version: rubric.rubric_version,
+        commit,
+        counted: of_files.clone().count() as u64,
+        fallen: fallen
+            .map(|(convention, (support_now, exceptions_now))| FallenConvention {
+                id: convention.id.clone(),
+                statement: convention.statement.clone(),
+                strength: convention.strength,
+                support_then: convention.support,
+                exceptions_then: convention.exceptions,
+                support_now,
+                exceptions_now,
+            })
+            .collect(),
+    }))
+}
+
+fn first_line(standing: &RubricStanding) -> String {
+    let RubricStanding { rubric_version, commit, counted, fallen } = standing;
+    let kept = counted - fallen.len() as u64;
+    let commit = commit.short();
+    format!(
+        "rubric {rubric_version} at {commit}: {kept} of {counted} conventions are kept, {} are not",
+        fallen.len()
+    )
+}
+
+fn counts(fallen: &FallenConvention) -> String {
+    format!(
+        "{} exceptions in {} places, {} in {} when it was frozen",
+        fallen.exceptions_now, fallen.support_now, fallen.exceptions_then, fallen.support_then
+    )
+}
+
+/// For a terminal.
+pub(crate) fn told(standing: &RubricStanding) -> String {
+    let mut out = format!("{}\n", first_line(standing));
+    for fallen in &standing.fallen {
+        let (statement, strength) = (visible(&fallen.statement), fallen.strength);
+        let _infallible = writeln!(out, "{}  ({strength})\n  {statement}\n  {}", fallen.id, counts(fallen));
+    }
+    if !standing.fallen.is_empty() {
+        out.push_str("run `qa-skill consistency-init` and approve a new version\n");
+    }
+    out
+}
+
+/// For a job summary.
+pub(crate) fn markdown(standing: &RubricStanding) -> String {
+    let mut out = format!("\n## Conventions: {}\n", first_line(standing));
+    for fallen in &standing.fallen {
+        let (statement, strength) = (escaped(&fallen.statement), fallen.strength);
+        let _infallible = write!(out, "\n- {statement} ({strength}): {}", counts(fallen));
+    }
+    if !standing.fallen.is_empty() {
+        out.push_str("\n\nRun `qa-skill consistency-init` and approve a new version.\n");
+    }
+    out
+}
