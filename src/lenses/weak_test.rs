@@ -68,28 +68,28 @@ const fn code(languages: &'static [&'static str], literal: &'static str, pattern
 
 static WAITS: LazyLock<Table> = LazyLock::new(|| {
     const IDIOMS: &[Idiom] = &[
-        // A hundredth of a second or more, written out.
+        // A tenth of a second or more, written out.
         code(
             &["python"],
             "sleep",
-            r"(?:^|[^\w.])((?:time|asyncio)\.sleep\(\s*(?:[1-9]\d*(?:\.\d*)?|0?\.(?:\d?[1-9]\d*))\s*\))",
+            r"(?:^|[^\w.])((?:time|asyncio)\.sleep\(\s*(?:[1-9]\d*(?:\.\d*)?|0?\.[1-9]\d*)\s*\))",
         ),
         code(
             &["javascript", "typescript"],
             "setTimeout",
-            r"(new\s+Promise\([^)]{1,40}\)\s*=>\s*(?:\{\s*)?setTimeout\(\s*\w+\s*,\s*[1-9]\d[\d_]*\s*\))",
+            r"(new\s+Promise\([^)]{1,40}\)\s*=>\s*(?:\{\s*)?setTimeout\(\s*\w+\s*,\s*[1-9]\d\d[\d_]*\s*\))",
         ),
         code(
             &["go"],
             "Sleep",
-            r"(?:^|[^\w.])(time\.Sleep\(\s*(?:\d+\s*\*\s*)?time\.(?:Millisecond\s*\*\s*\d+|Millisecond|Second)[^)]*\))",
+            r"(?:^|[^\w.])(time\.Sleep\(\s*(?:[1-9]\d\d+\s*\*\s*time\.Millisecond|time\.Millisecond\s*\*\s*[1-9]\d\d+|(?:\d+\s*\*\s*)?time\.Second)[^)]*\))",
         ),
         code(
             &["rust"],
             "sleep",
-            r"(?:^|[^\w])((?:thread|time)::sleep\(\s*(?:\w+::)*Duration::from_(?:secs\(\s*[1-9]|millis\(\s*[1-9]\d)[\d_]*\s*\)\s*\))",
+            r"(?:^|[^\w])((?:thread|time)::sleep\(\s*(?:\w+::)*Duration::from_(?:secs\(\s*[1-9]|millis\(\s*[1-9]\d\d)[\d_]*\s*\)\s*\))",
         ),
-        code(&["java"], "sleep", r"(?:^|[^\w.])(Thread\.sleep\(\s*[1-9]\d[\d_]*L?\s*\))"),
+        code(&["java"], "sleep", r"(?:^|[^\w.])(Thread\.sleep\(\s*[1-9]\d\d[\d_]*L?\s*\))"),
     ];
     Table::new(IDIOMS)
 });

@@ -18,6 +18,8 @@ use crate::syntax::Language;
 
 /// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Lockfiles list everything that a repository needs.
+const MAX_LOCKFILE_BYTES: u64 = 16 << 20;
 /// How many files, and how many bytes of them, are searched for words.
 const MAX_SEARCHED_FILES: usize = 20_000;
 const MAX_SEARCHED_BYTES: usize = 128 << 20;
@@ -255,7 +257,8 @@ impl Asked<'_> {
                 complete = false;
                 break;
             }
-            match reader.blob(id, MAX_FILE_BYTES)? {
+            let most = if kind == MentionKind::Lockfile { MAX_LOCKFILE_BYTES } else { MAX_FILE_BYTES };
+            match reader.blob(id, most)? {
                 BlobRead::Content(content) => {
                     bytes += content.len();
                     let text = String::from_utf8_lossy(&content);
@@ -338,6 +341,10 @@ pub(crate) fn is_of(kind: MentionKind, path: &str) -> bool {
             matches!(language, Some(Language::JavaScript | Language::TypeScript | Language::Tsx))
         }
         MentionKind::Go => language == Some(Language::Go),
+        MentionKind::Lockfile => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            classify::is_lockfile(&name.to_ascii_lowercase()) && !classify::is_example(path)
+        }
         MentionKind::Python => language == Some(Language::Python),
         MentionKind::Rust => language == Some(Language::Rust),
     }

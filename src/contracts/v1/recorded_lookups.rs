@@ -148,6 +148,8 @@ pub enum MentionKind {
     Ecma,
     /// Go.
     Go,
+    /// What package managers write down of the versions they chose.
+    Lockfile,
     /// Python.
     Python,
     /// Rust.

@@ -39,7 +39,7 @@ pub(in super::super) fn target(
             rust::target(lookups, side, importer, &import.module.name)
         }
         Some(MentionKind::Rust) => rust::used(lookups, side, importer, import),
-        Some(MentionKind::Configuration) | None => Target::Unsure,
+        Some(MentionKind::Configuration | MentionKind::Lockfile) | None => Target::Unsure,
     }
 }
 
@@ -79,7 +79,8 @@ pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name:
     match file.parse_family() {
         Some(MentionKind::Ecma) => ecma::has(lookups, side, file, name, 0),
         Some(MentionKind::Python) => python::has(lookups, side, file, name),
-        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Rust) | None => Has::Unsure,
+        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
+        | None => Has::Unsure,
     }
 }
 

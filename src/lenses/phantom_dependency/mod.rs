@@ -3,16 +3,20 @@
 mod ecma;
 mod go;
 mod known;
+mod lock;
 mod manifest;
 mod python;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use super::imports::{self, Change, Family, is_firm};
-use crate::contracts::v1::{LensClass, MentionKind, PlacedImport, Side};
+use crate::contracts::v1::{
+    ChangedFile, LensClass, MentionKind, PlacedImport, ScopeStrengths, Severity, Side, Strength,
+};
 use crate::core::packet::Packet;
 use crate::core::policy::Policy;
 
 const LOOKALIKE: &str = "phantom-dependency/lookalike-package";
+const LOCK_BEHIND: &str = "phantom-dependency/lockfile-behind";
 const UNDECLARED: &str = "phantom-dependency/undeclared-package";
 
 /// How many files of the base are asked whether they import it already.
@@ -25,12 +29,33 @@ static SPEC: LensSpec = LensSpec {
     title: "Imports of packages that no manifest names",
     required_by_default: true,
     triggers: &[
-        "**/*.cjs", "**/*.cts", "**/*.go", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py",
-        "**/*.ts", "**/*.tsx",
+        "**/*.cjs",
+        "**/*.cts",
+        "**/*.go",
+        "**/*.js",
+        "**/*.jsx",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.py",
+        "**/*.ts",
+        "**/*.tsx",
+        "**/Cargo.toml",
+        "**/go.mod",
+        "**/package.json",
     ],
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/phantom-dependency.md"),
     rules: &[
+        rule(
+            LOCK_BEHIND,
+            "A dependency is declared that the lockfile does not know",
+            Severity::Medium,
+            presets(
+                ScopeStrengths { product: Strength::Advise, ..everywhere(Strength::Off) },
+                ScopeStrengths { product: Strength::Block, ..everywhere(Strength::Off) },
+            ),
+            "Let the package manager write the lockfile again, and commit it with the manifest.",
+        ),
         imports::rule(
             LOOKALIKE,
             "A package is imported whose name is nearly that of another",
@@ -54,13 +79,21 @@ impl Lens for PhantomDependency {
         &SPEC
     }
 
+    fn need(&self, file: &ChangedFile) -> Need {
+        if lock::is_manifest(&file.path.to_text()) { Need::WholeFile } else { Need::Hunks }
+    }
+
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        Inspection { drafts: Vec::new(), facts: imports::added(UNDECLARED, packet) }
+        let mut facts = lock::facts(packet);
+        if packet.path().to_text().parse_family().is_some() {
+            facts.extend(imports::added(UNDECLARED, packet));
+        }
+        Inspection { drafts: Vec::new(), facts }
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let change = Change::of(facts);
-        let mut drafts = Vec::new();
+        let mut drafts = lock::drafts(facts, lookups);
         for path in change.added.keys() {
             let Some(outline) = imports::changed(lookups, path) else { continue };
             let added = outline.imports.iter().filter(|import| change.is_added(path, import.module.line));
@@ -103,7 +136,7 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
         MentionKind::Ecma => ecma::judged(lookups, path, module),
         MentionKind::Go => go::judged(lookups, path, module),
         MentionKind::Python => python::judged(lookups, path, module),
-        MentionKind::Configuration | MentionKind::Rust => None,
+        MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Rust => None,
     }?;
     // What anything configures may come from there, whatever the manifests say.
     let words = manifest::spellings(&judgement.package);
@@ -112,7 +145,7 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
     let same = |other: &str| match kind {
         MentionKind::Ecma => ecma::package(other).is_some_and(|other| other == judgement.package),
         MentionKind::Python => other.split('.').next() == Some(judgement.package.as_str()),
-        MentionKind::Go | MentionKind::Configuration | MentionKind::Rust => {
+        MentionKind::Go | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Rust => {
             manifest::is_below(other, &judgement.package)
         }
     };

@@ -88,7 +88,8 @@ fn may_define(path: &RepoPath, hunk: &HunkView<'_>) -> bool {
             hunk.removed().any(|line| line.text.contains("export") || is_listing(line.text))
         }
         // A compiler says it of names, and only files are looked after here.
-        Some(MentionKind::Go | MentionKind::Rust | MentionKind::Configuration) | None => false,
+        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
+        | None => false,
     }
 }
 
