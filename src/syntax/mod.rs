@@ -4,6 +4,7 @@ mod ecma;
 mod flow;
 mod go;
 mod java;
+mod kinds;
 mod outline;
 mod python;
 mod rust;
