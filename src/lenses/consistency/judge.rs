@@ -118,8 +118,8 @@ fn holds_for(convention: &Convention, packet: &Packet<'_>) -> bool {
 }
 
 fn is_about(convention: &Convention, seen: &Sighting) -> bool {
-    (convention.family, convention.topic.as_str(), &convention.language)
-        == (seen.family, seen.topic, &seen.language)
+    (convention.family, convention.topic.as_str(), convention.language.as_str())
+        == (seen.family, seen.topic, &*seen.language)
 }
 
 fn draft(
