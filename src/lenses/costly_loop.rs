@@ -1,6 +1,6 @@
 //! Work that a loop does again and again though once, or all at once, would do.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::idioms::{Idiom, Place, Table};
@@ -104,7 +104,13 @@ impl Lens for CostlyLoop {
         let nothing = Inspection::default();
         let Some(text) = &packet.text.full_head else { return nothing };
         let Some(language) = Language::of(&packet.path().to_text()) else { return nothing };
-        let source = Source::new(language, classify::language(packet.path()), text);
+        let name = classify::language(packet.path());
+        // Other lenses may have wanted the whole file.
+        let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || line.text.contains("await");
+        if !packet.added().any(|line| costs(&line)) {
+            return nothing;
+        }
+        let source = Source::new(language, name, text);
         let mut drafts = Vec::new();
         for line in packet.added() {
             drafts.extend(source.on_line(packet, &line));
@@ -133,7 +139,7 @@ impl Lens for CostlyLoop {
 struct Source<'t> {
     name: Option<&'t str>,
     text: &'t str,
-    outline: Outline,
+    outline: Arc<Outline>,
     /// Where each line begins.
     starts: Vec<usize>,
 }
@@ -141,7 +147,7 @@ struct Source<'t> {
 impl<'t> Source<'t> {
     fn new(language: Language, name: Option<&'t str>, text: &'t str) -> Self {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        Self { name, text, outline: syntax::parse(language, text), starts: starts.collect() }
+        Self { name, text, outline: syntax::parse_once(language, text), starts: starts.collect() }
     }
 
     /// Whether a place is program text that could be parsed.

@@ -101,10 +101,20 @@ pub(crate) fn of_path(path: &str) -> Vec<Sighting> {
 
 /// What a file says. The text is the whole file.
 pub(crate) fn of_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
+    let parsed = Language::of(path).map(|language| (language, syntax::parse(language, text)));
+    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, outline)))
+}
+
+/// As [`of_file`], for a file that others look at too.
+pub(crate) fn of_changed(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
+    let parsed = Language::of(path).map(|language| (language, syntax::parse_once(language, text)));
+    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, &**outline)))
+}
+
+fn of_parsed(path: &str, part: Scope, text: &str, parsed: Option<(Language, &Outline)>) -> Vec<Sighting> {
     let mut all = of_path(path);
-    let Some(language) = Language::of(path) else { return all };
-    let outline = syntax::parse(language, text);
-    let whole = Source { path, part, language, text, outline: &outline };
+    let Some((language, outline)) = parsed else { return all };
+    let whole = Source { path, part, language, text, outline };
     header::sightings(&whole, &mut all);
     names::sightings(&whole, &mut all);
     documented::sightings(&whole, &mut all);
