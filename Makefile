@@ -12,7 +12,7 @@ QA_SKILL ?=
 # Where the demo leaves its repository and its runs; a new temporary directory when empty.
 DEMO_DIR ?=
 # What to measure.
-BENCH ?= --fixtures target/bench --only S-10 S-100
+BENCH ?= --fixtures target/bench --only S-10 S-100 code-50k
 
 export CARGO CARGO_FLAGS QA_SKILL
 
@@ -45,7 +45,7 @@ test-full: ## Build the image with tools for gates and judge a small project in 
 sandbox-container: ## Try to get out of the fence inside containers, as root and as nobody; needs root
 	scripts/sandbox-container.sh
 
-bench: ## Time the optimised binary against git diff on synthetic changes; scripts/bench.py says what else it can
+bench: ## Time the optimised binary on synthetic repositories, runs against git diff; scripts/bench.py says what else it can
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
 	python3 scripts/bench.py $(BENCH)
 

@@ -5,7 +5,8 @@
 
 Names: scale (10,000 files of 400 lines; branches change 10, 100, 1,000 and 10,000 of them by 100 lines each), million
 (one change of 1,000,000 lines), wide (33,000 files, 44 changed), history-1k, history-100k, history-1m (a change of three
-files that forked 50 commits ago). A repository that exists already is left alone.
+files that forked 50 commits ago), code-50k, code-1m (modules of five languages, 50,000 and 1,000,000 lines of them, and
+5,000 commits of three files each). A repository that exists already is left alone.
 """
 
 import os
@@ -138,7 +139,126 @@ def history(path, commits):
     repository.finish(path)
 
 
+# A function of each language, with its ending, by what it is called and two words.
+FUNCTIONS = [
+    ("ts", "import {{ {one} }} from './{two}'\n", """
+/** Gives the {one} of every {two}. */
+export function {camel}(items: string[], limit: number): string[] {{
+  const seen: string[] = []
+  for (const item of items) {{
+    if (item.length > limit) continue
+    try {{
+      seen.push(read_{one}(item, {{ {two}: limit }}))
+    }} catch (error) {{
+      report(`no {one} for ${{item}}`, error)
+    }}
+  }}
+  if (seen.length === 0) throw new Error('no {two}')
+  return seen.map((each) => each.trim())
+}}
+"""),
+    ("py", "from .{two} import {one}\n", """
+
+def {snake}(items, limit):
+    \"\"\"Give the {one} of every {two}.\"\"\"
+    seen = []
+    for item in items:
+        if len(item) > limit:
+            continue
+        try:
+            seen.append({one}(item, {two}=limit))
+        except ValueError as error:
+            report("no {one} for %s" % item, error)
+    if not seen:
+        raise LookupError("no {two}")
+    return [each.strip() for each in seen]
+"""),
+    ("go", "package {one}\n\nimport \"fmt\"\n", """
+// {pascal} gives the {one} of every {two}.
+func {pascal}(items []string, limit int) ([]string, error) {{
+	seen := []string{{}}
+	for _, item := range items {{
+		if len(item) > limit {{
+			continue
+		}}
+		{one}, err := read(item, limit)
+		if err != nil {{
+			return nil, fmt.Errorf("no {one} for %s: %w", item, err)
+		}}
+		seen = append(seen, {one})
+	}}
+	return seen, nil
+}}
+"""),
+    ("rs", "use crate::{two}::{one};\n", """
+/// Gives the {one} of every {two}.
+pub fn {snake}(items: &[String], limit: usize) -> Result<Vec<String>, Error> {{
+    let mut seen = Vec::new();
+    for item in items {{
+        if item.len() > limit {{
+            continue;
+        }}
+        let {one} = read(item, limit)?;
+        seen.push({one}.trim().to_owned());
+    }}
+    match seen.is_empty() {{
+        true => Err(Error::Missing("{two}")),
+        false => Ok(seen),
+    }}
+}}
+"""),
+    ("java", "package org.example.{two};\n\nimport java.util.List;\n", """
+class {pascal} {{
+    /** Gives the {one} of every {two}. */
+    public List<String> {camel}(List<String> items, int limit) {{
+        List<String> seen = new ArrayList<>();
+        for (String item : items) {{
+            if (item.length() > limit) continue;
+            try {{
+                seen.add(read(item, limit));
+            }} catch (IOException error) {{
+                throw new IllegalStateException("no {one} for " + item, error);
+            }}
+        }}
+        return seen;
+    }}
+}}
+"""),
+]
+
+
+def function(draw, shape, number):
+    one, two, three = (WORDS[draw.randrange(len(WORDS))] for _ in range(3))
+    pascal = one.title() + two.title() + three.title() + str(number)
+    names = {"camel": pascal[0].lower() + pascal[1:], "pascal": pascal, "snake": f"{one}_{two}_{three}{number}"}
+    return shape.format(one=one, two=two, **names)
+
+
+def code(path, wanted, functions=24, commits=5_000):
+    """Modules of so many functions each, until there are as many lines as wanted; commits write one function anew."""
+    draw, files, written = random.Random(7), [], 0
+    while written < wanted:
+        ending, begin, shape = FUNCTIONS[len(files) % len(FUNCTIONS)]
+        one, two = (WORDS[draw.randrange(len(WORDS))] for _ in range(2))
+        name = f"src/part{len(files) % 40:02}/{one}_{two}{len(files):04}.{ending}"
+        parts = [begin.format(one=one, two=two), *(function(draw, shape, number) for number in range(functions))]
+        files.append((name, shape, parts))
+        written += sum(part.count("\n") for part in parts)
+    repository = Import(path)
+    whole = lambda file: (file[0], "".join(file[2]))
+    repository.commit("main", "base", None, map(whole, files))
+    for number in range(1, commits):
+        changed = [files[draw.randrange(len(files))] for _ in range(3)]
+        for _, shape, parts in changed:
+            parts[draw.randrange(1, len(parts))] = function(draw, shape, number)
+        stamp = f"Bench <bench@example.org> {1_700_000_000 + 60 * number} +0000"
+        repository.commit("main", f"change {number}", None, map(whole, changed), stamp)
+    repository.finish(path)
+
+
 MAKERS = {
+    "code-50k": lambda path: code(path, 50_000),
+    "code-1m": lambda path: code(path, 1_000_000),
     "scale": scale,
     "million": million,
     "wide": wide,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures the whole `qa-skill run` against `git diff -M` of the same range, interleaved, and prints markdown tables.
 
-    bench.py [--binary FILE] [--repos DIR ...] [--fixtures DIR] [--rounds N] [--only ID ...] [--peers] [--json FILE]
+    bench.py [--binary FILE] [--repos DIR ...] [--fixtures DIR] [--rounds N] [--only ID ...] [--no-drafts] [--peers]
+             [--json FILE]
 
 Wall times are medians of paired rounds on a warm page cache; only ratios carry over to other machines. Nothing here
 asserts a time. Real repositories are looked for by path only: below each --repos directory (or those of
@@ -13,6 +14,7 @@ import argparse
 import importlib.util
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -46,6 +48,9 @@ SYNTHETIC = [
     ("hist-100k", "history-100k", "main", "change"),
     ("hist-1M", "history-1m", "main", "change"),
 ]
+# Repositories whose conventions are drafted, by path or by fixture.
+DRAFTED = ["sharkdp/fd", "spf13/cobra", "vitejs/vite", "babel/babel"]
+DRAFTED_FIXTURES = ["code-50k", "code-1m"]
 GROWTH = ["S-10", "S-100", "S-1k", "S-10k"]
 HISTORY = ["hist-1k", "hist-100k", "hist-1M"]
 PULL_REQUESTS = ["R-S", "R-M", "V-S", "V-M", "V-L", "B-M", "B-L", "A-M", "A-L"]
@@ -199,20 +204,115 @@ def growth(cases):
         table(["id", "wall ms", "ms over 1k commits", "ratio"], rows)
 
 
-def peers(cases, binary, rounds, scratch):
-    """Secret scanners over the changed files as a hook would run them; installed into the scratch directory."""
+def processor(command):
+    """Runs a command; gives processor milliseconds of it and its children, wall milliseconds, and the exit code."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall, code = spawn(command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000, wall, code
+
+
+def drafts(binary, named, scratch):
+    """`consistency-init` over whole repositories and their last 400 changes."""
+    rows = []
+    for name, path, base in named:
+        out = tempfile.mkdtemp(dir=scratch)
+        command = [binary, "consistency-init", "--repo", path, "--base", base, "--quiet", "--out", out, "--jobs"]
+        runs = [processor([*command, jobs]) for jobs in ("1", "2", "1", "2", "1", "2")]
+        if any(code for _, _, code in runs):
+            print(f"{name} skipped: consistency-init failed", file=sys.stderr)
+            continue
+        with open(os.path.join(out, next(each for each in os.listdir(out) if each.endswith(".json")))) as file:
+            draft = json.load(file)
+        tree = git(path, "ls-tree", "-r", "--name-only", draft["commit"]).count("\n") + 1
+        commits = git(path, "rev-list", "--count", draft["commit"])
+        median = lambda runs, of: statistics.median(run[of] for run in runs) / 1000
+        rows.append([name, str(tree), commits, str(draft["filesRead"]), str(draft["changes"]),
+                     f"{median(runs[::2], 0):.1f}", f"{median(runs[::2], 1):.1f}", f"{median(runs[1::2], 1):.1f}",
+                     f"{peak_memory([*command, '2']) / 1024:.0f}"])  # fmt: skip
+    if rows:
+        print("## Drafts of conventions, `consistency-init`\n")
+        table(["repository", "files", "commits", "read", "changes tried", "processor s, 1 job", "wall s, 1 job",
+               "wall s, 2 jobs", "MB, 2 jobs"], rows)  # fmt: skip
+
+
+def installed(scratch, packages):
+    """Installs programs from PyPI into an environment of their own: their names with their paths, as far as it went."""
     environment = os.path.join(scratch, "venv")
+    if not os.path.isdir(environment):
+        if subprocess.run([sys.executable, "-m", "venv", environment], stderr=subprocess.DEVNULL).returncode:
+            return {}
+    program = lambda name: os.path.join(environment, "bin", name)
+    found = {}
+    for package, name in packages:
+        if subprocess.run([program("pip"), "install", "--quiet", package]).returncode == 0:
+            found[name] = program(name)
+        else:
+            print(f"{name} skipped: {package} could not be installed", file=sys.stderr)
+    return found
+
+
+def changed_files(case, scratch):
+    """A directory with the changed files of a case alone, as a hook would be given them, and their names."""
+    checkout = tempfile.mkdtemp(dir=scratch)
+    names = git(case.repository, "diff", "--name-only", "--diff-filter=d", "-z", f"{case.base}...{case.head}")
+    names = [name for name in names.split("\0") if name]
+    archive = subprocess.run(["git", "-C", case.repository, "archive", case.head, *names],
+                             capture_output=True, check=True).stdout  # fmt: skip
+    subprocess.run(["tar", "-x", "-C", checkout], input=archive, check=True)
+    return checkout, names
+
+
+def beside(case, commands, binary, rounds, scratch):
+    """Rows of a table: each command over the changed files, in alternation with the whole of `qa-skill run`."""
+    checkout, names = changed_files(case, scratch)
+    rows = []
+    os.chdir(checkout)
+    for name, command in commands.items():
+        mine, theirs = [], []
+        # The first round only warms the page cache, and what a program keeps between runs.
+        spawn([*command, *names])
+        for _ in range(rounds):
+            theirs.append(processor([*command, *names])[:2])
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            case.once(binary, scratch, 1)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            mine.append((spent * 1000, case.walls[1].pop()))
+        cpu, wall = (statistics.median(run[of] for run in theirs) for of in (0, 1))
+        own_cpu, own_wall = (statistics.median(run[of] for run in mine) for of in (0, 1))
+        rows.append([case.name, name, f"{wall:.0f}", f"{own_wall:.1f}", f"{wall / own_wall:.1f} x", f"{cpu:.0f}",
+                     f"{own_cpu:.1f}", f"{cpu / own_cpu:.1f} x"])  # fmt: skip
+    os.chdir(HERE)
+    return rows
+
+
+BESIDE = ["id", "tool", "wall ms", "qa-skill run ms", "faster", "processor ms", "of qa-skill run", "less"]
+
+
+def structure(cases, binary, rounds, scratch):
+    """Two matchers of syntax trees over the changed files, with rules like those of the lenses that read syntax."""
+    rules = os.path.join(HERE, "bench-rules")
+    found = installed(scratch, [("semgrep==1.182.0", "semgrep"), ("ast-grep-cli==0.51.1", "ast-grep")])
     commands = {}
-    if subprocess.run([sys.executable, "-m", "venv", environment], stderr=subprocess.DEVNULL).returncode == 0:
-        program = lambda name: os.path.join(environment, "bin", name)
-        from_pypi = [
-            ("detect-secrets==1.5.0", "detect-secrets-hook", []),
-            # Nothing is asked of the network: a scan and no more. It keeps its compiled rules between runs.
-            ("kingfisher-bin==2.14.0", "kingfisher", ["scan", "--no-validate", "--no-update-check"]),
-        ]
-        for package, name, options in from_pypi:
-            if subprocess.run([program("pip"), "install", "--quiet", package]).returncode == 0:
-                commands[name] = [program(name), *options]
+    if "ast-grep" in found:
+        commands["ast-grep"] = [found["ast-grep"], "scan", "--config", os.path.join(rules, "ast-grep.yml")]
+    if "semgrep" in found:
+        commands["semgrep"] = [found["semgrep"], "scan", "--metrics=off", "--disable-version-check", "--quiet",
+                               "--jobs=1", "--config", os.path.join(rules, "semgrep.yml")]  # fmt: skip
+    rows = [row for case in cases for row in beside(case, commands, binary, rounds, scratch)]
+    if rows:
+        print("## Matchers of syntax over the changed files, six rules (the whole of qa-skill beside them)\n")
+        table(BESIDE, rows)
+
+
+def secrets(cases, binary, rounds, scratch):
+    """Secret scanners over the changed files as a hook would run them; installed into the scratch directory."""
+    packages = [("detect-secrets==1.5.0", "detect-secrets-hook"), ("kingfisher-bin==2.14.0", "kingfisher")]
+    # Nothing is asked of the network: a scan and no more. It keeps its compiled rules between runs.
+    options = {"kingfisher": ["scan", "--no-validate", "--no-update-check"]}
+    found = installed(scratch, packages)
+    commands = {name: [path, *options.get(name, [])] for name, path in found.items()}
     if shutil.which("npm"):
         packages = ["secretlint@13", "@secretlint/secretlint-rule-preset-recommend@13"]
         install = ["npm", "install", "--silent", "--ignore-scripts", "--prefix", scratch, *packages]
@@ -222,31 +322,9 @@ def peers(cases, binary, rounds, scratch):
                 json.dump({"rules": [{"id": "@secretlint/secretlint-rule-preset-recommend"}]}, file)
             program = os.path.join(scratch, "node_modules", ".bin", "secretlint")
             commands["secretlint"] = [program, "--secretlintrc", configuration]
-    rows = []
-    for case in cases:
-        if case.name not in ("R-M", "V-M"):
-            continue
-        checkout = tempfile.mkdtemp(dir=scratch)
-        names = git(case.repository, "diff", "--name-only", "--diff-filter=d", "-z", f"{case.base}...{case.head}")
-        names = [name for name in names.split("\0") if name]
-        archive = subprocess.run(["git", "-C", case.repository, "archive", case.head, *names],
-                                 capture_output=True, check=True).stdout  # fmt: skip
-        subprocess.run(["tar", "-x", "-C", checkout], input=archive, check=True)
-        for name, command in commands.items():
-            mine, theirs = [], []
-            os.chdir(checkout)
-            # The first round only warms the page cache, and what a scanner keeps between runs.
-            spawn([*command, *names])
-            for _ in range(rounds):
-                theirs.append(spawn([*command, *names])[0])
-                case.once(binary, scratch, 1)
-                mine.append(case.walls[1].pop())
-            times = statistics.median(theirs) / statistics.median(mine)
-            rows.append([case.name, name, f"{statistics.median(theirs):.0f}", f"{statistics.median(mine):.1f}",
-                         f"{times:.0f} x"])  # fmt: skip
-        os.chdir(HERE)
+    rows = [row for case in cases for row in beside(case, commands, binary, rounds, scratch)]
     print("## Secret scanners over the changed files (the whole of qa-skill beside them)\n")
-    table(["id", "tool", "wall ms", "qa-skill run ms", "faster"], rows)
+    table(BESIDE, rows)
 
 
 def arguments():
@@ -258,9 +336,31 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--only", nargs="*", metavar="ID")
     parser.add_argument("--scratch", metavar="DIR", help="where run directories are written; on a disk, not in memory")
-    parser.add_argument("--peers", action="store_true", help="install and time secret scanners")
+    parser.add_argument("--peers", action="store_true", help="install and time secret scanners, semgrep and ast-grep")
+    parser.add_argument("--no-drafts", action="store_true", help="leave out consistency-init")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args()
+
+
+def make_fixtures(directory, names):
+    spec = importlib.util.spec_from_file_location("bench_fixtures", os.path.join(HERE, "bench-fixtures.py"))
+    fixtures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fixtures)
+    fixtures.make(directory, names)
+
+
+def drafted(options, directories, wanted):
+    """The repositories that conventions are drafted of, with their paths and commits."""
+    named = [(name, find_repository(name, directories)) for name in DRAFTED if wanted(name)]
+    for name, path in named:
+        if not path:
+            print(f"{name} skipped: it is not below --repos", file=sys.stderr)
+    named = [(name, path, "HEAD") for name, path in named if path]
+    if options.fixtures:
+        for name in filter(wanted, DRAFTED_FIXTURES):
+            make_fixtures(options.fixtures, [name])
+            named.append((name, os.path.join(options.fixtures, name), "main"))
+    return named
 
 
 def main():
@@ -276,12 +376,9 @@ def main():
         elif wanted(name):
             print(f"{name} skipped: {repository} is not below --repos", file=sys.stderr)
     if options.fixtures:
-        spec = importlib.util.spec_from_file_location("bench_fixtures", os.path.join(HERE, "bench-fixtures.py"))
-        fixtures = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(fixtures)
         for name, fixture, base, head in SYNTHETIC:
             if wanted(name):
-                fixtures.make(options.fixtures, [fixture])
+                make_fixtures(options.fixtures, [fixture])
                 cases.append(Case(name, os.path.join(options.fixtures, fixture), base, head))
     with tempfile.TemporaryDirectory(dir=options.scratch and os.path.abspath(options.scratch)) as scratch:
         for case in cases:
@@ -293,16 +390,21 @@ def main():
                 case.round(binary, scratch)
         start_up(binary, options.rounds)
         sandbox(binary)
-        print("## The whole run beside `git diff -M base...head`\n")
-        table(["id", "files", "+ / -", "git ms", "qa-skill ms, 1 job", "ratio", "2 jobs", "ratio", "git MB", "MB, 1 job",
-               "MB, 2 jobs", "objects", "exit"], [case.row() for case in cases])  # fmt: skip
+        if cases:
+            print("## The whole run beside `git diff -M base...head`\n")
+            table(["id", "files", "+ / -", "git ms", "qa-skill ms, 1 job", "ratio", "2 jobs", "ratio", "git MB",
+                   "MB, 1 job", "MB, 2 jobs", "objects", "exit"], [case.row() for case in cases])  # fmt: skip
         ratios = [case.ratio(1) for case in cases if case.name in PULL_REQUESTS]
         if ratios:
             mean, worst = statistics.geometric_mean(ratios), max(ratios)
             print(f"Pull requests: geometric mean {mean:.2f} x `git diff -M`, worst {worst:.2f} x, {len(ratios)} ranges.\n")
         growth(cases)
+        if not options.no_drafts:
+            drafts(binary, drafted(options, directories, wanted), scratch)
         if options.peers:
-            peers(cases, binary, min(options.rounds, 5), scratch)
+            few = min(options.rounds, 5)
+            structure([case for case in cases if case.name in ("R-M", "V-M", "V-L")], binary, few, scratch)
+            secrets([case for case in cases if case.name in ("R-M", "V-M")], binary, few, scratch)
     if options.json:
         document = {case.name: {"git": case.git, "jobs": case.walls, "machine": case.metrics} for case in cases}
         with open(options.json, "w", encoding="utf-8") as file:

@@ -190,17 +190,25 @@ fn component_fault(component: &[u8]) -> Option<&'static str> {
     if component.contains(&b'\\') {
         return Some("contains a backslash");
     }
+    if component.is_ascii() {
+        return is_git_directory(component).then_some("has a `.git` component");
+    }
     // HFS+ ignores these code points and NTFS knows a short name: on such systems each spells `.git`.
     let folded: String = String::from_utf8_lossy(component)
         .chars()
         .filter(|character| !matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
         .flat_map(char::to_lowercase)
         .collect();
-    let folded = folded.trim_end_matches([' ', '.']);
-    if folded == ".git" || folded == "git~1" || folded.starts_with(".git:") {
-        return Some("has a `.git` component");
-    }
-    None
+    is_git_directory(folded.as_bytes()).then_some("has a `.git` component")
+}
+
+/// Whether some system takes a name for `.git`.
+fn is_git_directory(name: &[u8]) -> bool {
+    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'.')).map_or(0, |last| last + 1);
+    let name = &name[..end];
+    name.eq_ignore_ascii_case(b".git")
+        || name.eq_ignore_ascii_case(b"git~1")
+        || name.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b".git:"))
 }
 
 /// Whether a character changes how text around it looks, or does not show at all.

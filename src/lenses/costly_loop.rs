@@ -104,8 +104,14 @@ impl Lens for CostlyLoop {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let nothing = Inspection::default();
         let Some(text) = &packet.text.full_head else { return nothing };
+        let name = classify::language(packet.path());
+        // Other lenses may have wanted the whole file.
+        let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || line.text.contains("await");
+        if !packet.added().any(|line| costs(&line)) {
+            return nothing;
+        }
         let Some(file) = Parsed::of(&packet.path().to_text(), text) else { return nothing };
-        let source = Source { name: classify::language(packet.path()), file };
+        let source = Source { name, file };
         let mut drafts = Vec::new();
         for line in packet.added() {
             drafts.extend(source.on_line(packet, &line));

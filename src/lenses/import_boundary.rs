@@ -79,10 +79,6 @@ impl Lens for ImportBoundary {
             }
             let Some(outline) = imports::changed(lookups, path) else { continue };
             for import in outline.imports.iter().filter(|import| change.is_added(path, import.module.line)) {
-                // The import stood there before, in other words.
-                if imports_already(lookups, path, import) {
-                    continue;
-                }
                 for to in reached(lookups, Side::Head, path, import) {
                     let Ok(target) = RepoPath::from_bytes(to.as_bytes()) else { continue };
                     let Some(finding) = lines.crossed(lookups, &drawn, is_product, path, import, &target)
@@ -154,7 +150,11 @@ impl Lines<'_> {
         import: &PlacedImport,
         to: &RepoPath,
     ) -> Option<Crossed> {
+        // The import may have stood there before, in other words; what the base has is asked for last.
         if let Some(drawn) = drawn.iter().find(|drawn| drawn.to.matches(to)) {
+            if imports_already(lookups, path, import) {
+                return None;
+            }
             let summary = "a file is imported that the policy keeps from this one";
             return Some(Crossed { rule: FORBIDDEN, summary, reason: Some(drawn.reason.to_owned()) });
         }
@@ -165,7 +165,8 @@ impl Lines<'_> {
             && !path.ends_with(".rs")
             && !serves_tests(path)
             && is_test(&target);
-        (judged && !self.others_do(lookups, path, &target)).then_some(Crossed {
+        let is_new = || !imports_already(lookups, path, import);
+        (judged && is_new() && !self.others_do(lookups, path, &target)).then_some(Crossed {
             rule: TEST,
             summary: "product code imports a test",
             reason: None,

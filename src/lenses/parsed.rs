@@ -1,12 +1,14 @@
 //! A parsed file beside the lines of a change.
 
+use std::sync::Arc;
+
 use crate::core::packet::Line;
 use crate::syntax::{self, Language, Outline, Span};
 
 /// A whole file with its outline and the places of its lines.
 pub(crate) struct Parsed<'t> {
     pub(crate) text: &'t str,
-    pub(crate) outline: Outline,
+    pub(crate) outline: Arc<Outline>,
     /// Where each line begins.
     pub(crate) starts: Vec<usize>,
 }
@@ -15,7 +17,7 @@ impl<'t> Parsed<'t> {
     /// A file, if there is a grammar for it.
     pub(crate) fn of(path: &str, text: &'t str) -> Option<Self> {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let outline = syntax::parse(Language::of(path)?, text);
+        let outline = syntax::parse_once(Language::of(path)?, text);
         Some(Self { text, outline, starts: starts.collect() })
     }
 

@@ -13,6 +13,7 @@ use crate::contracts::v1::{
     RecordedPath, Side,
 };
 use crate::core::classify;
+use crate::core::diff::lossy;
 use crate::lenses::contract::Lookups;
 use crate::syntax::Language;
 
@@ -261,7 +262,7 @@ impl Asked<'_> {
             match reader.blob(id, most)? {
                 BlobRead::Content(content) => {
                     bytes += content.len();
-                    let text = String::from_utf8_lossy(&content);
+                    let text = lossy(&content);
                     if words.are_in(&text) {
                         paths.push(path.clone());
                     }

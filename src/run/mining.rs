@@ -1,6 +1,6 @@
 //! Reads a commit and its history for conventions: every source file once, every version of the replayed changes once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress};
@@ -10,8 +10,9 @@ use crate::contracts::v1::{Convention, Scope};
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::masking;
 use crate::lenses::consistency::mine::{self, Mined, SightedFile};
-use crate::lenses::consistency::replay::{self, Broken, MergedChange, Reader};
+use crate::lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
 use crate::lenses::consistency::sighting::{self, Sighting};
+use crate::syntax::Span;
 
 /// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -26,6 +27,8 @@ const MAX_QUOTE: usize = 160;
 
 /// A file with the part of the repository it belongs to.
 type FileVersion = (RepoPath, BlobId, Scope);
+/// One content of a file.
+type Version = (RepoPath, BlobId);
 
 /// What is read.
 pub(crate) struct Mining<'a> {
@@ -54,7 +57,6 @@ impl Mining<'_> {
         let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
         let files_read = sighted.len() as u64;
         let mut mined = mine::mine(&sighted);
-        drop(sighted);
         let changes = self.changes()?;
         let here: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
         let tracked = |path: &RepoPath| {
@@ -64,12 +66,10 @@ impl Mining<'_> {
             })
         };
         mined.conventions.extend(replay::co_changes(&changes, &tracked));
-        self.back_test(&mut mined, &changes)?;
-        for convention in &mut mined.conventions {
-            mine::propose(convention);
-            let quoted = convention.exceptions_listed.iter_mut().chain(&mut convention.exemplars);
-            quoted.for_each(|witness| mask(&mut witness.text));
-        }
+        self.back_test(&mut mined.conventions, &changes, &sighted)?;
+        drop(sighted);
+        self.quote(&mut mined.conventions)?;
+        mined.conventions.iter_mut().for_each(mine::propose);
         let files_left_out = found as u64 - files_read;
         Ok(Dug { mined, files_read, files_left_out, changes: changes.len() as u64 })
     }
@@ -129,7 +129,7 @@ impl Mining<'_> {
                 self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
                 let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(None) };
                 let path = path.to_text().into_owned();
-                let sightings = with_places(sighting::of_file(&path, *part, &text), &text);
+                let sightings = with_lines(sighting::of_file(&path, *part, &text), &text);
                 Ok(Some(SightedFile { path, blob: blob.clone(), part: *part, sightings }))
             },
         )
@@ -143,6 +143,9 @@ impl Mining<'_> {
             let regular = |entry: Option<super::ports::TreeEntry>| {
                 entry.filter(|entry| entry.mode.starts_with("100")).map(|entry| entry.id)
             };
+            // Moves and imports of whole trees are counted and not read.
+            let read = entries.len() <= MAX_CHANGED_FILES;
+            let entries = if read { entries } else { Vec::new() };
             let files =
                 entries.into_iter().map(|change| (change.path, regular(change.old), regular(change.new)));
             changes.push(MergedChange { commit: commit.clone(), files: files.collect() });
@@ -150,41 +153,93 @@ impl Mining<'_> {
         Ok(changes)
     }
 
-    fn back_test(&self, mined: &mut Mined, changes: &[MergedChange]) -> Result<(), PortError> {
-        let versions: BTreeSet<(RepoPath, BlobId)> = changes
-            .iter()
-            .filter(|change| change.files.len() <= MAX_CHANGED_FILES)
-            .flat_map(|change| &change.files)
-            .flat_map(|(path, old, new)| {
-                let version = |blob: &Option<BlobId>| Some((path.clone(), blob.clone()?));
-                [version(old), version(new)]
-            })
-            .flatten()
-            .filter(|(path, _)| self.part(path).is_some())
-            .collect();
-        let versions: Vec<(RepoPath, BlobId)> = versions.into_iter().collect();
-        let finder = Reader::new(&mined.conventions);
+    /// What was there before a change matters only where something after it breaks a convention.
+    fn back_test(
+        &self,
+        conventions: &mut [Convention],
+        changes: &[MergedChange],
+        sighted: &[SightedFile],
+    ) -> Result<(), PortError> {
+        let finder = Reader::new(conventions);
+        let mut broken = self.broken_here(&finder, sighted);
+        let after = |change: &MergedChange| -> Vec<Version> {
+            change.files.iter().filter_map(|(path, _, new)| Some((path.clone(), new.clone()?))).collect()
+        };
+        self.read_versions(&finder, changes.iter().flat_map(after), &mut broken)?;
+        let is_breaking = |change: &&MergedChange| {
+            after(change).iter().any(|version| broken.get(version).is_some_and(|all| !all.is_empty()))
+        };
+        let before = |change: &MergedChange| -> Vec<Version> {
+            change.files.iter().filter_map(|(path, old, _)| Some((path.clone(), old.clone()?))).collect()
+        };
+        let before: Vec<Version> = changes.iter().filter(is_breaking).flat_map(before).collect();
+        self.read_versions(&finder, before.into_iter(), &mut broken)?;
+        replay::count(conventions, changes, &broken);
+        Ok(())
+    }
+
+    /// What the files of the commit itself break, from what is known of them already.
+    fn broken_here(&self, finder: &Reader<'_>, sighted: &[SightedFile]) -> BTreeMap<Version, Broken> {
+        let broken = |file: &SightedFile| {
+            let path = RepoPath::from_bytes(file.path.as_bytes()).ok()?;
+            let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
+            let broken = finder.broken(&path, file.part, sightings);
+            Some(((path, file.blob.clone()), broken))
+        };
+        sighted.iter().filter_map(broken).collect()
+    }
+
+    /// Adds what the versions that are not known yet break.
+    fn read_versions(
+        &self,
+        finder: &Reader<'_>,
+        versions: impl Iterator<Item = Version>,
+        known: &mut BTreeMap<Version, Broken>,
+    ) -> Result<(), PortError> {
+        let mut wanted: BTreeMap<Version, (Scope, Needed)> = BTreeMap::new();
+        for version in versions.filter(|version| !known.contains_key(version)) {
+            let Some(part) = self.part(&version.0) else { continue };
+            let needed = finder.needed(&version.0, part);
+            if needed != Needed::Nothing {
+                wanted.insert(version, (part, needed));
+            }
+        }
+        let wanted: Vec<(Version, (Scope, Needed))> = wanted.into_iter().collect();
         let done = AtomicUsize::new(0);
         let broken: Vec<Broken> = workers::map(
-            versions.len(),
+            wanted.len(),
             self.workers,
             || self.objects.reader(),
             |reader, position| {
                 self.cancellation.check()?;
-                let (path, blob) = &versions[position];
-                self.progress.step(
-                    "trying on history",
-                    done.fetch_add(1, Ordering::Relaxed) + 1,
-                    versions.len(),
-                );
-                let Some(part) = self.part(path) else { return Ok(Vec::new()) };
+                let ((path, blob), (part, needed)) = &wanted[position];
+                let step = done.fetch_add(1, Ordering::Relaxed) + 1;
+                self.progress.step("trying on history", step, wanted.len());
                 let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
-                let sightings = sighting::of_file(&path.to_text(), part, &text);
-                Ok(finder.broken(path, part, &sightings))
+                let sightings = match needed {
+                    Needed::Nothing => Vec::new(),
+                    Needed::Path => sighting::of_path(&path.to_text()),
+                    Needed::Text => sighting::of_file(&path.to_text(), *part, &text),
+                };
+                Ok(finder.broken(path, *part, sightings.iter()))
             },
         )?;
-        let broken_in = versions.into_iter().zip(broken).filter(|(_, broken)| !broken.is_empty()).collect();
-        replay::count(&mut mined.conventions, changes, &broken_in);
+        known.extend(wanted.into_iter().map(|(version, _)| version).zip(broken));
+        Ok(())
+    }
+
+    /// Reads what stands at the places that are quoted, and masks secrets in it.
+    fn quote(&self, conventions: &mut [Convention]) -> Result<(), PortError> {
+        let reader = self.objects.reader()?;
+        for convention in conventions.iter_mut().filter(|convention| sighting::has_line(convention.family)) {
+            for witness in convention.exceptions_listed.iter_mut().chain(&mut convention.exemplars) {
+                let text = text_of(reader.as_ref(), &witness.blob)?.unwrap_or_default();
+                let line = usize::try_from(witness.line).unwrap_or(usize::MAX).saturating_sub(1);
+                let quote = text.lines().nth(line).unwrap_or("").trim();
+                witness.text = quote.chars().take(MAX_QUOTE).collect();
+                mask(&mut witness.text);
+            }
+        }
         Ok(())
     }
 }
@@ -197,17 +252,14 @@ fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, P
     }
 }
 
-/// Each sighting with its line and what stands there.
-fn with_places(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32, String)> {
+/// Each sighting with its line.
+fn with_lines(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32)> {
     let starts: Vec<usize> =
         std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let line = |span: Span| starts.partition_point(|start| *start <= span.start);
     let place = |sighting: Sighting| {
-        let Some(span) = sighting.span else { return (sighting, 1, String::new()) };
-        let line = starts.partition_point(|start| *start <= span.start);
-        let begin = starts[line.saturating_sub(1)];
-        let whole = text[begin..].lines().next().unwrap_or("").trim();
-        let quote: String = whole.chars().take(MAX_QUOTE).collect();
-        (sighting, u32::try_from(line).unwrap_or(u32::MAX), quote)
+        let line = sighting.span.map_or(1, line);
+        (sighting, u32::try_from(line).unwrap_or(u32::MAX))
     };
     sightings.into_iter().map(place).collect()
 }
@@ -218,3 +270,7 @@ fn mask(quote: &mut String) {
     masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(std::mem::take(quote)));
     *quote = masked.full_head.unwrap_or_default();
 }
+
+#[cfg(test)]
+#[path = "mining_tests.rs"]
+mod tests;

@@ -31,11 +31,9 @@ fn of_lines(text: &str) -> ModuleOutline {
 }
 
 fn of_code(language: Language, text: &str) -> ModuleOutline {
-    let mut outline = syntax::parse(language, text);
+    let outline = syntax::parse_once(language, text);
     // What a module leaves out of every build has no part in what it requires.
-    if language == Language::Go && text.lines().any(|line| line.contains("build ignore")) {
-        outline.imports.iter_mut().for_each(|import| import.conditional = true);
-    }
+    let left_out = language == Language::Go && text.lines().any(|line| line.contains("build ignore"));
     let lines = Lines::new(text);
     let names = match language {
         Language::Go | Language::Java => Vec::new(),
@@ -52,6 +50,7 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
     let is_whole = |import: &&Import| !outline.broken.iter().any(|broken| broken.touches(import.span));
     let imports =
         outline.imports.iter().filter(is_whole).filter_map(|import| placed(language, &lines, import));
+    let imports = imports.map(|import| PlacedImport { weak: import.weak || left_out, ..import });
     let kept = |name: &PlacedName| name.name.len() <= MAX_NAME_BYTES;
     ModuleOutline {
         names: names.into_iter().filter(kept).collect(),

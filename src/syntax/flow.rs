@@ -8,8 +8,15 @@ use super::walk::{Found, children, has_word, span};
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
 
-/// Notes a loop or a function.
-pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, kind: &str) {
+/// What runs again, and what runs later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runs {
+    Again,
+    Later,
+}
+
+/// When what stands in a node of a kind runs, if not just once where it stands.
+pub(super) fn runs(kind: &str) -> Option<Runs> {
     match kind {
         "do_statement"
         | "enhanced_for_statement"
@@ -22,11 +29,7 @@ pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, kind: &str) {
         | "dictionary_comprehension"
         | "generator_expression"
         | "list_comprehension"
-        | "set_comprehension" => {
-            let Some(body) = node.child_by_field_name("body") else { return };
-            found.outline.loops.push(span(body));
-            in_turn(found, node, kind, body);
-        }
+        | "set_comprehension" => Some(Runs::Again),
         "arrow_function"
         | "async_block"
         | "class_body"
@@ -42,14 +45,26 @@ pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, kind: &str) {
         | "lambda"
         | "lambda_expression"
         | "method_declaration"
-        | "method_definition" => {
+        | "method_definition" => Some(Runs::Later),
+        _ => None,
+    }
+}
+
+/// Notes a loop or a function.
+pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, runs: Runs, kind: &str) {
+    match runs {
+        Runs::Again => {
+            let Some(body) = node.child_by_field_name("body") else { return };
+            found.outline.loops.push(span(body));
+            in_turn(found, node, kind, body);
+        }
+        Runs::Later => {
             found.outline.functions.push(span(node));
             let modifiers = children(node).find(|child| child.kind() == "function_modifiers");
             if kind == "async_block" || has_word(modifiers.unwrap_or(node), "async") {
                 found.outline.asynchronous.push(span(node));
             }
         }
-        _ => {}
     }
 }
 

@@ -5,6 +5,8 @@ mod flow;
 mod go;
 mod idle;
 mod java;
+mod kinds;
+mod memo;
 mod outline;
 mod python;
 mod rust;
@@ -16,6 +18,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser};
 
+pub(crate) use memo::parse_once;
 #[allow(unused_imports, reason = "these are the words an outline is read with")]
 pub(crate) use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 

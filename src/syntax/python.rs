@@ -70,9 +70,9 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "attribute" => {
             // The module itself, looked up by its own name, may be given anything.
-            let whole = node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
-            let of_itself = || found.text(whole).contains("__name__");
+            let whole = || node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
             let text = found.text(node);
+            let of_itself = || found.text(whole()).contains("__name__");
             found.outline.dynamic |= text == "sys.modules" && of_itself();
             found.outline.relocates |= matches!(text, "sys.meta_path" | "sys.modules" | "sys.path_hooks");
             place

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tree_sitter::{Node, Tree};
 
+use super::kinds::Kinds;
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
 use super::{Language, ecma, flow, go, java, python, rust};
 
@@ -116,6 +117,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 /// The outline of a tree.
 pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
+    let kinds = Kinds::of(language);
     let mut cursor = tree.walk();
     let mut places = vec![Place::default()];
     loop {
@@ -125,7 +127,7 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
             found.outline.broken.push(span(node));
             None
         } else {
-            visit(language, &mut found, node, place)
+            visit((language, kinds), &mut found, node, place)
         };
         if let Some(inside) = inside
             && cursor.goto_first_child()
@@ -142,27 +144,31 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     }
 }
 
-fn visit(language: Language, found: &mut Found<'_>, node: Node<'_>, place: Place) -> Option<Place> {
-    let kind = node.kind();
-    if node.is_named() {
-        if kind.ends_with("comment") {
-            found.outline.comments.push(span(node));
-            return None;
-        }
-        let is_string =
-            kind.contains("string") && !kind.starts_with("string_") && !kind.contains("concatenated")
-                || matches!(kind, "char_literal" | "character_literal" | "rune_literal");
-        if is_string {
-            found.outline.strings.push(span(node));
-        }
-        flow::note(found, node, kind);
+fn visit(
+    (language, kinds): (Language, &Kinds),
+    found: &mut Found<'_>,
+    node: Node<'_>,
+    place: Place,
+) -> Option<Place> {
+    // Words and punctuation of the language have nothing inside and mean nothing by themselves.
+    let Some(kind) = kinds.get(node.kind_id()).filter(|kind| kind.named) else { return Some(place) };
+    if kind.comment {
+        found.outline.comments.push(span(node));
+        return None;
+    }
+    if kind.string {
+        found.outline.strings.push(span(node));
+    }
+    let word = kind.word.as_str();
+    if let Some(runs) = kind.runs {
+        flow::note(found, node, runs, word);
     }
     let inside = match language {
-        Language::Go => go::visit(found, node, kind, place),
-        Language::Java => java::visit(found, node, kind, place),
-        Language::Python => python::visit(found, node, kind, place),
-        Language::Rust => rust::visit(found, node, kind, place),
-        Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::visit(found, node, kind, place),
+        Language::Go => go::visit(found, node, word, place),
+        Language::Java => java::visit(found, node, word, place),
+        Language::Python => python::visit(found, node, word, place),
+        Language::Rust => rust::visit(found, node, word, place),
+        Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::visit(found, node, word, place),
     };
     Some(inside)
 }

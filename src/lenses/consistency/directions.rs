@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::mine::{Found, SightedFile, exemplars, position_of};
-use super::sighting::Sighting;
+use super::mine::{Found, Seen, exemplars, position_of};
 use crate::contracts::v1::{Convention, ConventionFamily, Scope, Witness};
 
 /// How many imports one way make the other way an inversion.
@@ -11,7 +10,7 @@ const MOST_TRAVELLED: usize = 5;
 /// How many imports a directory must have for silence to say something.
 const OWN_IMPORTS: u64 = 10;
 
-pub(super) fn mine(language: &str, seen: &[(&SightedFile, &(Sighting, u32, String))]) -> Vec<Convention> {
+pub(super) fn mine(language: &str, seen: &[Seen<'_>]) -> Vec<Convention> {
     let directories: BTreeSet<&str> = seen
         .iter()
         .filter_map(|(file, _)| position_of(language, &file.path)?.rsplit_once('/'))
@@ -19,7 +18,7 @@ pub(super) fn mine(language: &str, seen: &[(&SightedFile, &(Sighting, u32, Strin
         .collect();
     let mut edges: BTreeMap<(String, String), Vec<Witness>> = BTreeMap::new();
     let mut own: BTreeMap<String, u64> = BTreeMap::new();
-    for (file, (sighting, line, text)) in seen {
+    for (file, (sighting, line)) in seen {
         let Some((from, _)) = position_of(language, &file.path).and_then(|place| place.rsplit_once('/'))
         else {
             continue;
@@ -30,12 +29,7 @@ pub(super) fn mine(language: &str, seen: &[(&SightedFile, &(Sighting, u32, Strin
         if let Some((from, to)) = neighbours(from, &sighting.value)
             && directories.contains(to.as_str())
         {
-            edges.entry((from, to)).or_default().push(Witness {
-                path: file.path.clone(),
-                blob: file.blob.clone(),
-                line: *line,
-                text: text.clone(),
-            });
+            edges.entry((from, to)).or_default().push(file.witness(*line));
         }
     }
     let one_way = edges.iter().filter(|((from, to), witnesses)| {

@@ -57,7 +57,7 @@ pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
         return inspection;
     }
     let head = head_text(packet)
-        .map_or_else(|| sighting::of_path(path), |text| sighting::of_file(path, packet.file.scope, &text));
+        .map_or_else(|| sighting::of_path(path), |text| sighting::of_changed(path, packet.file.scope, &text));
     let mut before = of_base(packet, path);
     let lines: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let text = head_text(packet).unwrap_or_default();
@@ -104,8 +104,8 @@ fn of_base(packet: &Packet<'_>, path: &str) -> BTreeMap<Identity, usize> {
     let old = packet.file.old_path.as_ref().map_or(Ok(path), |old| std::str::from_utf8(old.as_bytes()));
     let old = old.unwrap_or(path);
     let base = packet.text.full_base.as_deref();
-    let seen =
-        base.map_or_else(|| sighting::of_path(old), |text| sighting::of_file(old, packet.file.scope, text));
+    let seen = base
+        .map_or_else(|| sighting::of_path(old), |text| sighting::of_changed(old, packet.file.scope, text));
     for one in seen {
         *before.entry(identity(&one)).or_insert(0) += 1;
     }
@@ -118,8 +118,8 @@ fn holds_for(convention: &Convention, packet: &Packet<'_>) -> bool {
 }
 
 fn is_about(convention: &Convention, seen: &Sighting) -> bool {
-    (convention.family, convention.topic.as_str(), &convention.language)
-        == (seen.family, seen.topic, &seen.language)
+    (convention.family, convention.topic.as_str(), convention.language.as_str())
+        == (seen.family, seen.topic, &*seen.language)
 }
 
 fn draft(

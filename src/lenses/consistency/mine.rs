@@ -19,8 +19,15 @@ pub(crate) struct SightedFile {
     pub(crate) path: String,
     pub(crate) blob: BlobId,
     pub(crate) part: Scope,
-    /// Each with its line, from 1, and what stands there.
-    pub(crate) sightings: Vec<(Sighting, u32, String)>,
+    /// Each with its line, from 1.
+    pub(crate) sightings: Vec<(Sighting, u32)>,
+}
+
+impl SightedFile {
+    /// A line of the file; what stands there is read once it is known to be quoted.
+    pub(super) fn witness(&self, line: u32) -> Witness {
+        Witness { path: self.path.clone(), blob: self.blob.clone(), line, text: String::new() }
+    }
 }
 
 /// What was found.
@@ -39,7 +46,7 @@ const EXEMPLARS: usize = 3;
 const WORTH_TELLING: u64 = 20;
 
 type GroupKey = (ConventionFamily, &'static str, String, Scope);
-type Seen<'a> = (&'a SightedFile, &'a (Sighting, u32, String));
+pub(super) type Seen<'a> = (&'a SightedFile, &'a (Sighting, u32));
 
 /// How sure a family has to be.
 struct Bar {
@@ -80,7 +87,7 @@ pub(crate) fn mine(files: &[SightedFile]) -> Mined {
     for file in files {
         for seen in &file.sightings {
             let sighting = &seen.0;
-            let key = (sighting.family, sighting.topic, sighting.language.clone(), file.part);
+            let key = (sighting.family, sighting.topic, sighting.language.clone().into_owned(), file.part);
             groups.entry(key).or_default().push((file, seen));
         }
     }
@@ -193,8 +200,7 @@ fn forms(key: &GroupKey, seen: &[Seen<'_>]) -> Vec<String> {
             return vec![form.to_owned()];
         }
         ConventionFamily::TestPlacement | ConventionFamily::Library => {
-            let values: BTreeSet<&String> =
-                seen.iter().map(|(_, (sighting, _, _))| &sighting.value).collect();
+            let values: BTreeSet<&String> = seen.iter().map(|(_, (sighting, _))| &sighting.value).collect();
             return values.into_iter().cloned().collect();
         }
         ConventionFamily::ImportDirection | ConventionFamily::CoChange => return Vec::new(),
@@ -206,7 +212,7 @@ fn forms(key: &GroupKey, seen: &[Seen<'_>]) -> Vec<String> {
 fn best(key: &GroupKey, seen: &[Seen<'_>]) -> (String, (u64, u64)) {
     let counted = forms(key, seen).into_iter().map(|form| {
         let (mut keeps, mut breaks) = (0, 0);
-        for (_, (sighting, _, _)) in seen {
+        for (_, (sighting, _)) in seen {
             match fit(key.0, &form, &sighting.value) {
                 Fit::Keeps => keeps += 1,
                 Fit::Breaks => breaks += 1,
@@ -237,14 +243,9 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
     }
     let of = |wanted: Fit| {
         let form = form.clone();
-        seen.iter().filter(move |(_, (sighting, _, _))| fit(key.0, &form, &sighting.value) == wanted).map(
-            |(file, (_, line, text))| Witness {
-                path: file.path.clone(),
-                blob: file.blob.clone(),
-                line: *line,
-                text: text.clone(),
-            },
-        )
+        seen.iter()
+            .filter(move |(_, (sighting, _))| fit(key.0, &form, &sighting.value) == wanted)
+            .map(|(file, (_, line))| file.witness(*line))
     };
     let kept: Vec<Witness> = of(Fit::Keeps).collect();
     // Where nothing keeps it there is no evidence, so the convention holds no further than the evidence goes.

@@ -22,7 +22,7 @@ pub(super) fn of_file(path: &str) -> Option<Sighting> {
     Some(Sighting {
         family: ConventionFamily::FileName,
         topic: "",
-        language: ending.to_owned(),
+        language: ending.to_owned().into(),
         value: stem.to_owned(),
         name: stem.to_owned(),
         span: None,

@@ -26,7 +26,7 @@ pub(super) fn of_test(path: &str) -> Option<Sighting> {
     named.then(|| Sighting {
         family: ConventionFamily::TestPlacement,
         topic: "",
-        language: word(language).to_owned(),
+        language: word(language).into(),
         value: place.to_owned(),
         name: name.to_owned(),
         span: None,

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::Fit;
 use super::mine::{Found, exemplars};
-use super::sighting::{Sighting, fit};
+use super::sighting::{self, Sighting, fit};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::ids::{BlobId, CommitId};
 use crate::contracts::v1::{Convention, ConventionFamily, Scope, Witness};
 use crate::core::classify::PathSet;
+use crate::syntax::Language;
 
 /// One merged change, as far as it may matter: files before and after.
 #[derive(Debug, Clone)]
@@ -27,6 +28,14 @@ pub(crate) struct Reader<'a> {
     paths: Vec<PathSet>,
 }
 
+/// What of a version of a file has to be known to say what it breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Needed {
+    Nothing,
+    Path,
+    Text,
+}
+
 impl<'a> Reader<'a> {
     pub(crate) fn new(conventions: &'a [Convention]) -> Self {
         let nothing = || PathSet::new([]).expect("no globs are globs");
@@ -39,8 +48,43 @@ impl<'a> Reader<'a> {
         Self { conventions, paths }
     }
 
+    /// What has to be known of a file's versions.
+    pub(crate) fn needed(&self, path: &RepoPath, part: Scope) -> Needed {
+        let text = path.to_text();
+        let language = Language::of(&text).map(sighting::word);
+        let of_path = sighting::of_path(&text);
+        let needed = |convention: &Convention| {
+            let is_about = |seen: &Sighting| {
+                (convention.family, convention.language.as_str()) == (seen.family, &*seen.language)
+            };
+            if of_path.iter().any(is_about) {
+                Needed::Path
+            } else if sighting::is_of_path(convention.family)
+                || Some(convention.language.as_str()) != language
+            {
+                Needed::Nothing
+            } else {
+                Needed::Text
+            }
+        };
+        let in_force = self.in_force(path, part).map(|(_, convention)| convention);
+        in_force.map(needed).max().unwrap_or(Needed::Nothing)
+    }
+
+    fn in_force(&self, path: &RepoPath, part: Scope) -> impl Iterator<Item = (usize, &'a Convention)> {
+        let of_part = self.conventions.iter().enumerate().filter(move |(_, convention)| {
+            convention.part == part && convention.family != ConventionFamily::CoChange
+        });
+        of_part.filter(move |(position, _)| self.paths[*position].matches(path))
+    }
+
     /// What in one version of a file breaks them.
-    pub(crate) fn broken(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Broken {
+    pub(crate) fn broken<'s>(
+        &'s self,
+        path: &RepoPath,
+        part: Scope,
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
+    ) -> Broken {
         let breaks = self.fits(path, part, sightings).filter(|(_, _, fit)| *fit == Fit::Breaks);
         breaks.map(|(position, seen, _)| (position, seen.name.clone())).collect()
     }
@@ -48,7 +92,7 @@ impl<'a> Reader<'a> {
     /// How many places of one file could keep or break each convention, and how many break it.
     pub(crate) fn counts(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.conventions.len()];
-        for (position, _, fit) in self.fits(path, part, sightings) {
+        for (position, _, fit) in self.fits(path, part, sightings.iter()) {
             let (support, exceptions) = &mut counts[position];
             *support += u64::from(fit != Fit::Silent);
             *exceptions += u64::from(fit == Fit::Breaks);
@@ -59,17 +103,14 @@ impl<'a> Reader<'a> {
     /// Each sighting that a convention is about, by the convention's position.
     fn fits<'s>(
         &'s self,
-        path: &'s RepoPath,
+        path: &RepoPath,
         part: Scope,
-        sightings: &'s [Sighting],
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
     ) -> impl Iterator<Item = (usize, &'s Sighting, Fit)> {
-        let here = move |(position, convention): &(usize, &Convention)| {
-            convention.part == part && self.paths[*position].matches(path)
-        };
-        self.conventions.iter().enumerate().filter(here).flat_map(|(position, convention)| {
-            let about = sightings.iter().filter(|seen| {
-                (convention.family, convention.topic.as_str(), &convention.language)
-                    == (seen.family, seen.topic, &seen.language)
+        self.in_force(path, part).flat_map(move |(position, convention)| {
+            let about = sightings.clone().filter(|seen| {
+                (convention.family, convention.topic.as_str(), convention.language.as_str())
+                    == (seen.family, seen.topic, &*seen.language)
             });
             about.map(move |seen| (position, seen, fit(seen.family, &convention.form, &seen.value)))
         })

@@ -1,5 +1,7 @@
 //! What one file says about conventions: each thing that keeps or breaks one, with its place.
 
+use std::borrow::Cow;
+
 use super::case::{Fit, Style};
 use super::{documented, errors, header, imports, names, place};
 use crate::contracts::ids::RepoPath;
@@ -14,7 +16,7 @@ pub(crate) struct Sighting {
     /// What of the family; empty where there is nothing to tell apart.
     pub(crate) topic: &'static str,
     /// The language, or the ending of file names.
-    pub(crate) language: String,
+    pub(crate) language: Cow<'static, str>,
     /// What it is: a name, or a word for what is done.
     pub(crate) value: String,
     /// What tells it from others with the same value.
@@ -67,6 +69,28 @@ fn is_data(path: &str) -> bool {
     }) || path.ends_with(".d.ts")
 }
 
+/// Whether what a family is about is said by the path alone.
+pub(crate) fn is_of_path(family: ConventionFamily) -> bool {
+    match family {
+        ConventionFamily::FileName | ConventionFamily::TestPlacement => true,
+        ConventionFamily::ConstantName
+        | ConventionFamily::ErrorIdiom
+        | ConventionFamily::FunctionName
+        | ConventionFamily::ImportDirection
+        | ConventionFamily::Library
+        | ConventionFamily::LicenceHeader
+        | ConventionFamily::MethodName
+        | ConventionFamily::PublicDoc
+        | ConventionFamily::TypeName
+        | ConventionFamily::CoChange => false,
+    }
+}
+
+/// Whether what a family is about stands in a line, and is not a matter of the whole file.
+pub(crate) fn has_line(family: ConventionFamily) -> bool {
+    !is_of_path(family) && !matches!(family, ConventionFamily::LicenceHeader | ConventionFamily::CoChange)
+}
+
 /// What a path alone says.
 pub(crate) fn of_path(path: &str) -> Vec<Sighting> {
     let mut all = Vec::new();
@@ -77,10 +101,20 @@ pub(crate) fn of_path(path: &str) -> Vec<Sighting> {
 
 /// What a file says. The text is the whole file.
 pub(crate) fn of_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
+    let parsed = Language::of(path).map(|language| (language, syntax::parse(language, text)));
+    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, outline)))
+}
+
+/// As [`of_file`], for a file that others look at too.
+pub(crate) fn of_changed(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
+    let parsed = Language::of(path).map(|language| (language, syntax::parse_once(language, text)));
+    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, &**outline)))
+}
+
+fn of_parsed(path: &str, part: Scope, text: &str, parsed: Option<(Language, &Outline)>) -> Vec<Sighting> {
     let mut all = of_path(path);
-    let Some(language) = Language::of(path) else { return all };
-    let outline = syntax::parse(language, text);
-    let whole = Source { path, part, language, text, outline: &outline };
+    let Some((language, outline)) = parsed else { return all };
+    let whole = Source { path, part, language, text, outline };
     header::sightings(&whole, &mut all);
     names::sightings(&whole, &mut all);
     documented::sightings(&whole, &mut all);
@@ -116,7 +150,7 @@ impl Source<'_> {
         (value, name): (&str, &str),
         span: Option<Span>,
     ) -> Sighting {
-        let language = word(self.language).to_owned();
+        let language = Cow::Borrowed(word(self.language));
         Sighting { family, topic, language, value: value.to_owned(), name: name.to_owned(), span }
     }
 }

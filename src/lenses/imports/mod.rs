@@ -91,7 +91,24 @@ pub(super) fn is_listing(line: &str) -> bool {
     let part = |character: char| character.is_alphanumeric() || "_,{}()* \t\"./$-".contains(character);
     let code = line.split(['#', '/']).next().unwrap_or(line);
     let code = if line.trim_start().starts_with('"') { line } else { code };
-    !line.trim().is_empty() && code.chars().all(part)
+    code.chars().all(part) && code.split([',', '{', '}', '(', ')', '*']).any(is_name) && !is_statement(code)
+}
+
+/// Whether words name something that is imported, perhaps under another name.
+fn is_name(words: &str) -> bool {
+    const OTHERS: &[&str] = &["break", "continue", "do", "else", "finally", "pass", "return", "try"];
+    let mut each = words.split_whitespace();
+    match (each.next(), each.next()) {
+        (None, _) => false,
+        (Some(word), None) => !OTHERS.contains(&word),
+        (Some(first), Some(second)) => first == "type" || second == "as" || words.contains('"'),
+    }
+}
+
+/// Whether something is called.
+fn is_statement(code: &str) -> bool {
+    let joins = |before: char| before.is_alphanumeric() || before == '_';
+    code.match_indices('(').any(|(at, _)| code[..at].ends_with(joins))
 }
 
 /// Whether a line is nothing but paths of Rust, as the middle of a `use` is.
@@ -182,4 +199,43 @@ fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
 /// Whether an import is one that has to resolve wherever its file is loaded.
 pub(super) fn is_firm(import: &PlacedImport) -> bool {
     !import.weak && import.top_level
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_an_import_is_told_from_other_lines() {
+        let listings = [
+            "  name,",
+            "    name as other,",
+            "  type Name,",
+            "  default as name,",
+            "    one, two, three)",
+            "  a.b, c",
+            "\t\"fmt\"",
+            "\tother \"example.org/module\"",
+            "\t_ \"embed\"",
+            "  name, // why",
+            "    Name, {",
+        ];
+        for line in listings {
+            assert!(is_listing(line), "{line}");
+        }
+        let others = [
+            "",
+            "}",
+            "  })",
+            "  } else {",
+            "  try {",
+            "    return name",
+            "  call(name)",
+            "  a = b",
+            "  pass",
+        ];
+        for line in others {
+            assert!(!is_listing(line), "{line}");
+        }
+    }
 }

@@ -72,6 +72,9 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
     for path in change.removed.keys().filter(|path| !change.gone.contains(path)) {
         let Some(kind) = path.parse_family() else { continue };
         let Some(before) = lookups.outline(Side::Base, path) else { continue };
+        if !before.names.iter().any(|name| change.is_removed(path, name.line)) {
+            continue;
+        }
         // Most of what a large rewrite removes it adds again.
         let after = lookups.outline(Side::Head, path);
         let mut seen: BTreeSet<&str> =

@@ -1,0 +1,49 @@
+//! What the kinds of nodes of a grammar are, asked once: of each node only the number of its kind is read.
+
+use std::sync::OnceLock;
+
+use super::Language;
+use super::flow::{self, Runs};
+
+/// The kinds of one grammar, by number.
+pub(super) struct Kinds(Vec<Kind>);
+
+/// One kind.
+pub(super) struct Kind {
+    pub(super) word: String,
+    /// Whether it is more than punctuation or a word of the language.
+    pub(super) named: bool,
+    pub(super) comment: bool,
+    pub(super) string: bool,
+    pub(super) runs: Option<Runs>,
+}
+
+impl Kinds {
+    /// The kinds of a language.
+    pub(super) fn of(language: Language) -> &'static Self {
+        static ALL: [OnceLock<Kinds>; 7] = [const { OnceLock::new() }; 7];
+        ALL[language as usize].get_or_init(|| {
+            let grammar = language.grammar();
+            let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+            let kind = |id| {
+                let word = grammar.node_kind_for_id(id).unwrap_or("").to_owned();
+                Kind::new(word, grammar.node_kind_is_named(id))
+            };
+            Self((0..count).map(kind).collect())
+        })
+    }
+
+    /// The kind of a number; what is not in the grammar is what could not be parsed.
+    pub(super) fn get(&self, id: u16) -> Option<&Kind> {
+        self.0.get(usize::from(id))
+    }
+}
+
+impl Kind {
+    fn new(word: String, named: bool) -> Self {
+        let string =
+            word.contains("string") && !word.starts_with("string_") && !word.contains("concatenated")
+                || matches!(word.as_str(), "char_literal" | "character_literal" | "rune_literal");
+        Self { named, comment: word.ends_with("comment"), string, runs: flow::runs(&word), word }
+    }
+}
