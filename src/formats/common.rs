@@ -177,6 +177,36 @@ pub(crate) fn standing(finding: &Finding) -> &'static str {
     }
 }
 
+/// What else proves it, beside what stands at the place: `imported by: src/cart.ts; missing: total`.
+pub(crate) fn note(finding: &Finding) -> Option<String> {
+    /// Members that say where and what, or mean nothing to people.
+    const ELSEWHERE: &[&str] = &["convention", "endColumn", "quote", "side", "startColumn", "subject"];
+    let shown = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        Value::Bool(_) | Value::Null | Value::Object(_) => None,
+    };
+    let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
+    let parts: Vec<String> = members
+        .filter_map(|(name, value)| Some((name, shown(value).filter(|text| !text.is_empty())?)))
+        .map(|(name, value)| format!("{}: {value}", words(name)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `importedBy` as `imported by`.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 1);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
 /// A text member of the evidence; empty when absent.
 pub(crate) fn evidence_text<'a>(finding: &'a Finding, name: &str) -> &'a str {
     finding.evidence.get(name).and_then(Value::as_str).unwrap_or_default()
@@ -264,8 +294,9 @@ pub(crate) fn message(finding: &Finding) -> String {
         "" => String::new(),
         quote => format!("\nQuote: {}", visible_cut(quote, 200)),
     };
+    let note = note(finding).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
     let [summary, why, fix] = [&finding.summary, &why(finding), &finding.fix].map(|text| visible(text));
-    format!("{summary}{place}.{quote}\nWhy: {why}.\nFix: {fix}")
+    format!("{summary}{place}.{quote}{note}\nWhy: {why}.\nFix: {fix}")
 }
 
 /// Titles of rules, by id.

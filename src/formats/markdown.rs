@@ -3,8 +3,8 @@
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use crate::formats::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, plan_name, plan_totals,
-    quality_gates, reason, standing, verdict_word, why,
+    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, note, plan_name,
+    plan_totals, quality_gates, reason, standing, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::gaps::gaps;
@@ -135,7 +135,8 @@ fn row(finding: &Finding) -> String {
     let rule = cell_code(&finding.rule_id, 120);
     let why = text(&why(finding), 300);
     let fix = text(&finding.fix, 300);
-    let details = format!("{summary}<br>{rule} {why}<br>*Fix:* {fix}");
+    let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
+    let details = format!("{summary}{note}<br>{rule} {why}<br>*Fix:* {fix}");
     format!("| {standing} | {} | {details} | {} |", finding.severity, cell_code(&location(finding), 300))
 }
 

@@ -326,6 +326,7 @@ fn hostile() -> Finding {
     let line = hostile_line();
     let mut finding = finding("debug-leftover/dbg", HOSTILE_PATH, 1, (3, 20), &line[2..19]);
     finding.evidence.insert("quote".into(), json!(line));
+    finding.evidence.insert("importedBy".into(), json!([HOSTILE, HOSTILE_PATH]));
     finding.summary = format!("text from a file: {HOSTILE}");
     finding.fix = format!("Remove {HOSTILE}");
     finding

@@ -7,7 +7,7 @@ use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
-    location, quality_gates, reason, verdict_word, why,
+    location, note, quality_gates, reason, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
@@ -221,6 +221,7 @@ fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
     if is_on_base(finding) {
         footers.push(("where", "in text the change removes; the line is numbered as at the base".to_owned()));
     }
+    footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
     footers.push(("why", visible_cut(&why(finding), 600)));
     footers.push(("fix", visible_cut(&finding.fix, 600)));
     for code in &finding.codes {

@@ -79,7 +79,7 @@ impl Lens for DependencyCycle {
                     let mut cycle = vec![path.clone()];
                     cycle.extend(way);
                     let draft = change.on_name(CLOSED, Side::Head, path, &import.module, summary);
-                    drafts.extend(draft.map(|draft| draft.with("cycle", cycle)));
+                    drafts.extend(draft.map(|draft| draft.with("cycle", cycle.join(" → "))));
                 }
             }
         }

@@ -26,8 +26,15 @@ fn findings(run: &crate::support::RunDir) -> Vec<Value> {
 #[test]
 fn a_caller_that_the_change_does_not_touch_is_found() {
     let repo = left_behind();
-    repo.judge().run().expect(1);
+    let said = repo.judge().run().expect(1).text();
+    assert!(said.contains("note: imported by: app/command.py:1"), "{said}");
     let run = repo.run_dir();
+    for page in ["summary.md", "report.html", "results.sarif"] {
+        assert!(
+            String::from_utf8(run.bytes(page)).unwrap().to_lowercase().contains("imported by: app/command"),
+            "{page}"
+        );
+    }
     let found = findings(&run);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["ruleId"], "unresolved-import/left-behind");

@@ -5,7 +5,9 @@ use maud::{Markup, html};
 use super::sections::{columns, left_out};
 use crate::contracts::v1::Finding;
 use crate::core::escape::{visible, visible_cut};
-use crate::formats::common::{Files, by_rule, counted, evidence_text, is_on_base, location, standing, why};
+use crate::formats::common::{
+    Files, by_rule, counted, evidence_text, is_on_base, location, note, standing, why,
+};
 use crate::formats::contract::Report;
 use crate::formats::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
 
@@ -106,6 +108,7 @@ fn row(line: &ExcerptLine) -> Markup {
 fn message(finding: &Finding) -> Markup {
     html! {
         div.message {
+            @if let Some(note) = note(finding) { p { (capital(&visible_cut(&note, 600))) "." } }
             p { (capital(&visible_cut(&why(finding), 600))) "." }
             @if is_on_base(finding) { p.muted { "The change removes this text; its line is numbered as at the base." } }
             p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
