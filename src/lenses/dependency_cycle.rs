@@ -66,7 +66,7 @@ impl Lens for DependencyCycle {
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
             for import in outline.imports.iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    let known = base.edges(path).contains(&next);
+                    let known = next == *path || base.edges(path).contains(&next);
                     let Some(way) = (!known).then(|| head.way(&next, path)).flatten() else { continue };
                     // Where there were cycles, one more is how the repository is built.
                     let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
