@@ -38,7 +38,7 @@ pub(crate) struct Mined {
 }
 
 /// How deep directories with conventions of their own are looked for.
-const DEEPEST: usize = 3;
+const DEEPEST: usize = 5;
 /// How many exceptions and exemplars are listed.
 const MOST_EXCEPTIONS: usize = 20;
 const EXEMPLARS: usize = 3;
@@ -52,33 +52,36 @@ pub(super) type Seen<'a> = (&'a SightedFile, &'a (Sighting, u32));
 struct Bar {
     theta_permille: u64,
     support: u64,
+    /// How many places are enough where no one does otherwise.
+    of_one_mind: u64,
 }
 
 fn bar(family: ConventionFamily) -> Bar {
-    let (theta_permille, support) = match family {
+    let (theta_permille, support, of_one_mind) = match family {
         ConventionFamily::FileName
         | ConventionFamily::FunctionName
         | ConventionFamily::MethodName
         | ConventionFamily::TypeName
-        | ConventionFamily::ConstantName
-        | ConventionFamily::Library => (980, 20),
-        ConventionFamily::TestPlacement => (980, 10),
-        ConventionFamily::ErrorIdiom => (950, 20),
-        ConventionFamily::LicenceHeader => (990, 10),
-        ConventionFamily::PublicDoc => (990, 20),
-        ConventionFamily::ImportDirection => (1000, 10),
-        ConventionFamily::CoChange => (950, 10),
+        | ConventionFamily::ConstantName => (980, 20, 10),
+        ConventionFamily::Library => (980, 20, 20),
+        ConventionFamily::TestPlacement => (980, 10, 6),
+        ConventionFamily::ErrorIdiom => (950, 20, 10),
+        ConventionFamily::LicenceHeader => (990, 10, 10),
+        ConventionFamily::PublicDoc => (990, 20, 10),
+        ConventionFamily::ImportDirection => (1000, 10, 10),
+        ConventionFamily::CoChange => (950, 10, 10),
     };
-    Bar { theta_permille, support }
+    Bar { theta_permille, support, of_one_mind }
 }
 
 /// Whether so many places with so many exceptions make a convention. One exception among many is none.
 pub(crate) fn is_enough(family: ConventionFamily, (support, exceptions): (u64, u64)) -> bool {
     const MANY: u64 = 30;
-    let Bar { theta_permille, support: least } = bar(family);
+    let Bar { theta_permille, support: least, of_one_mind } = bar(family);
     let most_keep = (support - exceptions) * 1000 >= support * theta_permille;
     let one_does_not = exceptions == 1 && support >= MANY && theta_permille <= 980;
-    support >= least && (most_keep || one_does_not)
+    let nobody_does_not = exceptions == 0 && support >= of_one_mind;
+    nobody_does_not || support >= least && (most_keep || one_does_not)
 }
 
 /// Mines everything that files say by themselves.
@@ -111,12 +114,6 @@ fn order(convention: &Convention) -> (ConventionFamily, &str, Scope, &str, &[Str
 
 /// A whole group, and where the whole has no convention, the directories in it that do.
 fn group(key: &GroupKey, seen: &[Seen<'_>], mined: &mut Mined) {
-    if let Some(reason) = left_to_others(key) {
-        if seen.len() as u64 >= WORTH_TELLING {
-            mined.rejected.push(rejected(key, seen, reason));
-        }
-        return;
-    }
     if let Some(convention) = convention(key, "", seen) {
         mined.conventions.push(convention);
         return;
@@ -132,7 +129,7 @@ fn group(key: &GroupKey, seen: &[Seen<'_>], mined: &mut Mined) {
             }
         }
         for (directory, seen) in below {
-            if (seen.len() as u64) < bar(key.0).support {
+            if (seen.len() as u64) < bar(key.0).of_one_mind {
                 continue;
             }
             match convention(key, &directory, &seen) {
@@ -143,27 +140,13 @@ fn group(key: &GroupKey, seen: &[Seen<'_>], mined: &mut Mined) {
         }
     }
     if found.is_empty() && seen.len() as u64 >= WORTH_TELLING {
-        let (theta, support) = (bar(key.0).theta_permille, bar(key.0).support);
+        let Bar { theta_permille, support, of_one_mind } = bar(key.0);
         let reason = format!(
-            "fewer than {support} places, or fewer than {theta} of 1,000 agree, here and in each directory"
+            "fewer than {of_one_mind} places, or fewer than {support} and not all agree, or fewer than {theta_permille} of 1,000 do, here and in each directory"
         );
         mined.rejected.push(rejected(key, seen, &reason));
     }
     mined.conventions.extend(found);
-}
-
-/// What a compiler says already is not said again.
-fn left_to_others(key: &GroupKey) -> Option<&'static str> {
-    let named = matches!(
-        key.0,
-        ConventionFamily::FileName
-            | ConventionFamily::FunctionName
-            | ConventionFamily::MethodName
-            | ConventionFamily::TypeName
-            | ConventionFamily::ConstantName
-    );
-    let rust = named && (key.2 == "rust" || key.2 == "rs");
-    rust.then_some("the compiler warns of it by itself (nonstandard_style)")
 }
 
 fn rejected(key: &GroupKey, seen: &[Seen<'_>], reason: &str) -> RejectedConvention {
@@ -192,7 +175,8 @@ fn forms(key: &GroupKey, seen: &[Seen<'_>]) -> Vec<String> {
         }
         ConventionFamily::FunctionName | ConventionFamily::MethodName => &[Style::Snake, Style::Camel],
         ConventionFamily::TypeName => &[Style::Pascal],
-        ConventionFamily::ConstantName => &[Style::Mixed],
+        ConventionFamily::ConstantName if go => &[Style::Mixed],
+        ConventionFamily::ConstantName => &[Style::Screaming],
         ConventionFamily::LicenceHeader => return vec![header::PRESENT.to_owned()],
         ConventionFamily::PublicDoc => return vec![documented::DOCUMENTED.to_owned()],
         ConventionFamily::ErrorIdiom => {
@@ -430,6 +414,24 @@ pub(super) fn position_of<'p>(language: &str, path: &'p str) -> Option<&'p str> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_places_are_enough_where_all_agree_and_not_where_one_does_not() {
+        use ConventionFamily::{FunctionName, LicenceHeader, TestPlacement};
+        let cases = [
+            (FunctionName, (10, 0), true),
+            (FunctionName, (9, 0), false),
+            (FunctionName, (20, 1), false),
+            (FunctionName, (30, 1), true),
+            (FunctionName, (100, 2), true),
+            (TestPlacement, (6, 0), true),
+            (TestPlacement, (5, 0), false),
+            (LicenceHeader, (100, 2), false),
+        ];
+        for (family, counts, expected) in cases {
+            assert_eq!(is_enough(family, counts), expected, "{family:?} {counts:?}");
+        }
+    }
 
     #[test]
     fn the_lower_bound_is_the_one_of_wilson_s_interval() {

@@ -30,6 +30,9 @@ pub(super) fn of_file(path: &str) -> Option<Sighting> {
 }
 
 pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
+    if is_free_of_style(source) {
+        return;
+    }
     for symbol in &source.outline.symbols {
         let Some(family) = family(source, symbol) else { continue };
         let name = symbol.name.strip_prefix("r#").unwrap_or(&symbol.name);
@@ -40,7 +43,8 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
             && source.part == Scope::Test
             && runner.iter().any(|prefix| name.starts_with(prefix));
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if name.len() > 1 && !magic && !of_runner && plain && source.is_whole(symbol.name_span) {
+        let is_free = source.language != Language::Rust || is_named_freely(source, symbol);
+        if name.len() > 1 && !magic && !of_runner && plain && is_free && source.is_whole(symbol.name_span) {
             all.push(source.sighting(family, "", (name, name), Some(symbol.name_span)));
         }
     }
@@ -63,7 +67,9 @@ fn family(source: &Source<'_>, symbol: &Symbol) -> Option<ConventionFamily> {
                 ConventionFamily::MethodName
             }
         },
-        SymbolKind::Constant if source.language == Language::Go => ConventionFamily::ConstantName,
+        SymbolKind::Constant if matches!(source.language, Language::Go | Language::Rust) => {
+            ConventionFamily::ConstantName
+        }
         SymbolKind::Variable if is_function_value(source, symbol) => ConventionFamily::FunctionName,
         SymbolKind::Constant
         | SymbolKind::Field
@@ -73,6 +79,37 @@ fn family(source: &Source<'_>, symbol: &Symbol) -> Option<ConventionFamily> {
         | SymbolKind::Variable => return None,
     };
     Some(family)
+}
+
+/// Words of attributes by which somebody else chose a name, or the compiler's warning about it is switched off.
+const NOT_FREE: &[&str] =
+    &["no_mangle", "export_name", "nonstandard_style", "non_snake", "non_camel", "non_upper"];
+
+fn says_not_free(attribute: &str) -> bool {
+    NOT_FREE.iter().any(|word| attribute.contains(word))
+}
+
+/// Whether a file in Rust says of all its names that they are not chosen freely.
+fn is_free_of_style(source: &Source<'_>) -> bool {
+    let mut for_all = source.text.lines().map(str::trim).filter(|line| line.starts_with("#!["));
+    source.language == Language::Rust && for_all.any(says_not_free)
+}
+
+/// Whether who wrote something in Rust chose its name; what is there for other languages has theirs.
+fn is_named_freely(source: &Source<'_>, symbol: &Symbol) -> bool {
+    let before = &source.text[..symbol.span.start];
+    let above = before.lines().rev().skip(usize::from(!before.ends_with('\n')));
+    let mut attributes =
+        above.map(str::trim).take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    let head = Span { start: symbol.span.start, end: symbol.name_span.start }.of(source.text);
+    let is_around = |other: &Symbol| {
+        other.kind == SymbolKind::Trait && (other.span.start..other.span.end).contains(&symbol.span.start)
+    };
+    // A function without a body outside of a trait is declared for another language.
+    let is_foreign = symbol.kind == SymbolKind::Function
+        && symbol.span.of(source.text).ends_with(';')
+        && !source.outline.symbols.iter().any(is_around);
+    !(attributes.any(says_not_free) || head.contains("extern") || is_foreign)
 }
 
 fn is_constructor(source: &Source<'_>, symbol: &Symbol) -> bool {

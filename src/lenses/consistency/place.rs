@@ -19,8 +19,9 @@ pub(super) fn of_test(path: &str) -> Option<Sighting> {
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
             name.contains(".test.") || name.contains(".spec.")
         }
-        // Their compilers and build tools say where tests are.
-        Language::Go | Language::Rust => false,
+        Language::Go => stem.ends_with("_test"),
+        // Its build tool says where tests are.
+        Language::Rust => false,
     };
     let place = directories.split('/').rev().find(|part| PLACES.contains(part)).unwrap_or(BESIDE);
     named.then(|| Sighting {

@@ -103,6 +103,33 @@ fn names_are_those_of_functions_methods_types_and_constants() {
 }
 
 #[test]
+fn names_in_rust_are_those_that_their_authors_chose() {
+    use ConventionFamily::{ConstantName, FunctionName, TypeName};
+    let all = [FunctionName, TypeName, ConstantName];
+    let cases: [(&str, &[&str]); 5] = [
+        (
+            "const MAX_SIZE: u8 = 1;\nstruct Ab;\nimpl Ab { fn run_all(&self) {} }\n",
+            &["constant-name: MAX_SIZE MAX_SIZE", "type-name: Ab Ab", "function-name: run_all run_all"],
+        ),
+        ("#[allow(non_snake_case)]\nfn runAll() {}\nfn runNext() {}\n", &["function-name: runNext runNext"]),
+        ("#![allow(non_camel_case_types)]\nstruct ab_c;\n", &[]),
+        ("#[no_mangle]\npub extern \"C\" fn runAll() {}\nextern \"C\" { fn runNext(); }\n", &[]),
+        ("trait Ab { fn run_all(&self); }\n", &["type-name: Ab Ab", "function-name: run_all run_all"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(said("a.rs", text, &all), expected, "{text}");
+    }
+}
+
+#[test]
+fn tests_in_go_stand_beside_what_they_test_or_apart() {
+    let place = |path| said(path, "package a\n", &[ConventionFamily::TestPlacement]);
+    assert_eq!(place("a/b_test.go"), ["test-placement: beside b_test.go"]);
+    assert_eq!(place("a/tests/b_test.go"), ["test-placement: tests b_test.go"]);
+    assert_eq!(place("a/b.go"), Vec::<String>::new());
+}
+
+#[test]
 fn imports_are_said_in_the_space_of_their_language() {
     let cases = [
         ("src/server/a.ts", "import { b } from '../shared/b'\n", "src/shared/b"),

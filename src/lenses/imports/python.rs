@@ -62,6 +62,21 @@ fn absolute(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) 
     }
 }
 
+/// The one file of a module whose directories do not say that they are packages, which they need not.
+pub(super) fn loose(lookups: &dyn Lookups, side: Side, module: &str) -> Option<String> {
+    let (directories, name) = module.rsplit_once('.')?;
+    let parts: Vec<&str> = directories.split('.').collect();
+    if parts.contains(&"") || name.is_empty() || standard::MODULES.binary_search(&parts[0]).is_ok() {
+        return None;
+    }
+    let file = format!("{name}.py");
+    let mut found = ROOTS.iter().filter_map(|root| {
+        let directory = parts.iter().fold((*root).to_owned(), |above, part| join(&above, part));
+        lookups.files_in(side, &directory).contains(&file).then(|| join(&directory, &file))
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
 fn below(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) -> Target {
     let mut directory = directory.to_owned();
     for (index, part) in parts.iter().enumerate() {

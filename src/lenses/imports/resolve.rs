@@ -43,6 +43,17 @@ pub(in super::super) fn target(
     }
 }
 
+/// The files of modules in Python that no package says it holds.
+fn loose(lookups: &dyn Lookups, side: Side, import: &PlacedImport) -> Vec<String> {
+    let module = &import.module.name;
+    let named = import.names.iter().map(|name| format!("{module}.{}", name.name));
+    let asked = std::iter::once(module.clone()).chain(named);
+    let mut found: Vec<String> = asked.filter_map(|each| python::loose(lookups, side, &each)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
 /// The files that an import leads to: of a package of Python, the modules that it names.
 pub(in super::super) fn reached(
     lookups: &dyn Lookups,
@@ -50,7 +61,13 @@ pub(in super::super) fn reached(
     importer: &str,
     import: &PlacedImport,
 ) -> Vec<String> {
-    let Target::File(file) = target(lookups, side, importer, import) else { return Vec::new() };
+    let file = match target(lookups, side, importer, import) {
+        Target::File(file) => file,
+        Target::Unsure if importer.parse_family() == Some(MentionKind::Python) => {
+            return loose(lookups, side, import);
+        }
+        Target::Unsure | Target::Missing(_) => return Vec::new(),
+    };
     let (directory, own) = split(&file);
     if own != "__init__.py" {
         return vec![file];
