@@ -53,7 +53,7 @@ quality: ## Judge this repository's recent commits, one by one, and list what bl
 	@scripts/with-binary.sh bash -c 'python3 scripts/quality.py --binary "$$QA_SKILL" --count 50 .'
 
 recall: ## Add known faults to this repository's recent commits and count what is found; scripts/recall.py takes others
-	@scripts/with-binary.sh bash -c 'python3 scripts/recall.py --binary "$$QA_SKILL" --cases 5 --count 50 .'
+	@scripts/with-binary.sh bash -c 'python3 scripts/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
 
 registry: ## Write skill/*.json and the generated pages in docs/ again
 	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --test readme generated

@@ -35,7 +35,7 @@ class Lab:
         self.options, self.name = options, quality.name_of(repository)
         self.path = os.path.join(options.scratch, self.name.replace("/", "+") + ".git")
         subprocess.run(["git", "init", "--quiet", "--bare", self.path], check=True)
-        objects = os.path.join(repository, quality.git(repository, "rev-parse", "--git-dir").decode().strip(), "objects")
+        objects = os.path.join(repository, quality.git(repository, "rev-parse", "--git-path", "objects").decode().strip())
         with open(os.path.join(self.path, "objects", "info", "alternates"), "w", encoding="utf-8") as file:
             file.write(os.path.abspath(objects) + "\n")
         self.commits = quality.commits(repository, options.count)

@@ -18,10 +18,11 @@ const REGEX: &str = "costly-loop/regex-compiled";
 const WAITS: &str = "costly-loop/awaited-in-turn";
 
 const OFF: ScopeStrengths = everywhere(Strength::Off);
-const RATCHET: PresetStrengths = presets(
-    ScopeStrengths { product: Strength::Ratchet, ..OFF },
-    ScopeStrengths { product: Strength::Ratchet, test: Strength::Advise, ..OFF },
-);
+const BY_DEFAULT: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..OFF };
+const RATCHET: PresetStrengths = presets(BY_DEFAULT, ScopeStrengths { test: Strength::Advise, ..BY_DEFAULT });
+/// What is written out in full is the same in every turn, so where somebody asks for more it is certain enough.
+const CERTAIN: PresetStrengths =
+    presets(BY_DEFAULT, ScopeStrengths { product: Strength::Block, test: Strength::Advise, ..OFF });
 
 static SPEC: LensSpec = LensSpec {
     id: "costly-loop",
@@ -57,7 +58,7 @@ static SPEC: LensSpec = LensSpec {
             REGEX,
             "A regular expression that never changes is compiled in a loop",
             Severity::Medium,
-            RATCHET,
+            CERTAIN,
             "Compile it once, before the loop or as a constant.",
         ),
     ],

@@ -129,12 +129,22 @@ fn python(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
         let body = source.text[colon + 1..].trim_start().lines().next().unwrap_or("").trim_end();
         let broad = matches!(caught.split_whitespace().next(), Some("Exception" | "BaseException"));
         let value = match (caught, body) {
+            ("", _) if is_raised_again(code, line, colon) => HANDLED,
             ("", _) => "bare",
             (_, "pass" | "...") if broad => "swallowed",
             _ => HANDLED,
         };
         note((source, code), all, HANDLERS, value, line);
     }
+}
+
+/// Whether a handler cleans up and lets the error go on.
+fn is_raised_again(code: &str, clause: Span, colon: usize) -> bool {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let start = code[..clause.start].rfind('\n').map_or(0, |end| end + 1);
+    let own = clause.start - start;
+    let below = code[colon + 1..].lines().skip(1).filter(|line| !line.trim().is_empty());
+    below.take_while(|line| indentation(line) > own).any(|line| line.trim() == "raise")
 }
 
 fn go(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {

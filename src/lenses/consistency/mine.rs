@@ -372,10 +372,14 @@ pub(crate) fn propose(convention: &mut Convention) {
     } else {
         Err(format!("{broken} of the last {changes} merged changes broke it"))
     };
+    let is_well_supported = convention.support >= bar(convention.family).support;
     let blocks = match (convention.family, blocks) {
-        // Where tests stand is a rule for tests, and broken as seldom as others.
-        (ConventionFamily::TestPlacement | ConventionFamily::FileName, Err(_))
-            if convention.part == Scope::Test && is_seldom_broken =>
+        // Where tests stand is a rule for tests, and broken as seldom as others; so is how files of many tests are named.
+        (ConventionFamily::TestPlacement, Err(_)) if convention.part == Scope::Test && is_seldom_broken => {
+            Ok(())
+        }
+        (ConventionFamily::FileName, Err(_))
+            if convention.part == Scope::Test && is_seldom_broken && is_well_supported =>
         {
             Ok(())
         }

@@ -44,7 +44,7 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
             && runner.iter().any(|prefix| name.starts_with(prefix));
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_free = source.language != Language::Rust || is_named_freely(source, symbol);
-        if name.len() > 1 && !magic && !of_runner && plain && is_free && source.is_whole(symbol.name_span) {
+        if name.len() > 2 && !magic && !of_runner && plain && is_free && source.is_whole(symbol.name_span) {
             all.push(source.sighting(family, "", (name, name), Some(symbol.name_span)));
         }
     }

@@ -14,6 +14,8 @@ fn said(path: &str, text: &str, families: &[ConventionFamily]) -> Vec<String> {
 fn handlers_that_drop_errors_are_told_from_those_that_do_not() {
     let cases = [
         ("a.py", "try:\n    a()\nexcept:\n    pass\n", "bare except:"),
+        ("a.py", "try:\n    a()\nexcept:\n    b()\n    raise\n", "handled except:"),
+        ("a.py", "try:\n    a()\nexcept:\n    b()\nraise\n", "bare except:"),
         ("a.py", "try:\n    a()\nexcept Exception:\n    pass\n", "swallowed except Exception:"),
         ("a.py", "try:\n    a()\nexcept KeyError:\n    pass\n", "handled except KeyError:"),
         ("a.ts", "try { a() } catch (e) {}\n", "swallowed catch (e)"),
@@ -82,8 +84,8 @@ fn names_are_those_of_functions_methods_types_and_constants() {
         ),
         (
             "A.java",
-            "class Ab { Ab() {} void runAll() {} }",
-            &["type-name: Ab Ab", "method-name: runAll runAll"],
+            "class Abc { Abc() {} void runAll() {} }",
+            &["type-name: Abc Abc", "method-name: runAll runAll"],
         ),
         (
             "a.go",
@@ -92,8 +94,8 @@ fn names_are_those_of_functions_methods_types_and_constants() {
         ),
         (
             "a.py",
-            "class Ab:\n    def __init__(self): ...\n    def run_all(self): ...\n",
-            &["type-name: Ab Ab", "function-name: run_all run_all"],
+            "class Abc:\n    def __init__(self): ...\n    def run_all(self): ...\n",
+            &["type-name: Abc Abc", "function-name: run_all run_all"],
         ),
     ];
     for (path, text, expected) in cases {
@@ -108,13 +110,13 @@ fn names_in_rust_are_those_that_their_authors_chose() {
     let all = [FunctionName, TypeName, ConstantName];
     let cases: [(&str, &[&str]); 5] = [
         (
-            "const MAX_SIZE: u8 = 1;\nstruct Ab;\nimpl Ab { fn run_all(&self) {} }\n",
-            &["constant-name: MAX_SIZE MAX_SIZE", "type-name: Ab Ab", "function-name: run_all run_all"],
+            "const MAX_SIZE: u8 = 1;\nstruct Abc;\nimpl Abc { fn run_all(&self) {} }\n",
+            &["constant-name: MAX_SIZE MAX_SIZE", "type-name: Abc Abc", "function-name: run_all run_all"],
         ),
         ("#[allow(non_snake_case)]\nfn runAll() {}\nfn runNext() {}\n", &["function-name: runNext runNext"]),
         ("#![allow(non_camel_case_types)]\nstruct ab_c;\n", &[]),
         ("#[no_mangle]\npub extern \"C\" fn runAll() {}\nextern \"C\" { fn runNext(); }\n", &[]),
-        ("trait Ab { fn run_all(&self); }\n", &["type-name: Ab Ab", "function-name: run_all run_all"]),
+        ("trait Abc { fn run_all(&self); }\n", &["type-name: Abc Abc", "function-name: run_all run_all"]),
     ];
     for (text, expected) in cases {
         assert_eq!(said("a.rs", text, &all), expected, "{text}");
