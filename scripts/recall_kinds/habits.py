@@ -81,6 +81,9 @@ class Habits:
             for match in patterns[language].finditer(text):
                 if not match[1].startswith("__"):
                     style = styles(match[1])
+                    if style is None and patterns is TYPES:
+                        # Of functions a word in small letters says nothing; of types it does.
+                        style = "lower"
                     if style:
                         counts[style] = counts.get(style, 0) + 1
         if language == "go":

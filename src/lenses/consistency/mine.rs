@@ -38,7 +38,7 @@ pub(crate) struct Mined {
 }
 
 /// How deep directories with conventions of their own are looked for.
-const DEEPEST: usize = 5;
+const DEEPEST: usize = 3;
 /// How many exceptions and exemplars are listed.
 const MOST_EXCEPTIONS: usize = 20;
 const EXEMPLARS: usize = 3;
