@@ -61,6 +61,10 @@ const TEST_DIRS: &[&str] = &[
     "spec",
     "specs",
     "__tests__",
+    "__tests_dts__",
+    "dts-test",
+    "test-d",
+    "type-tests",
     "__mocks__",
     "__snapshots__",
     "testdata",
@@ -301,34 +305,32 @@ fn is_generated_name(parts: &Parts) -> bool {
         || is_lockfile(name)
 }
 
+/// Directories of what programs are fed with and what they made: nobody writes it as code.
+pub(crate) const DATA_DIRS: &[&str] = &[
+    "__fixtures__",
+    "__snapshots__",
+    "__testfixtures__",
+    "cassettes",
+    "fixture",
+    "fixtures",
+    "playground",
+    "playgrounds",
+    "snapshots",
+    "template",
+    "templates",
+    "test-data",
+    "test-files",
+    "test_data",
+    "test_files",
+    "testdata",
+    "testfiles",
+];
+
 /// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
 pub(crate) fn is_example(path: &str) -> bool {
-    const PLACES: &[&str] = &[
-        "__fixtures__",
-        "__snapshots__",
-        "cassettes",
-        "corpus",
-        "example",
-        "examples",
-        "fixture",
-        "fixtures",
-        "node_modules",
-        "playground",
-        "sample",
-        "samples",
-        "snapshots",
-        "template",
-        "templates",
-        "test-data",
-        "test-files",
-        "test_data",
-        "test_files",
-        "testdata",
-        "testfiles",
-        "third_party",
-        "vendor",
-    ];
-    path.split('/').any(|part| PLACES.contains(&part))
+    const PLACES: &[&str] =
+        &["corpus", "example", "examples", "node_modules", "sample", "samples", "third_party", "vendor"];
+    path.split('/').any(|part| DATA_DIRS.contains(&part) || PLACES.contains(&part))
 }
 
 /// Whether a file name (lower case) is a package manager's lock file.
@@ -410,6 +412,7 @@ mod tests {
             ("src/main.rs", "source", "product", Some("rust")),
             ("src/lib/tests.rs", "test", "test", Some("rust")),
             ("tests/it/main.rs", "test", "test", Some("rust")),
+            ("src/__tests_dts__/a.ts", "test", "test", Some("typescript")),
             ("pkg/cmd/root_test.go", "test", "test", Some("go")),
             ("app/Button.test.tsx", "test", "test", Some("typescript")),
             ("src/test/java/a/FooTest.java", "test", "test", Some("java")),

@@ -22,7 +22,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Calls that hold up asynchronous code",
     required_by_default: true,
     triggers: &["**/*.py", "**/*.rs"],
-    trigger_symbols: &["sleep", "requests", "urlopen", "subprocess", "blocking"],
+    trigger_symbols: &[],
     page: include_str!("../../tests/corpus/lenses/blocking-call.md"),
     rules: &[text_rule(
         IN_ASYNC,

@@ -41,32 +41,12 @@ pub(crate) fn keeps_conventions(path: &RepoPath, scope: Scope) -> bool {
 
 /// Whether a file is there for programs to read: nobody names or documents those as if they were code.
 fn is_data(path: &str) -> bool {
-    const PLACES: &[&str] = &[
-        "__fixtures__",
-        "__snapshots__",
-        "__testfixtures__",
-        "bench",
-        "benches",
-        "benchmark",
-        "benchmarks",
-        "cassettes",
-        "fixture",
-        "fixtures",
-        "playground",
-        "playgrounds",
-        "snapshots",
-        "template",
-        "templates",
-        "test-data",
-        "test-files",
-        "test_data",
-        "test_files",
-        "testdata",
-        "testfiles",
-    ];
-    path.rsplit_once('/').is_some_and(|(directories, _)| {
-        directories.split('/').any(|part| PLACES.contains(&part) || part.starts_with("template-"))
-    }) || path.ends_with(".d.ts")
+    const TIMED: &[&str] = &["bench", "benches", "benchmark", "benchmarks"];
+    let keeps_none = |part: &str| {
+        classify::DATA_DIRS.contains(&part) || TIMED.contains(&part) || part.starts_with("template-")
+    };
+    path.rsplit_once('/').is_some_and(|(directories, _)| directories.split('/').any(keeps_none))
+        || path.ends_with(".d.ts")
 }
 
 /// Whether what a family is about is said by the path alone.
