@@ -197,8 +197,10 @@ impl Lines<'_> {
 }
 
 fn imports_already(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> bool {
+    // What was there for types alone was not loaded.
     let same = |other: &PlacedImport| {
         other.module.name == import.module.name
+            && (import.types_alone || !other.types_alone)
             && (other.names.is_empty()
                 || import.names.iter().all(|name| other.names.iter().any(|known| known.name == name.name)))
     };

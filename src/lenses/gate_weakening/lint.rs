@@ -47,6 +47,7 @@ static LOOSE_IDIOMS: &[Idiom] = &[
     anywhere("disable-all", r"^\s*disable-all:\s*(true)\b"),
     anywhere("enabled", r#"["'](?:enabled|recommended)["']\s*:\s*(false)\b"#),
     anywhere("active", r"^\s+active:\s*(false)\b"),
+    anywhere("severity", r#"<property\s+name="severity"\s+value=("ignore")"#),
 ];
 static LOOSE: LazyLock<Table> = LazyLock::new(|| Table::new(LOOSE_IDIOMS));
 
@@ -59,6 +60,7 @@ static NAMED_RULE: Pattern = Pattern::new(r#"^\s*<(?:module|rule)\s+(?:name|ref|
 static DENY: Pattern = Pattern::new(
     r#"^\s*["']?([@\w][\w@/.-]*)["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?["']?(?:error|deny|forbid|2)\b"#,
 );
+static CHECKSTYLE_ERROR: Pattern = Pattern::new(r#"^\s*<property\s+name="severity"\s+value="error""#);
 
 /// Lists of what a linter leaves out, and of what it looks for.
 const LEFT_OUT: &[&str] = &[
@@ -261,7 +263,7 @@ fn downgraded(
     hunk: &HunkView<'_>,
 ) -> Option<(&'static str, std::ops::Range<usize>)> {
     static WARNS: Pattern = Pattern::new(
-        r#"^\s*["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?(["']?(?:warn(?:ing)?|1)\b["']?)"#,
+        r#"^\s*(?:["']?[@\w][\w@/.-]*["']?\s*[:=]\s*\[?\s*(?:\{\s*level\s*=\s*)?|<property\s+name="severity"\s+value=)(["']?(?:warn(?:ing)?|1)\b["']?)"#,
     );
     let narrowed = key(line.text).is_some_and(|own| LOOKED_FOR.contains(&own.to_lowercase().as_str()))
         && hunk.removed().any(|old| {
@@ -272,7 +274,9 @@ fn downgraded(
         return Some((LINT, whole(line.text)));
     }
     let found = WARNS.captures(line.text)?.get(1)?;
-    let denied = hunk.removed().any(|old| DENY.is_match(old.text) && key(old.text) == key(line.text));
+    let is_error = |text: &str| DENY.is_match(text) || CHECKSTYLE_ERROR.is_match(text);
+    let is_same = |other: &Line<'_>| is_error(other.text) && key(other.text) == key(line.text);
+    let denied = hunk.removed().any(|old| is_same(&old)) && !hunk.added().any(|new| is_same(&new));
     (denied && lint_section(path, lines, line.number as usize - 1)).then(|| (LINT, found.range()))
 }
 
