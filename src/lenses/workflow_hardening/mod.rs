@@ -1,5 +1,6 @@
 //! Workflows that run what they do not know, or that let strangers choose what they run.
 
+mod caches;
 mod injection;
 mod jobs;
 mod uses;
@@ -17,6 +18,7 @@ use crate::contracts::v1::{
 use crate::core::packet::{Line, Packet};
 use yaml::Piece;
 
+const CACHE: &str = "workflow-hardening/cache-poisoning";
 const CREDENTIALS: &str = "workflow-hardening/credentials-in-artifact";
 const PERMISSIONS: &str = "workflow-hardening/excessive-permissions";
 const FIRST_PARTY: &str = "workflow-hardening/first-party-by-name";
@@ -48,6 +50,13 @@ static SPEC: LensSpec = LensSpec {
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
+        text_rule(
+            CACHE,
+            "What is published is built from a cache that other runs write",
+            Severity::Medium,
+            WHEN_ASKED,
+            "Build what is published without a cache.",
+        ),
         text_rule(
             CREDENTIALS,
             "A checkout with its token is uploaded as an artifact",
@@ -200,6 +209,7 @@ impl Lens for WorkflowHardening {
         uses::look(base.as_ref(), &head, &mut found);
         injection::look(&head, &mut found);
         jobs::look(&head, &mut found);
+        caches::look(&head, &mut found);
         let drafts = found.into_iter().filter_map(|each| each.draft(packet, &added)).collect();
         Inspection { drafts, facts: Vec::new() }
     }
