@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::idioms::{Idiom, Place, Table};
-use super::parsed::Parsed;
+use super::parsed::{self, Parsed};
 use super::scan;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
@@ -12,7 +12,6 @@ use crate::contracts::v1::{
 };
 use crate::core::classify;
 use crate::core::packet::{Line, Packet};
-use crate::syntax::Language;
 
 const REGEX: &str = "costly-loop/regex-compiled";
 const WAITS: &str = "costly-loop/awaited-in-turn";
@@ -30,20 +29,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Performance,
     title: "Work that a loop does again and again",
     required_by_default: true,
-    triggers: &[
-        "**/*.cjs",
-        "**/*.cts",
-        "**/*.go",
-        "**/*.java",
-        "**/*.js",
-        "**/*.jsx",
-        "**/*.mjs",
-        "**/*.mts",
-        "**/*.py",
-        "**/*.rs",
-        "**/*.ts",
-        "**/*.tsx",
-    ],
+    triggers: parsed::CODE,
     trigger_symbols: &[],
     page: include_str!("../../tests/corpus/lenses/costly-loop.md"),
     rules: &[
@@ -92,7 +78,7 @@ impl Lens for CostlyLoop {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if Language::of(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+        parsed::need(file)
     }
 
     /// Whether added lines have something that costs; the loop around it may be older.

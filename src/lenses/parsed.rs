@@ -2,8 +2,31 @@
 
 use std::sync::Arc;
 
+use super::contract::Need;
+use crate::contracts::v1::ChangedFile;
 use crate::core::packet::Line;
 use crate::syntax::{self, Language, Outline, Span};
+
+/// The files that there is a grammar for.
+pub(crate) const CODE: &[&str] = &[
+    "**/*.cjs",
+    "**/*.cts",
+    "**/*.go",
+    "**/*.java",
+    "**/*.js",
+    "**/*.jsx",
+    "**/*.mjs",
+    "**/*.mts",
+    "**/*.py",
+    "**/*.rs",
+    "**/*.ts",
+    "**/*.tsx",
+];
+
+/// The whole of a file that there is a grammar for.
+pub(crate) fn need(file: &ChangedFile) -> Need {
+    if Language::of(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+}
 
 /// A whole file with its outline and the places of its lines.
 pub(crate) struct Parsed<'t> {

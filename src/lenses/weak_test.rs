@@ -4,14 +4,13 @@ use std::sync::LazyLock;
 
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::idioms::{Idiom, Place, Table};
-use super::parsed::Parsed;
+use super::parsed::{self, Parsed};
 use super::scan;
 use crate::contracts::v1::{
     ChangedFile, FileClass, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use crate::core::classify;
 use crate::core::packet::Packet;
-use crate::syntax::Language;
 
 const IDLE: &str = "weak-test/checks-nothing";
 const SLEEPS: &str = "weak-test/sleeps";
@@ -28,20 +27,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Style,
     title: "Tests that cannot fail, or wait for a time",
     required_by_default: true,
-    triggers: &[
-        "**/*.cjs",
-        "**/*.cts",
-        "**/*.go",
-        "**/*.java",
-        "**/*.js",
-        "**/*.jsx",
-        "**/*.mjs",
-        "**/*.mts",
-        "**/*.py",
-        "**/*.rs",
-        "**/*.ts",
-        "**/*.tsx",
-    ],
+    triggers: parsed::CODE,
     trigger_symbols: &[],
     page: include_str!("../../tests/corpus/lenses/weak-test.md"),
     rules: &[
@@ -103,7 +89,7 @@ impl Lens for WeakTest {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if Language::of(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+        parsed::need(file)
     }
 
     /// Whether added lines may begin a test, or wait; the test around may be older.

@@ -77,24 +77,14 @@ impl Mining<'_> {
     /// How many places could keep or break each convention in the commit, and how many break it.
     pub(crate) fn recount(&self, conventions: &[Convention]) -> Result<Vec<(u64, u64)>, PortError> {
         let (files, _) = self.files()?;
-        let reader_of = Reader::new(conventions);
-        let done = AtomicUsize::new(0);
-        let counted = workers::map(
-            files.len(),
-            self.workers,
-            || self.objects.reader(),
-            |reader, position| {
-                self.cancellation.check()?;
-                let (path, blob, part) = &files[position];
-                self.progress.step("counting", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
-                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
-                let sightings = sighting::of_file(&path.to_text(), *part, &text);
-                Ok(reader_of.counts(path, *part, &sightings))
-            },
-        )?;
+        let reader = Reader::new(conventions);
         let mut sums = vec![(0, 0); conventions.len()];
-        for counts in counted {
-            for (sum, (support, exceptions)) in sums.iter_mut().zip(counts) {
+        for file in self.sighted(&files)?.into_iter().flatten() {
+            let Ok(path) = RepoPath::from_bytes(file.path.as_bytes()) else { continue };
+            let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
+            for (sum, (support, exceptions)) in
+                sums.iter_mut().zip(reader.counts(&path, file.part, sightings))
+            {
                 *sum = (sum.0 + support, sum.1 + exceptions);
             }
         }

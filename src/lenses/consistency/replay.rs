@@ -90,9 +90,14 @@ impl<'a> Reader<'a> {
     }
 
     /// How many places of one file could keep or break each convention, and how many break it.
-    pub(crate) fn counts(&self, path: &RepoPath, part: Scope, sightings: &[Sighting]) -> Vec<(u64, u64)> {
+    pub(crate) fn counts<'s>(
+        &'s self,
+        path: &RepoPath,
+        part: Scope,
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
+    ) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.conventions.len()];
-        for (position, _, fit) in self.fits(path, part, sightings.iter()) {
+        for (position, _, fit) in self.fits(path, part, sightings) {
             let (support, exceptions) = &mut counts[position];
             *support += u64::from(fit != Fit::Silent);
             *exceptions += u64::from(fit == Fit::Breaks);
