@@ -59,7 +59,7 @@ impl Lens for DependencyCycle {
         let scopes = policy.scope_globs();
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
-        let mut told: BTreeSet<String> = BTreeSet::new();
+        let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
         let mut drafts = Vec::new();
         for path in change.added.keys().filter(|path| is_product(&change, &scopes, path)) {
             let Some(outline) = imports::changed(lookups, path) else { continue };
@@ -70,11 +70,11 @@ impl Lens for DependencyCycle {
                     let Some(way) = (!known).then(|| head.way(&next, path)).flatten() else { continue };
                     // Where there were cycles, one more is how the repository is built.
                     let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
-                    // One cycle of a tangle is enough to begin with.
-                    if was_so || way.iter().any(|file| told.contains(file)) {
+                    // The same files in another order are the same cycle. Another one that shares some of them is told
+                    // too, or a waiver of the one would hide it.
+                    if was_so || !told.insert(way.iter().cloned().collect()) {
                         continue;
                     }
-                    told.extend(way.iter().cloned());
                     let summary = "an import closes a cycle of files that load each other";
                     let mut cycle = vec![path.clone()];
                     cycle.extend(way);
