@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
-use super::idioms::{Idiom, Place, Table};
+use super::idioms::{Idiom, Table, code};
 use super::parsed::Parsed;
 use super::scan;
 use crate::contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
@@ -35,10 +35,6 @@ static SPEC: LensSpec = LensSpec {
         "Await the asynchronous form of the call, or hand it to a thread of its own.",
     )],
 };
-
-const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Code }
-}
 
 static CALLS: LazyLock<Table> = LazyLock::new(|| {
     const IDIOMS: &[Idiom] = &[

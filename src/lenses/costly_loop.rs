@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
-use super::idioms::{Idiom, Place, Table};
+use super::idioms::{Idiom, Table, code};
 use super::parsed::{self, Parsed};
 use super::scan;
 use crate::contracts::ids::RepoPath;
@@ -49,10 +49,6 @@ static SPEC: LensSpec = LensSpec {
         ),
     ],
 };
-
-const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Code }
-}
 
 static REGEXES: LazyLock<Table> = LazyLock::new(|| {
     const IDIOMS: &[Idiom] = &[

@@ -28,6 +28,20 @@ pub(crate) enum Place {
     Anywhere,
 }
 
+/// An idiom in program text.
+pub(crate) const fn code(
+    languages: &'static [&'static str],
+    literal: &'static str,
+    pattern: &'static str,
+) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Code }
+}
+
+/// An idiom of any language, wherever it stands.
+pub(crate) const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
+}
+
 /// A text to look for again and again.
 #[derive(Debug)]
 pub(crate) struct Literal(Finder<'static>);

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
-use super::idioms::{Idiom, Place, Table};
+use super::idioms::{Idiom, Table, code};
 use super::pattern::Pattern;
 use super::scan;
 use crate::contracts::ids::RepoPath;
@@ -77,10 +77,6 @@ static SPEC: LensSpec = LensSpec {
         },
     ],
 };
-
-const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Code }
-}
 
 const JS: &[&str] = &["javascript", "typescript", "html"];
 

@@ -10,13 +10,9 @@ use super::{TEST_EMPTIED, TEST_SKIPPED, symbols};
 use crate::contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use crate::core::packet::{Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
-use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::idioms::{Idiom, Table, code};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
-
-const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Code }
-}
 
 const JS: &[&str] = &["javascript", "typescript"];
 const JVM: &[&str] = &["java", "kotlin", "scala", "groovy"];

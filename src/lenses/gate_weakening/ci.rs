@@ -8,7 +8,7 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::ChangeKind;
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Fact, Inspection};
-use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::idioms::{Idiom, Table, anywhere};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
@@ -21,10 +21,6 @@ const CHECK_LEFT: &str = "check left";
 const SOFT_IN_NEW_JOB: &str = "softened in a new job";
 const HOOK_DELETED: &str = "hook deleted";
 const HOOK_ADDED: &str = "hook added";
-
-const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
-}
 
 /// In workflows and the scripts that they run.
 static SOFT_IDIOMS: &[Idiom] = &[

@@ -10,15 +10,11 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::Scope;
 use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Draft, Inspection};
-use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::idioms::{Idiom, Table, anywhere};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const LOOKS_AT_LESS: &str = "a linter looks at less";
-
-const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
-}
 
 /// One line of a configuration that loosens a linter or a type checker.
 static LOOSE_IDIOMS: &[Idiom] = &[

@@ -8,16 +8,12 @@ use crate::contracts::v1::Scope;
 use crate::core::classify;
 use crate::core::packet::Packet;
 use crate::lenses::contract::{Draft, Inspection};
-use crate::lenses::idioms::{Idiom, Place, Table};
+use crate::lenses::idioms::{Idiom, Place, Table, code};
 use crate::lenses::pattern::Pattern;
 use crate::lenses::scan;
 
 const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages, literal, pattern, place: Place::Comment }
-}
-
-const fn code(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Code }
 }
 
 const JS: &[&str] = &["javascript", "typescript", "html", "css"];
