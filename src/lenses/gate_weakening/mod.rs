@@ -39,6 +39,7 @@ const POLICY_UNREADABLE: &str = "gate-weakening/policy-unreadable";
 const POLICY_WEAKENED: &str = "gate-weakening/policy-weakened";
 const RUBRIC_CHANGED: &str = "gate-weakening/rubric-changed";
 const SUPPRESSION: &str = "gate-weakening/suppression-added";
+const UNEXPLAINED: &str = "gate-weakening/suppression-unexplained";
 const TEST_DELETED: &str = "gate-weakening/test-deleted";
 const TEST_EMPTIED: &str = "gate-weakening/test-emptied";
 const TEST_REMOVED: &str = "gate-weakening/test-removed";
@@ -56,6 +57,9 @@ const GUARDED_CODE: PresetStrengths =
 /// Three of a hundred merged changes add such a place: whoever did not ask for this rule would only learn to skip it.
 const RATCHETED: PresetStrengths =
     presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
+/// Where this rule is asked for, a reason costs a line, and whoever reads the change sees it.
+const REASONED: PresetStrengths =
+    presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Block, ..ADVISE });
 /// Nothing legitimate makes every later run fail.
 const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
@@ -166,7 +170,14 @@ static SPEC: LensSpec = LensSpec {
             "A warning is suppressed at one place",
             Severity::Low,
             RATCHETED,
-            "Fix what the rule reports.",
+            "Fix what the linter reports.",
+        ),
+        text_rule(
+            UNEXPLAINED,
+            "A warning is suppressed at one place, and nothing says why",
+            Severity::Low,
+            REASONED,
+            "Fix what the linter reports, or say beside the suppression why it is wrong here.",
         ),
         rule(
             TEST_DELETED,
@@ -246,7 +257,9 @@ impl Lens for GateWeakening {
             seen.drafts.extend(part.drafts);
             seen.facts.extend(part.facts);
         }
-        fold(&mut seen.drafts, SUPPRESSION);
+        for rule in [SUPPRESSION, UNEXPLAINED] {
+            fold(&mut seen.drafts, rule);
+        }
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::lenses::registry()).drafts;
             // What is said exactly need not be said in general as well.

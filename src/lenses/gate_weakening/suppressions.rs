@@ -1,16 +1,17 @@
 //! Comments and attributes that silence a linter or take code out of the coverage.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{BLANKET, COVERAGE, SUPPRESSION};
+use super::{BLANKET, COVERAGE, SUPPRESSION, UNEXPLAINED};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::Scope;
 use crate::core::classify;
-use crate::core::packet::Packet;
+use crate::core::packet::{Line, Packet};
 use crate::lenses::contract::{Draft, Inspection};
 use crate::lenses::idioms::{Idiom, Place, Table, code};
 use crate::lenses::pattern::Pattern;
-use crate::lenses::scan;
+use crate::lenses::scan::{self, Kind, Parts};
 
 const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages, literal, pattern, place: Place::Comment }
@@ -49,7 +50,8 @@ static SUPPRESSION_IDIOMS: &[Idiom] = &[
     comment(&["python"], "ignore", r"(#\s*(?:type|ty|pyright|pyre|mypy):\s*ignore)\b"),
     comment(&["python"], "pylint", r"(#\s*pylint:\s*disable)"),
     comment(&["python"], "nosec", r"(#\s*nosec)\b"),
-    code(&["rust"], "allow(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?(?:allow|expect)\()"),
+    code(&["rust"], "allow(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?allow\()"),
+    code(&["rust"], "expect(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?expect\()"),
     comment(&["go"], "nolint", r"(//\s*nolint)\b"),
     comment(&["go"], "#nosec", r"(#nosec)\b"),
     code(
@@ -120,22 +122,105 @@ pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
                 removed.filter(|(line, parts)| table.find(language, line.text, parts).is_some()).count()
             })
             .collect();
-        for (line, parts) in scan::added(language, hunk) {
+        let added: Vec<_> = scan::added(language, hunk).collect();
+        for (at, (line, parts)) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
-                if let Some(span) = table.find(language, line.text, &parts) {
+                if let Some(span) = table.find(language, line.text, parts) {
                     if *rule == COVERAGE && NEVER_RUN.is_match(line.text) {
                         break;
                     }
+                    let (rule, summary) =
+                        if *rule == SUPPRESSION && !is_explained(&added, at, &span, language) {
+                            (UNEXPLAINED, "a warning is suppressed, and nothing says why")
+                        } else {
+                            (*rule, *summary)
+                        };
                     if old[position] > 0 {
                         old[position] -= 1;
                     } else {
-                        seen.drafts.push(Draft::on_line(rule, packet, &line, span, *summary));
+                        seen.drafts.push(Draft::on_line(rule, packet, line, span, summary));
                     }
                     break;
                 }
             }
         }
     }
+}
+
+/// An attribute over more lines than this is not followed to its reason.
+const ATTRIBUTE_LINES: usize = 8;
+
+/// Whether the suppression at a place comes with a reason: after it on its line, as an attribute's own argument, or in a
+/// comment that was added right above.
+fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
+    let (line, parts) = &added[at];
+    let after = &line.text[span.end..];
+    let beside = if parts.at(span.start) == Kind::Comment {
+        // These take the names of any number of rules, and a reason only behind this mark.
+        let lint = line.text[span.clone()].contains("lint-disable");
+        if lint { after.split_once("--").map_or("", |(_, reason)| reason) } else { behind_rules(after) }
+    } else {
+        let comment = (span.end..line.text.len())
+            .find(|&offset| line.text.is_char_boundary(offset) && parts.at(offset) == Kind::Comment);
+        comment.map_or("", |offset| &line.text[offset..])
+    };
+    if has_words(beside) {
+        return true;
+    }
+    let follows = |position: &usize| added[*position].0.number == line.number + (position - at) as u64;
+    let attribute = (at..added.len().min(at + ATTRIBUTE_LINES)).take_while(follows);
+    for position in attribute {
+        let text = added[position].0.text;
+        if argument(text).is_some_and(has_words) {
+            return true;
+        }
+        if text.contains(']') {
+            break;
+        }
+    }
+    let above = at.checked_sub(1).map(|position| &added[position]);
+    above.is_some_and(|(above, parts)| {
+        let start = above.text.len() - above.text.trim_start().len();
+        above.number + 1 == line.number
+            && parts.at(start) == Kind::Comment
+            && SUPPRESSIONS.find(language, above.text, parts).is_none()
+            && has_words(above.text)
+    })
+}
+
+/// What stands behind the names of rules that a suppression lists.
+fn behind_rules(after: &str) -> &str {
+    let rest = after.trim_start();
+    let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };
+    loop {
+        let name = |character: char| !character.is_whitespace() && !",;)]#".contains(character);
+        rest = rest.trim_start().trim_start_matches(name);
+        match rest.trim_start().strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return rest,
+        }
+    }
+}
+
+/// The argument of an attribute that is meant for a reason.
+fn argument(text: &str) -> Option<&str> {
+    let (_, value) = text.split_once("reason").or_else(|| text.split_once("Justification"))?;
+    value.trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+/// Whether a text says something: two words, or letters of a script that writes without blanks.
+fn has_words(text: &str) -> bool {
+    let weight = |word: &str| {
+        let word = word.trim_matches(|character: char| !character.is_alphanumeric());
+        let letters = word.chars().filter(|character| character.is_alphabetic()).count();
+        let plain = word.chars().all(|character| character.is_alphabetic() || "-'’".contains(character));
+        match (plain && letters > 1, word.is_ascii()) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 1 + usize::from(letters > 3),
+        }
+    };
+    text.split_whitespace().map(weight).sum::<usize>() > 1
 }
 
 /// Whether a base file is free of suppressions, for the ratchet.
@@ -159,6 +244,57 @@ mod tests {
             table.check();
         }
         assert!(NEVER_RUN.is_match("if TYPE_CHECKING:"));
+    }
+
+    fn explained(language: &str, text: &str) -> bool {
+        let mut scanner = scan::Scanner::new(Some(language), true);
+        let lines: Vec<_> = text
+            .lines()
+            .zip(1..)
+            .map(|(text, number)| (Line { number, text, offset: 0 }, scanner.line(text)))
+            .collect();
+        let found = |at: &usize| SUPPRESSIONS.find(Some(language), lines[*at].0.text, &lines[*at].1);
+        let at = (0..lines.len()).find(|at| found(at).is_some()).expect("a suppression");
+        is_explained(&lines, at, &found(&at).unwrap(), Some(language))
+    }
+
+    #[test]
+    fn a_reason_stands_behind_the_rules_or_above() {
+        let cases: [(&str, &str, bool); 30] = [
+            ("python", "x = f()  # noqa: E501", false),
+            ("python", "x = f()  # noqa: E501, W291 F401", false),
+            ("python", "x = f()  # noqa: E501 the address is long", true),
+            ("python", "import x  # noqa: F401  # re-exported for users", true),
+            ("python", "x = f()  # type: ignore[arg-type]", false),
+            ("python", "x = f()  # type: ignore[arg-type, misc]  # stubs are behind", true),
+            ("python", "x = f()  # type: ignore # noqa", false),
+            ("python", "x = f()  # pylint: disable=line-too-long, unused-argument", false),
+            ("python", "# The stubs of this library are wrong.\nx = f()  # type: ignore[misc]", true),
+            ("python", "# y = g()  # noqa\n\nx = f()  # type: ignore[misc]", false),
+            ("typescript", "// eslint-disable-next-line camelcase, eqeqeq, curly", false),
+            ("typescript", "// eslint-disable-next-line no-console -- a tool for terminals", true),
+            ("typescript", "// @ts-ignore", false),
+            ("typescript", "// @ts-expect-error later", false),
+            ("typescript", "// @ts-expect-error it takes only strings", true),
+            ("typescript", "// @ts-ignore 型定義が間違っている", true),
+            ("typescript", "// biome-ignore lint/a/b: <explanation>", false),
+            ("typescript", "// biome-ignore lint/a/b: read by another program", true),
+            ("go", "x := f() //nolint:errcheck,gosec", false),
+            ("go", "x := f() //nolint:errcheck // closing cannot fail here", true),
+            ("go", "x := f() // #nosec G404", false),
+            ("rust", "#[allow(dead_code)]", false),
+            ("rust", "#[allow(dead_code, reason = \"used by a macro\")]", true),
+            ("rust", "#[expect(\n    clippy::too_many_lines,\n    reason = \"one long table\"\n)]", true),
+            ("rust", "#[allow(dead_code)]\nfn f() {}\n// for later use", false),
+            ("rust", "#[allow(dead_code)] // read by the linker alone", true),
+            ("java", "@SuppressWarnings(\"unchecked\")", false),
+            ("java", "@SuppressWarnings({\"rawtypes\", \"unchecked\"}) // checked by the caller", true),
+            ("java", "// The caller checks it.\n@SuppressWarnings(\"unchecked\")", true),
+            ("c#", "[SuppressMessage(\"A\", \"B\", Justification = \"read by reflection\")]", true),
+        ];
+        for (language, text, expected) in cases {
+            assert_eq!(explained(language, text), expected, "{text}");
+        }
     }
 
     #[test]
