@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PresetStrengths, RecordedMentions, Rubric,
-    ScopeStrengths, Severity, Side, Strength,
+    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PlacedImport, PresetStrengths,
+    RecordedMentions, Rubric, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
@@ -213,6 +213,10 @@ pub(crate) trait Lookups {
 
     /// What a file defines and imports; null when it is no regular file that could be read.
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
+
+    /// The imports by which a file loads others as soon as it is loaded itself, as they are written. It costs less than
+    /// an outline, and does not look into whether names stand for types alone.
+    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]>;
 
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;

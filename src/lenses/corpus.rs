@@ -9,7 +9,7 @@ use super::contract::{Draft, Lens, Lookups, Need};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, RecordedMentions, Side,
+    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, PlacedImport, RecordedMentions, Side,
 };
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
@@ -267,6 +267,11 @@ impl Lookups for CaseTrees<'_> {
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
         let found = self.files(side).into_iter().find(|(file, _)| file == path);
         found.map(|(path, text)| Rc::new(crate::run::outlines::outline(&path, text)))
+    }
+
+    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]> {
+        let found = self.files(side).into_iter().find(|(file, _)| file == path);
+        found.map_or_else(Rc::default, |(path, text)| crate::run::outlines::loads(&path, text).into())
     }
 
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {

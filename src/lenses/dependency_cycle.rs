@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, everywhere, presets, text_rule};
-use super::imports::{self, Change, is_firm, reached};
+use super::imports::{self, Change, reached};
 use crate::contracts::v1::{
     FileClass, LensClass, PlacedImport, Scope, ScopeStrengths, Severity, Side, Strength,
 };
@@ -66,7 +66,7 @@ impl Lens for DependencyCycle {
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
             for import in outline.imports.iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    let known = next == *path || base.edges(path).contains(&next);
+                    let known = next == *path || base.exact_edges(path).contains(&next);
                     let Some(way) = (!known).then(|| head.way(&next, path)).flatten() else { continue };
                     // Where there were cycles, one more is how the repository is built.
                     let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
@@ -92,7 +92,7 @@ impl Lens for DependencyCycle {
 
 /// Whether the file of an import is loaded as soon as its own file is.
 fn loads(import: &PlacedImport) -> bool {
-    is_firm(import) && !import.types_alone
+    import.is_firm() && !import.types_alone
 }
 
 fn is_product(change: &Change, scopes: &ScopeGlobs, path: &str) -> bool {
@@ -107,35 +107,64 @@ struct Graph<'l> {
     lookups: &'l dyn Lookups,
     side: Side,
     files: BTreeMap<String, BTreeSet<String>>,
+    /// The files whose imports were looked at closely, without those that a compiler leaves out.
+    exact: BTreeSet<String>,
     is_cut: bool,
 }
 
 impl<'l> Graph<'l> {
     fn new(lookups: &'l dyn Lookups, side: Side) -> Self {
-        Self { lookups, side, files: BTreeMap::new(), is_cut: false }
+        Self { lookups, side, files: BTreeMap::new(), exact: BTreeSet::new(), is_cut: false }
     }
 
-    /// The files that a file loads; none beyond the most files that are followed.
+    /// The files that a file's imports name; none beyond the most files that are followed.
     fn edges(&mut self, path: &str) -> &BTreeSet<String> {
         if !self.files.contains_key(path) {
-            let mut edges = BTreeSet::new();
-            if self.files.len() < MOST_FILES {
-                let outline = self.lookups.outline(self.side, path);
-                let imports = outline.iter().flat_map(|outline| &outline.imports);
-                for import in imports.filter(|import| loads(import)) {
-                    edges.extend(reached(self.lookups, self.side, path, import));
-                }
-                edges.remove(path);
+            let edges = if self.files.len() < MOST_FILES {
+                self.reached(path, self.lookups.loads(self.side, path).iter())
             } else {
                 self.is_cut = true;
-            }
+                BTreeSet::new()
+            };
             self.files.insert(path.to_owned(), edges);
         }
         &self.files[path]
     }
 
-    /// The shortest way from a file to another, both included, over at least one import.
+    /// The files that a file loads.
+    fn exact_edges(&mut self, path: &str) -> &BTreeSet<String> {
+        if self.exact.insert(path.to_owned()) {
+            let outline = self.lookups.outline(self.side, path);
+            let imports = outline.iter().flat_map(|outline| &outline.imports);
+            let edges = self.reached(path, imports.filter(|import| loads(import)));
+            self.files.insert(path.to_owned(), edges);
+        }
+        &self.files[path]
+    }
+
+    fn reached<'i>(
+        &self,
+        path: &str,
+        imports: impl IntoIterator<Item = &'i PlacedImport>,
+    ) -> BTreeSet<String> {
+        let each = imports.into_iter().flat_map(|import| reached(self.lookups, self.side, path, import));
+        each.filter(|reached| reached != path).collect()
+    }
+
+    /// The shortest way on which files load each other, both ends included, over at least one import.
     fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
+        loop {
+            let way = self.written_way(from, to)?;
+            // Each failure looks closely at one more file.
+            let holds = way.windows(2).all(|pair| self.exact_edges(&pair[0]).contains(&pair[1]));
+            if holds {
+                return Some(way);
+            }
+        }
+    }
+
+    /// As [`Self::way`], by what the imports say of files that were not looked at closely.
+    fn written_way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut came: BTreeMap<String, String> = BTreeMap::new();
         let mut pending = VecDeque::from([from.to_owned()]);
         while let Some(file) = pending.pop_front() {

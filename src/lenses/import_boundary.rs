@@ -1,7 +1,7 @@
 //! Imports across a line that the policy or the layout of the repository draws.
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, everywhere, presets};
-use super::imports::{self, Change, Family, is_firm, reached, split};
+use super::imports::{self, Change, Family, reached, split};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     FileClass, LensClass, MentionKind, PlacedImport, PolicyImportBoundary, Scope, ScopeStrengths, Severity,
@@ -161,7 +161,7 @@ impl Lines<'_> {
         let target = to.to_text();
         // A declaration of a part of a crate, and what tests are run with, are no product.
         let judged = is_product
-            && is_firm(import)
+            && import.is_firm()
             && !path.ends_with(".rs")
             && !serves_tests(path)
             && is_test(&target);

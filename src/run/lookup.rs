@@ -9,8 +9,8 @@ use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, ObjectReader, Objec
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId};
 use crate::contracts::v1::{
-    MentionKind, ModuleOutline, RecordedDirectory, RecordedLookups, RecordedMentions, RecordedModule,
-    RecordedPath, Side,
+    MentionKind, ModuleOutline, PlacedImport, RecordedDirectory, RecordedLoads, RecordedLookups,
+    RecordedMentions, RecordedModule, RecordedPath, Side,
 };
 use crate::core::classify;
 use crate::core::diff::lossy;
@@ -61,6 +61,7 @@ struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
     modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
+    loads: BTreeMap<Place, Rc<[PlacedImport]>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
@@ -127,11 +128,17 @@ impl Answering for Asked<'_> {
             path: path.clone(),
             outline: outline.as_deref().cloned(),
         };
+        let loads = |((side, path), imports): (&Place, &Rc<[PlacedImport]>)| RecordedLoads {
+            side: *side,
+            path: path.clone(),
+            imports: imports.to_vec(),
+        };
         Ok(RecordedLookups {
             schema_version: Default::default(),
             paths: said.paths.iter().map(path).collect(),
             directories: said.directories.iter().map(directory).collect(),
             modules: said.modules.iter().map(module).collect(),
+            loads: said.loads.iter().map(loads).collect(),
             mentions: said.mentions.values().cloned().collect(),
         })
     }
@@ -190,7 +197,7 @@ impl Lookups for Asked<'_> {
             return known.clone();
         }
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => Ok(trees.outline(side, path)?.map(Rc::new)),
+            Source::Trees(trees) => Ok(trees.read(side, path, outlines::outline)?.map(Rc::new)),
             Source::Record(record) => record
                 .modules
                 .iter()
@@ -199,6 +206,26 @@ impl Lookups for Asked<'_> {
                 .ok_or_else(|| unrecorded("what a file defines")),
         });
         self.said.borrow_mut().modules.insert(place, answer.clone());
+        answer
+    }
+
+    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]> {
+        let place = (side, path.to_owned());
+        if let Some(known) = self.said.borrow().loads.get(&place) {
+            return Rc::clone(known);
+        }
+        let answer: Rc<[PlacedImport]> = self
+            .answer(|| match &self.source {
+                Source::Trees(trees) => Ok(trees.read(side, path, outlines::loads)?.unwrap_or_default()),
+                Source::Record(record) => record
+                    .loads
+                    .iter()
+                    .find(|each| each.side == side && each.path == path)
+                    .map(|each| each.imports.clone())
+                    .ok_or_else(|| unrecorded("what a file loads")),
+            })
+            .into();
+        self.said.borrow_mut().loads.insert(place, Rc::clone(&answer));
         answer
     }
 
@@ -283,13 +310,19 @@ impl Trees<'_> {
         }
     }
 
-    fn outline(&self, side: Side, path: &str) -> Result<Option<ModuleOutline>, PortError> {
+    /// What is made of a file's path and text; null when it is no regular file that could be read.
+    fn read<T>(
+        &self,
+        side: Side,
+        path: &str,
+        made: impl FnOnce(&str, &str) -> T,
+    ) -> Result<Option<T>, PortError> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let files = self.objects.files_in(self.commit(side), directory)?;
         let Some((_, id)) = files.into_iter().find(|(each, _)| each == name) else { return Ok(None) };
         let reader: Box<dyn ObjectReader + '_> = self.objects.reader()?;
         Ok(match reader.blob(&id, MAX_FILE_BYTES)? {
-            BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::outline(path, text)),
+            BlobRead::Content(bytes) => utf8(&bytes).map(|text| made(path, text)),
             BlobRead::TooLarge(_) => None,
         })
     }

@@ -2,21 +2,42 @@
 
 use crate::contracts::v1::{FileText, ImportForm, ModuleOutline, PlacedImport, PlacedName};
 use crate::core::masking;
-use crate::syntax::{self, Import, ImportKind, Language, Span, Symbol};
+use crate::syntax::{self, Import, ImportKind, Language, Outline, Span, Symbol};
 
 /// Longer names are nobody's.
 const MAX_NAME_BYTES: usize = 300;
 
 /// The outline of a file. A file without a grammar has its lines for names, which is what lists of paths are read with.
 pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
-    let mut masked = FileText::default();
-    // What is recorded says nothing that the recorded texts would not.
-    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(text.to_owned()));
-    let text = masked.full_head.unwrap_or_default();
+    let text = masked(text);
     match Language::of(path) {
         Some(language) => of_code(language, &text),
         None => of_lines(&text),
     }
+}
+
+/// The imports by which a file loads others, read without what follows the last one.
+pub(crate) fn loads(path: &str, text: &str) -> Vec<PlacedImport> {
+    let Some(language) = Language::of(path) else { return Vec::new() };
+    let start = masked(syntax::until_last_import(language, text));
+    let outline = syntax::parse_once(language, &start);
+    let (text, outline) = if outline.broken.is_empty() {
+        (start, outline)
+    } else {
+        // What was cut may have ended inside something.
+        let text = masked(text);
+        let outline = syntax::parse_once(language, &text);
+        (text, outline)
+    };
+    let imports = imports(language, &outline, &Lines::new(&text), |import| import.type_only);
+    imports.into_iter().filter(|import| import.is_firm() && !import.types_alone).collect()
+}
+
+/// What is recorded says nothing that the recorded texts would not.
+fn masked(text: &str) -> String {
+    let mut masked = FileText::default();
+    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(text.to_owned()));
+    masked.full_head.unwrap_or_default()
 }
 
 fn of_lines(text: &str) -> ModuleOutline {
@@ -32,8 +53,6 @@ fn of_lines(text: &str) -> ModuleOutline {
 
 fn of_code(language: Language, text: &str) -> ModuleOutline {
     let outline = syntax::parse_once(language, text);
-    // What a module leaves out of every build has no part in what it requires.
-    let left_out = language == Language::Go && text.lines().any(|line| line.contains("build ignore"));
     let lines = Lines::new(text);
     let names = match language {
         Language::Go | Language::Java => Vec::new(),
@@ -47,17 +66,32 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
             exported.map(|symbol| lines.name(&symbol.name, symbol.name_span)).collect()
         }
     };
-    let is_whole = |import: &&Import| !outline.broken.iter().any(|broken| broken.touches(import.span));
-    let imports =
-        outline.imports.iter().filter(is_whole).filter_map(|import| placed(language, &lines, import));
-    let imports = imports.map(|import| PlacedImport { weak: import.weak || left_out, ..import });
     let kept = |name: &PlacedName| name.name.len() <= MAX_NAME_BYTES;
     ModuleOutline {
         names: names.into_iter().filter(kept).collect(),
-        imports: imports.filter(|import| kept(&import.module)).collect(),
+        imports: imports(language, &outline, &lines, |import| import.type_only || import.erased),
         open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
         relocates: outline.relocates || !outline.broken.is_empty(),
     }
+}
+
+/// The imports that could be read whole.
+fn imports(
+    language: Language,
+    outline: &Outline,
+    lines: &Lines<'_>,
+    types_alone: impl Fn(&Import) -> bool,
+) -> Vec<PlacedImport> {
+    // What a module leaves out of every build has no part in what it requires.
+    let left_out = language == Language::Go && lines.text.lines().any(|line| line.contains("build ignore"));
+    let is_whole = |import: &&Import| !outline.broken.iter().any(|broken| broken.touches(import.span));
+    let placed = |import: &Import| {
+        let placed = placed(language, lines, import)?;
+        let weak = placed.weak || left_out;
+        Some(PlacedImport { weak, types_alone: types_alone(import), ..placed })
+    };
+    let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
+    outline.imports.iter().filter(is_whole).filter_map(placed).filter(kept).collect()
 }
 
 /// The import, if it can be one of another file of the repository or of a package.
@@ -85,7 +119,7 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
         star: import.star,
         top_level: import.top_level,
         weak: import.conditional || import.guarded,
-        types_alone: import.type_only || import.erased,
+        types_alone: import.type_only,
     })
 }
 

@@ -4,6 +4,7 @@ mod ecma;
 mod flow;
 mod go;
 mod idle;
+mod imports;
 mod java;
 mod kinds;
 mod memo;
@@ -18,6 +19,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser};
 
+pub(crate) use imports::until_last_import;
 pub(crate) use memo::parse_once;
 #[allow(unused_imports, reason = "these are the words an outline is read with")]
 pub(crate) use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};

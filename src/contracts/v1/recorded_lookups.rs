@@ -23,6 +23,8 @@ pub struct RecordedLookups {
     pub directories: Vec<RecordedDirectory>,
     /// What files define and import.
     pub modules: Vec<RecordedModule>,
+    /// What files load.
+    pub loads: Vec<RecordedLoads>,
     /// Which files have certain words.
     pub mentions: Vec<RecordedMentions>,
 }
@@ -86,6 +88,20 @@ pub struct RecordedModule {
     pub outline: Option<ModuleOutline>,
 }
 
+/// The imports by which a file loads others as soon as it is loaded itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedLoads {
+    /// The merge base's tree or head's.
+    pub side: Side,
+    /// The path.
+    pub path: String,
+    /// The imports as they are written, in the order of the text; none when it is no regular file that could be read.
+    /// Which of them a compiler leaves out, because their names stand for types alone, is not looked into.
+    pub imports: Vec<PlacedImport>,
+}
+
 /// A name with its place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -135,6 +151,13 @@ pub struct PlacedImport {
     pub weak: bool,
     /// Whether types alone are taken from it, so that nothing is loaded when the program runs.
     pub types_alone: bool,
+}
+
+impl PlacedImport {
+    /// Whether the import is one that has to resolve wherever its file is loaded.
+    pub(crate) fn is_firm(&self) -> bool {
+        !self.weak && self.top_level
+    }
 }
 
 /// Among which files words are looked for.

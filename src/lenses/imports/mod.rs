@@ -13,8 +13,7 @@ use std::rc::Rc;
 use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    MentionKind, ModuleOutline, PlacedImport, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side,
-    Strength,
+    MentionKind, ModuleOutline, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::classify::is_example;
 use crate::core::packet::{HunkView, Packet};
@@ -194,11 +193,6 @@ impl Change {
 
 fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
     ranges.is_some_and(|ranges| ranges.iter().any(|(start, end)| (*start..=*end).contains(&u64::from(line))))
-}
-
-/// Whether an import is one that has to resolve wherever its file is loaded.
-pub(super) fn is_firm(import: &PlacedImport) -> bool {
-    !import.weak && import.top_level
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod manifest;
 mod python;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
-use super::imports::{self, Change, Family, is_firm};
+use super::imports::{self, Change, Family};
 use crate::contracts::v1::{
     ChangedFile, LensClass, MentionKind, PlacedImport, ScopeStrengths, Severity, Side, Strength,
 };
@@ -97,7 +97,7 @@ impl Lens for PhantomDependency {
         for path in change.added.keys() {
             let Some(outline) = imports::changed(lookups, path) else { continue };
             let added = outline.imports.iter().filter(|import| change.is_added(path, import.module.line));
-            for import in added.filter(|import| is_firm(import)) {
+            for import in added.filter(|import| import.is_firm()) {
                 let Some(judgement) = judged(lookups, path, import) else { continue };
                 let summary = match &judgement.resembles {
                     Some(_) => "a package is imported that is not declared and is nearly the name of another",

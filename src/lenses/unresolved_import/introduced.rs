@@ -2,7 +2,7 @@
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{
-    Change, Family, Has, Target, are_too_many, changed, has, is_firm, may_be_made, split, target,
+    Change, Family, Has, Target, are_too_many, changed, has, may_be_made, split, target,
 };
 use super::{MISSING_MODULE, MISSING_NAME};
 use crate::contracts::v1::{MentionKind, PlacedImport, Side};
@@ -15,7 +15,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for path in change.added.keys() {
         let Some(outline) = changed(lookups, path) else { continue };
-        for import in outline.imports.iter().filter(|import| is_firm(import)) {
+        for import in outline.imports.iter().filter(|import| import.is_firm()) {
             drafts.extend(of_import(change, lookups, path, import));
         }
     }
