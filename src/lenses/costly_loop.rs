@@ -89,7 +89,10 @@ impl Lens for CostlyLoop {
         let Some(text) = &packet.text.full_head else { return nothing };
         let name = classify::language(packet.path());
         // Other lenses may have wanted the whole file.
-        let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || line.text.contains("await");
+        let loops = first_loop_over(text);
+        let waits =
+            |line: &Line<'_>| line.text.contains("await") && loops.is_some_and(|first| first <= line.number);
+        let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || waits(line);
         if !packet.added().any(|line| costs(&line)) {
             return nothing;
         }
@@ -105,7 +108,8 @@ impl Lens for CostlyLoop {
     /// Every place counts: where a regular expression is compiled, and each loop that could wait.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let name = classify::language(file);
-        if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !text.contains("await ") {
+        let may_wait = || text.contains("await ") && first_loop_over(text).is_some();
+        if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !may_wait() {
             return Census::default();
         }
         let Some(file) = Parsed::of(&file.to_text(), text) else { return Census::default() };
@@ -117,6 +121,14 @@ impl Lens for CostlyLoop {
         let in_code = waits.filter(|at| source.file.is_sound(*at));
         in_code.map(|at| !source.file.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
     }
+}
+
+/// The first line, from 1, that may begin a loop over something: no loop waits in turn before it, and nothing need be
+/// parsed to know that.
+fn first_loop_over(text: &str) -> Option<u64> {
+    let begins = |at: usize| text[at + "for".len()..].starts_with([' ', '(', '\t', '\n', '\r', '/']);
+    let at = text.match_indices("for").map(|(at, _)| at).find(|at| begins(*at))?;
+    Some(text[..at].matches('\n').count() as u64 + 1)
 }
 
 /// A parsed file, and the name that idioms know its language by.

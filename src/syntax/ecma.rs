@@ -19,6 +19,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             }
             place
         }
+        "type_parameters" => Place { type_parameters: true, ..place },
         "nested_type_identifier" | "type_query" => Place { type_only: true, ..place },
         "export_statement" => export(found, node, place),
         "ambient_declaration" => Place { exported: place.exported, ..ambient(found, node, place) },

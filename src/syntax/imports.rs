@@ -24,13 +24,16 @@ pub(crate) fn until_last_import(language: Language, text: &str) -> &str {
     &text[..last]
 }
 
-/// Whether a line may be the last of an import or of an export from another file.
+/// Whether a line may be the last of an import or of an export from another file: a string behind `from`, or one that
+/// is imported or required.
 fn ends_ecma(line: &str) -> bool {
-    const WORDS: &[&str] = &["from", "import", "require"];
     let code = line.trim_start();
-    let begins =
-        code.len() == line.len() || ["import", "export", "}"].iter().any(|word| code.starts_with(word));
-    begins && code.contains(['"', '\'']) && WORDS.iter().any(|word| code.contains(word))
+    let is_quoted = |rest: &str| rest.trim_start().starts_with(['"', '\'']);
+    let is_behind = |word: &str| code.match_indices(word).any(|(at, _)| is_quoted(&code[at + word.len()..]));
+    let imports = code.starts_with("import");
+    // What is indented is hardly a statement of the file's own scope.
+    (code.len() == line.len() || imports || code.starts_with("export") || code.starts_with('}'))
+        && (is_behind("from") || imports && (is_behind("import") || is_behind("require(")))
 }
 
 fn begins_python(line: &str) -> bool {

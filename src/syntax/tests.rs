@@ -406,6 +406,13 @@ fn what_cannot_be_parsed_is_said_and_the_rest_is_read() {
 }
 
 #[test]
+fn words_before_a_type_parameter_hide_nothing() {
+    let broken = |text| parse(Language::TypeScript, text).broken;
+    assert_eq!(broken("interface A<in T, in out V> {}\nclass B<out T = U> {}\ntype C<in T> = T\n"), []);
+    assert_ne!(broken("export interface A<in T {}\nexport class B {}\n"), []);
+}
+
+#[test]
 fn a_text_that_is_too_large_is_not_read() {
     let text = "x = 1\n".repeat(MAX_BYTES / 6 + 1);
     let outline = parse(Language::Python, &text);

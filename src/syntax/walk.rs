@@ -24,6 +24,8 @@ pub(super) struct Place {
     pub(super) type_only: bool,
     /// Inside something handed on to other files.
     pub(super) exported: bool,
+    /// Inside a list of type parameters.
+    pub(super) type_parameters: bool,
 }
 
 /// What is found so far.
@@ -124,7 +126,9 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
         let node = cursor.node();
         let place = places.last().copied().unwrap_or_default();
         let inside = if node.is_error() || node.is_missing() || places.len() > MAX_DEPTH {
-            found.outline.broken.push(span(node));
+            if !is_variance(node, place, text) {
+                found.outline.broken.push(span(node));
+            }
             None
         } else {
             visit((language, kinds), &mut found, node, place)
@@ -142,6 +146,14 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
             places.pop();
         }
     }
+}
+
+/// Whether a parser stumbled over `in` or `out` before a type parameter, which is newer than the grammar and hides
+/// nothing around it.
+fn is_variance(node: Node<'_>, place: Place, text: &str) -> bool {
+    let part = |character: char| character.is_alphanumeric() || " _$".contains(character);
+    let span = span(node);
+    place.type_parameters && node.is_error() && span.start < span.end && span.of(text).chars().all(part)
 }
 
 fn visit(
