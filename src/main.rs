@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Before anything else, because a keeper must have one thread.
     #[cfg(target_os = "linux")]

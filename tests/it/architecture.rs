@@ -36,6 +36,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("libc", &["exec/"]),
     ("maud", &["formats/html"]),
     ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
+    ("mimalloc", &["main.rs"]),
     ("nix", &["exec/"]),
     ("octocrab", &["publish/"]),
     ("proptest", &["core/", "formats/", "syntax/"]),
@@ -203,6 +204,7 @@ fn every_third_party_crate_has_one_owner() {
             "[dependencies]",
             "[dev-dependencies]",
             "[target.'cfg(target_os = \"linux\")'.dependencies]",
+            "[target.'cfg(target_env = \"musl\")'.dependencies]",
         ]
         .contains(&section)
             && let Some((name, _)) = line.split_once(" =")
