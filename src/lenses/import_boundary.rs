@@ -211,7 +211,7 @@ fn imports_already(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> 
 fn is_test(path: &str) -> bool {
     let (directory, name) = split(path);
     let stem = name.split('.').next().unwrap_or(name);
-    directory.split('/').any(|part| matches!(part, "__tests__" | "test" | "tests"))
+    directory.split('/').any(|part| matches!(part, "__tests__" | "__tests_dts__" | "test" | "tests"))
         || stem.starts_with("test_")
         || stem.ends_with("_test")
         || name.contains(".test.")
