@@ -66,18 +66,18 @@ pub(crate) fn check_opened(
     let mut prepared = prepare(request, &opened, cancellation, progress)?;
     let Gathered { change_set, sensitivity, .. } = &prepared.gathered;
     told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
-    let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.recorded(ports)).2);
+    let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.recorded(ports)));
     let parts = match parts {
-        Some(directories) => Some(joined(&key, &change_set.files, directories)?),
+        Some(directories) => Some(joined(&key.key, &change_set.files, directories)?),
         None => None,
     };
-    keyed(&key);
+    keyed(&key.key);
     let (policy, changed) = (&prepared.in_force.policy, &prepared.gathered.change_set);
     let asked = (changed, request.overrides.lens_ids.as_deref());
     execute(policy, asked, &mut prepared.execution, &opened, (cancellation, progress))?;
     let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
     let mut derived = prepared.with_ports(&opened, cancellation, progress, |ports| {
-        derive(&prepared.recorded(Ports { joined, ..ports }))
+        derive(&prepared.recorded(Ports { joined, ..ports }), key)
     })?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;

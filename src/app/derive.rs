@@ -147,8 +147,15 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
     )
 }
 
+/// The key of what is derived, and what it is the digest of.
+pub(crate) struct Keyed {
+    pub(crate) key: ExecutionKey,
+    pub(crate) preimage: ExecutionKeyPreimage,
+    pub(crate) config: ConfigPreimage,
+}
+
 /// Preimages and key.
-pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreimage, ExecutionKey) {
+pub(crate) fn key(recorded: &Recorded<'_>) -> Keyed {
     let requested = recorded.overrides.lens_ids.as_deref();
     let change_set = recorded.change_set;
     let config = keys::config_preimage(
@@ -169,8 +176,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> (ExecutionKeyPreimage, ConfigPreim
         run_mode: recorded.policy.mode,
         config_hash,
     };
-    let key = keys::execution_key(&preimage);
-    (preimage, config, key)
+    Keyed { key: keys::execution_key(&preimage), preimage, config }
 }
 
 /// What gates are judged from.
@@ -205,9 +211,9 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> E
     }
 }
 
-/// Derives everything.
-pub(crate) fn derive(recorded: &Recorded<'_>) -> Result<Derived, Failure> {
-    let (key_preimage, config_preimage, key) = key(recorded);
+/// Derives everything, by the [`key`] of the same inputs.
+pub(crate) fn derive(recorded: &Recorded<'_>, keyed: Keyed) -> Result<Derived, Failure> {
+    let Keyed { key, preimage: key_preimage, config: config_preimage } = keyed;
     let plans = plans(recorded);
     let executed = execution(recorded, &key).run(&plans)?;
     let coverage = coverage(recorded.change_set, &plans, &executed.results, &executed.inspected);

@@ -62,7 +62,7 @@ pub(crate) fn plan_opened(
         bytes.push(b'\n');
         return Ok(bytes);
     }
-    let (_, _, execution_key) = key(&recorded);
+    let execution_key = key(&recorded).key;
     let hunks: usize = recorded.change_set.files.iter().map(|file| file.hunks.len()).sum();
     let mut text = format!(
         "{} changed files, {hunks} hunks, {} changed lines (base {} → head {})\nexecution key {execution_key}\n\n",

@@ -72,7 +72,7 @@ pub(crate) fn part(
         progress,
     };
     let recorded = prepared.recorded(ports);
-    let (_, _, key) = key(&recorded);
+    let key = key(&recorded).key;
     let files = &recorded.change_set.files;
     let weights: Vec<u64> = files.iter().map(weight).collect();
     let files = execution(&recorded, &key).part(&plans(&recorded), shard.range(&weights))?;

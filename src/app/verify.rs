@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::check::gather;
-use super::derive::{Derived, Recorded, derive, needs_whole_file};
+use super::derive::{Derived, Recorded, derive, key, needs_whole_file};
 use super::drift::{self, Difference};
 use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
@@ -253,7 +253,7 @@ impl Replay<'_> {
         lines: &crate::core::crosscheck::LineReader<'_>,
         execution: &RecordedExecution,
     ) -> Result<Derived, Failure> {
-        derive(&Recorded {
+        let recorded = Recorded {
             repo_id: &self.input.repo_id,
             change_set,
             sensitivity,
@@ -272,7 +272,8 @@ impl Replay<'_> {
             cancellation: self.cancellation,
             progress: self.progress,
             joined: None,
-        })
+        };
+        derive(&recorded, key(&recorded))
     }
 
     /// The files this run would write, with what differs by nature taken from the recording.

@@ -74,24 +74,19 @@ fn document(report: &Report<'_>, hashes: Option<&BTreeMap<(RepoPath, u64), Strin
             result
         })
         .collect();
-    let run = json!({
+    let mut run = json!({
         "automationDetails": {"id": "qa-skill/"},
         "columnKind": "unicodeCodePoints",
         "invocations": [invocation(report, all.len())],
         "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
         "properties": {"executionKey": report.result.execution_key.as_str()},
-        "results": results,
-        "tool": {"driver": {
-            "name": "qa-skill",
-            "rules": rules,
-            "semanticVersion": env!("CARGO_PKG_VERSION"),
-        }},
+        "tool": {"driver": {"name": "qa-skill", "semanticVersion": env!("CARGO_PKG_VERSION")}},
     });
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "runs": [run],
-        "version": "2.1.0",
-    });
+    // A value inside the macro is copied; these are most of the document, so they are moved.
+    run["results"] = Value::Array(results);
+    run["tool"]["driver"]["rules"] = Value::Array(rules);
+    let mut log = json!({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0"});
+    log["runs"] = Value::Array(vec![run]);
     let mut bytes = canonical::to_vec(&log)
         .expect("only lines, columns and counts are numbers here, all of them from validated artifacts");
     bytes.push(b'\n');

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
 
-use super::derive::{Derived, derive};
+use super::derive::{Derived, derive, key};
 use super::exit::Failure;
 use super::face;
 use super::inputs::{InForce, Opened, Request, Standing, effective, read_policy};
@@ -160,7 +160,10 @@ impl Bench<'_> {
         let in_force = self.in_force.clone();
         let prepared =
             prepare_by(self.request, opened, in_force, self.registry.clone(), self.cancellation, &Silent)?;
-        prepared.with_ports(opened, self.cancellation, &Silent, |ports| derive(&prepared.recorded(ports)))
+        prepared.with_ports(opened, self.cancellation, &Silent, |ports| {
+            let recorded = prepared.recorded(ports);
+            derive(&recorded, key(&recorded))
+        })
     }
 }
 

@@ -202,8 +202,9 @@ fn is_for_a_platform(rest: &str, next: &str) -> bool {
 pub(super) fn is_skipped(language: Option<&str>, lines: &[&str]) -> bool {
     let skips = |line: &str| SKIPS.find(language, line, &scan::Parts::default()).is_some();
     (0..lines.len()).any(|at| {
-        let conditional = at.checked_sub(1).is_some_and(|above| CONDITION.is_match(lines[above]));
-        !conditional && !CONDITION.is_match(lines[at]) && skips(lines[at])
+        // Hardly any line skips, so that is asked first.
+        let is_conditional = || lines[at.saturating_sub(1)..=at].iter().any(|line| CONDITION.is_match(line));
+        skips(lines[at]) && !is_conditional()
     })
 }
 
@@ -212,8 +213,12 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
     let added: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let removed: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
     let mut drafts = Vec::new();
+    let mut first_of_name: BTreeMap<&str, &Test> = BTreeMap::new();
+    for test in &base.tests {
+        first_of_name.entry(&test.name).or_insert(test);
+    }
     for test in &head.tests {
-        let Some(old) = base.tests.iter().find(|old| old.name == test.name) else { continue };
+        let Some(old) = first_of_name.get(test.name.as_str()) else { continue };
         let own: Vec<&Line<'_>> =
             (test.at + 1..=test.end).filter_map(|number| added.get(&(number as u64))).collect();
         let gone: Vec<&Line<'_>> =

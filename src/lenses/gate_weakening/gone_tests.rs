@@ -1,5 +1,6 @@
 //! Whether a test that went was renamed, merged or split elsewhere in the change, or went with what it tested.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::MANIFEST_GONE;
@@ -22,9 +23,9 @@ pub(super) const TELLING: usize = 3;
 
 /// What is known of one test; written as the name of a fact, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) path: String,
-    pub(super) name: String,
+pub(super) struct Shape<'a> {
+    pub(super) path: Cow<'a, str>,
+    pub(super) name: &'a str,
     /// Whether it checks something in words that are known.
     pub(super) asserts: bool,
     /// Whether nothing in it can check anything.
@@ -38,31 +39,29 @@ pub(super) struct Shape {
     /// Whether another test of the same hunk is already taken to be this one under its other name.
     pub(super) paired: bool,
     /// Every word of it.
-    pub(super) words: BTreeSet<String>,
+    pub(super) words: BTreeSet<&'a str>,
     /// The words that stand in no unchanged line of its file: what it alone is about.
-    pub(super) own: BTreeSet<String>,
+    pub(super) own: BTreeSet<&'a str>,
 }
 
-impl Shape {
+impl<'a> Shape<'a> {
     pub(super) fn write(&self) -> String {
-        let join = |words: &BTreeSet<String>| words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let join = |words: &BTreeSet<&str>| words.iter().copied().collect::<Vec<_>>().join(" ");
         let flags = [self.asserts, self.skipped, self.table, self.file_gone, self.hollow, self.paired]
             .map(|flag| if flag { "1" } else { "0" })
             .concat();
         // A name can hold a line break no more than the line it was read from.
-        [&self.path, &self.name, &flags, &join(&self.words), &join(&self.own)].map(String::as_str).join("\n")
+        [&self.path, self.name, &flags, &join(&self.words), &join(&self.own)].join("\n")
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn read(text: &'a str) -> Option<Self> {
         let mut parts = text.split('\n');
         let (path, name, flags) = (parts.next()?, parts.next()?, parts.next()?);
         let flag = |at: usize| flags.as_bytes().get(at) == Some(&b'1');
-        let mut words = || -> Option<BTreeSet<String>> {
-            Some(parts.next()?.split_whitespace().map(str::to_owned).collect())
-        };
+        let mut words = || Some(parts.next()?.split_whitespace().collect());
         Some(Self {
-            path: path.to_owned(),
-            name: name.to_owned(),
+            path: path.into(),
+            name,
             asserts: flag(0),
             skipped: flag(1),
             table: flag(2),
@@ -76,11 +75,10 @@ impl Shape {
 }
 
 /// The words of lines of code: names, numbers and what strings are made of.
-pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
     lines
         .flat_map(|line| line.split(|character: char| !character.is_alphanumeric() && character != '_'))
         .filter(|word| word.len() > 1)
-        .map(str::to_owned)
         .collect()
 }
 
@@ -88,12 +86,13 @@ pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
     let shapes = |kind: &'static str| of(kind).filter_map(|fact| Some((fact, Shape::read(&fact.name)?)));
-    let (removed, in_deleted): (Vec<_>, Vec<_>) = (shapes(REMOVED).collect(), shapes(IN_DELETED).collect());
+    let tests = |kind| shapes(kind).map(|(fact, shape)| (fact, Removed::new(shape))).collect();
+    let (removed, in_deleted): (Vec<_>, Vec<_>) = (tests(REMOVED), tests(IN_DELETED));
     if removed.is_empty() && in_deleted.is_empty() {
         return Vec::new();
     }
     let mut change = Change::new(facts);
-    let fates = |tests: &[(&Fact, Shape)], change: &mut Change| -> Vec<Fate> {
+    let fates = |tests: &[(&Fact, Removed<'_>)], change: &mut Change<'_>| -> Vec<Fate> {
         tests.iter().map(|(_, test)| change.fate(test)).collect()
     };
     let (of_removed, of_deleted) = (fates(&removed, &mut change), fates(&in_deleted, &mut change));
@@ -104,7 +103,7 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
         let own: Vec<(&Fact, &Fate)> = in_deleted
             .iter()
             .zip(&of_deleted)
-            .filter(|((_, test), _)| test.path == file.name)
+            .filter(|((_, test), _)| test.shape.path == file.name)
             .map(|((fact, _), fate)| (*fact, fate))
             .collect();
         let missing = own.iter().filter(|(_, fate)| **fate == Fate::Missing).count();
@@ -149,41 +148,76 @@ impl Fate {
     }
 }
 
+/// A test that went, with what is asked of it again for every name that went too.
+struct Removed<'a> {
+    shape: Shape<'a>,
+    name: BTreeSet<String>,
+    roots: BTreeSet<String>,
+    stem: String,
+    about: BTreeSet<String>,
+}
+
+impl<'a> Removed<'a> {
+    fn new(shape: Shape<'a>) -> Self {
+        let (name, stem) = (names::parts(shape.name), stem(&shape.path));
+        let (roots, about) = (roots(&name), names::parts(&stem));
+        Self { shape, name, roots, stem, about }
+    }
+}
+
+/// A test that comes.
+struct New<'a> {
+    shape: Shape<'a>,
+    roots: BTreeSet<String>,
+    /// Whether it stands for a removed test of its name or of a like name already.
+    is_taken: bool,
+}
+
+impl<'a> New<'a> {
+    fn read(fact: &'a Fact) -> Option<Self> {
+        let shape = Shape::read(&fact.name)?;
+        Some(Self { roots: roots(&names::parts(shape.name)), shape, is_taken: false })
+    }
+}
+
+/// A definition of shipped code that is nowhere any more.
+struct Gone {
+    /// The stems of the files it went from; none for a mere key.
+    stems: BTreeSet<String>,
+    parts: BTreeSet<String>,
+}
+
 /// What comes in the change, to look for what went.
-struct Change {
-    /// New tests; `true` once one stands for a removed test of its name or of a like name.
-    added: Vec<(Shape, bool)>,
+struct Change<'a> {
+    added: Vec<New<'a>>,
     /// Tests that stay and are tables of cases from now on.
-    tables: Vec<Shape>,
-    /// Definitions of shipped code that are nowhere any more, with the stems of the files they went from; and, with
-    /// none, keys.
-    gone: BTreeMap<String, BTreeSet<String>>,
+    tables: Vec<New<'a>>,
+    gone: BTreeMap<&'a str, Gone>,
     /// Folders whose manifest is deleted: packages that are gone.
     packages_gone: Vec<String>,
 }
 
-impl Change {
-    fn new(facts: &[Fact]) -> Self {
+impl<'a> Change<'a> {
+    fn new(facts: &'a [Fact]) -> Self {
         let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-        let added = of(ADDED).filter_map(|fact| Shape::read(&fact.name)).map(|test| (test, false)).collect();
-        let tables = of(GROWN).filter_map(|fact| Shape::read(&fact.name)).collect();
         let new: BTreeSet<&str> = of(SYMBOLS_NEW).flat_map(|fact| fact.name.split(' ')).collect();
-        let mut gone: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut gone: BTreeMap<&str, Gone> = BTreeMap::new();
         for fact in of(SYMBOLS_GONE) {
             let mut parts = fact.name.split('\n');
             let (Some(path), Some(defined), Some(keys)) = (parts.next(), parts.next(), parts.next()) else {
                 continue;
             };
-            for name in defined.split_whitespace().filter(|name| !new.contains(name)) {
-                gone.entry(name.to_owned()).or_default().insert(stem(path));
-            }
-            for name in keys.split_whitespace().filter(|name| !new.contains(name)) {
-                gone.entry(name.to_owned()).or_default();
+            let definitions = defined.split_whitespace().map(|name| (name, Some(stem(path))));
+            let keys = keys.split_whitespace().map(|name| (name, None));
+            for (name, stem) in definitions.chain(keys).filter(|(name, _)| !new.contains(name)) {
+                let unknown = || Gone { stems: BTreeSet::new(), parts: names::parts(name) };
+                gone.entry(name).or_insert_with(unknown).stems.extend(stem);
             }
         }
         let packages = of(MANIFEST_GONE).filter(|fact| !fact.name.is_empty());
         let packages_gone = packages.map(|fact| format!("{}/", fact.name)).collect();
-        Self { added, tables, gone, packages_gone }
+        let tests = |kind| of(kind).filter_map(New::read).collect();
+        Self { added: tests(ADDED), tables: tests(GROWN), gone, packages_gone }
     }
 
     /// Whether new tests in a file about the same thing are no fewer than those of a deleted file.
@@ -193,7 +227,7 @@ impl Change {
         let strict = self
             .added
             .iter()
-            .map(|(test, _)| test)
+            .map(|new| &new.shape)
             .filter(|test| test.asserts && !test.skipped && !test.paired);
         strict.for_each(|test| *by_file.entry(&test.path).or_insert(0) += 1);
         !about.is_empty()
@@ -203,30 +237,31 @@ impl Change {
     }
 
     /// The looks are in order of certainty.
-    fn fate(&mut self, test: &Shape) -> Fate {
-        let same_name = |(new, taken): &(Shape, bool)| !taken && new.name == test.name && new.may_be(test);
-        if let Some(found) = self.added.iter().position(same_name) {
-            self.added[found].1 = true;
+    fn fate(&mut self, removed: &Removed<'_>) -> Fate {
+        let test = &removed.shape;
+        let same_name =
+            |new: &New<'_>| !new.is_taken && new.shape.name == test.name && new.shape.may_be(test);
+        if let Some(found) = self.added.iter_mut().find(|new| same_name(new)) {
+            found.is_taken = true;
             return Fate::Kept;
         }
         let own: BTreeSet<&str> =
-            test.own.iter().map(String::as_str).filter(|word| !self.gone.contains_key(*word)).collect();
+            test.own.iter().copied().filter(|word| !self.gone.contains_key(word)).collect();
         if own.len() >= TELLING {
-            let says_it = |words: &BTreeSet<String>| share(&own, words) >= ENOUGH;
-            if self.added.iter().any(|(new, _)| new.may_stand_for(test) && says_it(&new.words)) {
+            let says_it = |new: &Shape<'_>| new.may_stand_for(test) && share(&own, &new.words) >= ENOUGH;
+            if self.added.iter().any(|new| says_it(&new.shape)) {
                 return Fate::Kept;
             }
         }
-        let like = |(new, taken): &(Shape, bool)| {
-            // A table of cases takes the place of many tests.
-            (new.table || !taken && !new.paired) && new.may_stand_for(test) && is_like(test, new)
-        };
-        if let Some(found) = self.added.iter().position(like) {
-            self.added[found].1 = true;
+        // A table of cases takes the place of many tests.
+        let is_free = |new: &New<'_>| new.shape.table || !new.is_taken && !new.shape.paired;
+        let like = |new: &New<'_>| is_free(new) && new.shape.may_stand_for(test) && is_like(removed, new);
+        if let Some(found) = self.added.iter_mut().find(|new| like(new)) {
+            found.is_taken = true;
             return Fate::Kept;
         }
-        let same_file = |table: &&Shape| table.path == test.path && table.may_stand_for(test);
-        if self.tables.iter().filter(same_file).any(|table| is_like(test, table)) {
+        let same_file = |table: &&New<'_>| table.shape.path == test.path && table.shape.may_stand_for(test);
+        if self.tables.iter().filter(same_file).any(|table| is_like(removed, table)) {
             return Fate::Kept;
         }
         let path = test.path.to_lowercase();
@@ -234,7 +269,7 @@ impl Change {
         // What was switched off protected nothing any more.
         if test.skipped
             || package_gone
-            || self.gone.iter().any(|(symbol, stems)| exercises(test, symbol, stems))
+            || self.gone.iter().any(|(symbol, gone)| exercises(removed, symbol, gone))
         {
             return Fate::Retired;
         }
@@ -242,7 +277,7 @@ impl Change {
     }
 }
 
-impl Shape {
+impl Shape<'_> {
     /// A test of the same name may check through calls; one that is empty or switched off is no longer the same.
     fn may_be(&self, removed: &Self) -> bool {
         (!self.hollow || !removed.asserts) && (!self.skipped || removed.skipped)
@@ -255,38 +290,37 @@ impl Shape {
 }
 
 /// How many of a hundred words stand among others.
-pub(super) fn share(words: &BTreeSet<&str>, among: &BTreeSet<String>) -> usize {
-    words.iter().filter(|word| among.contains(**word)).count() * 100 / words.len().max(1)
+pub(super) fn share(words: &BTreeSet<&str>, among: &BTreeSet<&str>) -> usize {
+    words.intersection(among).count() * 100 / words.len().max(1)
+}
+
+/// The beginnings of the words of a name, which stay when a word is bent.
+fn roots(parts: &BTreeSet<String>) -> BTreeSet<String> {
+    parts.iter().map(|part| part.chars().take(4).collect()).collect()
 }
 
 /// Whether the name of one test is that of the other and more, and their bodies have something in common: a test that
 /// is split, merged or renamed.
-fn is_like(removed: &Shape, new: &Shape) -> bool {
-    let (old, own) = (names::parts(&removed.name), names::parts(&new.name));
-    let roots = |parts: &BTreeSet<String>| -> BTreeSet<String> {
-        parts.iter().map(|part| part.chars().take(4).collect()).collect()
-    };
-    let (old, own) = (roots(&old), roots(&own));
-    let contains = old.len() > 1 && old.is_subset(&own) || own.len() > 1 && own.is_subset(&old);
-    let words: BTreeSet<&str> = removed.words.iter().map(String::as_str).collect();
-    contains && share(&words, &new.words) * 2 >= ENOUGH
+fn is_like(removed: &Removed<'_>, new: &New<'_>) -> bool {
+    let (old, own) = (&removed.roots, &new.roots);
+    let contains = old.len() > 1 && old.is_subset(own) || own.len() > 1 && own.is_subset(old);
+    contains && share(&removed.shape.words, &new.shape.words) * 2 >= ENOUGH
 }
 
 /// Whether a removed test is about a definition that is gone: it is named for it, or uses it and stands in the file of
 /// tests for its source file, or uses it under a name that is hardly ever another's and as nothing that stays does.
 /// A mere key, which no stem comes with, has to be rare or be all of the test's name.
-fn exercises(test: &Shape, symbol: &str, stems: &BTreeSet<String>) -> bool {
-    let parts = names::parts(symbol);
-    let (name, stem) = (names::parts(&test.name), stem(&test.path));
+fn exercises(removed: &Removed<'_>, symbol: &str, Gone { stems, parts }: &Gone) -> bool {
+    let test = &removed.shape;
     let is_in = |name: &BTreeSet<String>| !parts.is_empty() && parts.is_subset(name);
-    let is_named = is_in(&name) || is_in(&names::parts(&stem));
+    let is_named = is_in(&removed.name) || is_in(&removed.about);
     let uses = test.words.contains(symbol);
     let stays_unused = test.file_gone || test.own.contains(symbol);
     if stems.is_empty() {
-        return uses && stays_unused && (parts.len() > 1 || parts == name);
+        return uses && stays_unused && (parts.len() > 1 || *parts == removed.name);
     }
     let is_rare = (parts.len() > 1 || symbol.len() > 7) && stays_unused;
-    uses && (is_named || is_rare || stems.contains(&stem)) || is_named && parts.len() > 1
+    uses && (is_named || is_rare || stems.contains(&removed.stem)) || is_named && parts.len() > 1
 }
 
 /// The name of a file without its ending, in its own case.

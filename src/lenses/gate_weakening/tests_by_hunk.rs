@@ -1,7 +1,9 @@
 //! Which tests only one version of a file has, and what each of them says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use crate::lenses::pattern::Pattern;
 
@@ -19,7 +21,8 @@ static TABLE: Pattern = Pattern::new(
 );
 
 /// What tests of every kind say, so that it tells none from another where the rest of a file is not known.
-const COMMON: &[&str] = &[
+static COMMON: LazyLock<BTreeSet<&str>> = LazyLock::new(|| BTreeSet::from(COMMON_WORDS));
+const COMMON_WORDS: [&str; 98] = [
     "assert",
     "assert_eq",
     "assert_ne",
@@ -122,32 +125,46 @@ const COMMON: &[&str] = &[
 
 /// One version of a file, as far as it is known.
 pub(super) struct Side<'a> {
+    language: Option<&'a str>,
     pub(super) lines: Vec<&'a str>,
     /// The number of each line; 0 for one that a hunk shows and that did not change.
     numbers: Vec<u64>,
     pub(super) tests: Vec<Test>,
     /// The positions where what is known breaks off: a test that reaches one may go on.
     breaks: Vec<usize>,
+    /// What each test says. A test is held against many others, so it is read once, when first asked about.
+    read: Vec<OnceCell<Read<'a>>>,
+}
+
+/// What a test says.
+struct Read<'a> {
+    asserts: bool,
+    /// Whether nothing in it can check anything: no assertion in words that are known and no call that could hide one.
+    is_hollow: bool,
+    is_skipped: bool,
+    words: BTreeSet<&'a str>,
+    parts_of_name: BTreeSet<String>,
 }
 
 impl<'a> Side<'a> {
     /// The whole text.
-    pub(super) fn whole(language: Option<&str>, text: &'a str) -> Self {
+    pub(super) fn whole(language: Option<&'a str>, text: &'a str) -> Self {
         let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
         let tests = names::tests(language, true, lines.iter().copied());
         let numbers = (1..=lines.len() as u64).collect();
-        Self { lines, numbers, tests, breaks: Vec::new() }
+        let read = tests.iter().map(|_| OnceCell::new()).collect();
+        Self { language, lines, numbers, tests, breaks: Vec::new(), read }
     }
 
     /// What the hunks show of it.
     pub(super) fn shown(
-        language: Option<&str>,
+        language: Option<&'a str>,
         packet: &Packet<'a>,
         own: impl Fn(&HunkView<'a>) -> Vec<Line<'a>>,
     ) -> Self {
-        let mut side = Self { lines: Vec::new(), numbers: Vec::new(), tests: Vec::new(), breaks: Vec::new() };
+        let (mut lines, mut numbers, mut tests, mut breaks) = (vec![], vec![], vec![], vec![]);
         for hunk in packet.hunks() {
-            let start = side.lines.len();
+            let start = lines.len();
             let context = |lines: &mut dyn Iterator<Item = Line<'a>>| -> Vec<(&'a str, u64)> {
                 lines.map(|line| (line.text, 0)).collect()
             };
@@ -155,24 +172,39 @@ impl<'a> Side<'a> {
             let shown =
                 context(&mut hunk.before()).into_iter().chain(changed).chain(context(&mut hunk.after()));
             for (text, number) in shown {
-                side.lines.push(text);
-                side.numbers.push(number);
+                lines.push(text);
+                numbers.push(number);
             }
-            side.tests.extend(
-                names::tests(language, false, side.lines[start..].iter().copied()).into_iter().map(|test| {
-                    Test { at: test.at + start, mark: test.mark + start, end: test.end + start, ..test }
-                }),
-            );
+            tests.extend(names::tests(language, false, lines[start..].iter().copied()).into_iter().map(
+                |test| Test { at: test.at + start, mark: test.mark + start, end: test.end + start, ..test },
+            ));
             // An added or deleted file is shown from its first line to its last.
             if !matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Deleted) {
-                side.breaks.push(side.lines.len());
+                breaks.push(lines.len());
             }
         }
-        side
+        let read = tests.iter().map(|_| OnceCell::new()).collect();
+        Self { language, lines, numbers, tests, breaks, read }
+    }
+
+    fn read(&self, position: usize) -> &Read<'a> {
+        self.read[position].get_or_init(|| {
+            let (test, body) = (&self.tests[position], self.body(position));
+            let asserts = body.iter().any(|line| is_assertion(line));
+            let calls = |line: &&str| line.contains('(') && !is_trivial(line);
+            Read {
+                asserts,
+                is_hollow: !self.breaks.contains(&test.end) && !asserts && !body.iter().any(calls),
+                is_skipped: is_skipped(self.language, &self.lines[self.extent(position)]),
+                words: words(body.iter().copied()),
+                parts_of_name: names::parts(&test.name),
+            }
+        })
     }
 
     /// What a test says; the line of its name only where it says more than the name.
-    fn body(&self, test: &Test) -> &[&'a str] {
+    fn body(&self, position: usize) -> &[&'a str] {
+        let test = &self.tests[position];
         let name = self.lines[test.at].trim_end();
         let opens =
             name.ends_with(['{', ':', '(', ',', ')', '=']) || name.ends_with("do") || name.ends_with("=>");
@@ -185,6 +217,13 @@ impl<'a> Side<'a> {
         let above = position.checked_sub(1).map_or(0, |previous| self.tests[previous].at + 1);
         let end = self.tests.get(position + 1).map_or(test.end, |next| self.top(next));
         self.top(test).clamp(above, test.at)..end.max(test.at + 1)
+    }
+
+    /// The test in whose extent a line is: the last one named above it, or the next where the line is a mark of it.
+    fn owner(&self, at: usize) -> Option<usize> {
+        let next = self.tests.partition_point(|test| test.at <= at);
+        let mut near = next.saturating_sub(1)..self.tests.len().min(next + 1);
+        near.find(|&position| self.extent(position).contains(&at))
     }
 
     fn top(&self, test: &Test) -> usize {
@@ -212,25 +251,6 @@ impl<'a> Side<'a> {
         lines.take_while(is_part).find(|&at| self.lines[at].trim_start().starts_with(['@', '#']))
     }
 
-    fn asserts(&self, test: &Test) -> bool {
-        self.body(test).iter().any(|line| is_assertion(line))
-    }
-
-    /// Whether nothing in a test can check anything: no assertion in words that are known and no call that could hide
-    /// one.
-    fn is_hollow(&self, test: &Test) -> bool {
-        let calls = |line: &&str| line.contains('(') && !is_trivial(line);
-        !self.breaks.contains(&test.end) && !self.asserts(test) && !self.body(test).iter().any(calls)
-    }
-
-    fn position(&self, test: &Test) -> usize {
-        self.tests.iter().position(|own| own.at == test.at).expect("the test is one of this side")
-    }
-
-    fn is_skipped(&self, packet: &Packet<'_>, test: &Test) -> bool {
-        is_skipped(packet.file.language.as_deref(), &self.lines[self.extent(self.position(test))])
-    }
-
     fn counts(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for test in &self.tests {
@@ -240,19 +260,17 @@ impl<'a> Side<'a> {
     }
 
     /// The words of the lines that no hunk changes.
-    fn staying(&self, packet: &Packet<'_>) -> BTreeSet<String> {
+    fn staying(&self, packet: &Packet<'_>) -> BTreeSet<&'a str> {
         let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
         let lines = self.lines.iter().zip(&self.numbers);
         words(lines.filter(|(_, number)| !changed.contains(number)).map(|(line, _)| *line))
     }
 
     /// The words that most tests of a file have in common, and those that stand outside of them.
-    fn shared(&self) -> BTreeSet<String> {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for test in &self.tests {
-            words(self.body(test).iter().copied())
-                .into_iter()
-                .for_each(|word| *counts.entry(word).or_insert(0) += 1);
+    fn shared(&self) -> BTreeSet<&'a str> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for word in (0..self.tests.len()).flat_map(|position| &self.read(position).words) {
+            *counts.entry(word).or_insert(0) += 1;
         }
         let above = self.tests.first().map_or(0, |first| first.at);
         let most = self.tests.len().max(4) / 2;
@@ -260,25 +278,26 @@ impl<'a> Side<'a> {
         words(self.lines[..above].iter().copied()).into_iter().chain(common).collect()
     }
 
-    fn shape(&self, packet: &Packet<'_>, test: &Test, staying: &BTreeSet<String>) -> Shape {
-        let words = words(self.body(test).iter().copied());
+    fn shape<'s>(&'s self, packet: &Packet<'s>, position: usize, staying: &BTreeSet<&str>) -> Shape<'s> {
+        let read = self.read(position);
         Shape {
-            path: packet.path().to_text().into_owned(),
-            name: test.name.clone(),
-            asserts: self.asserts(test),
-            table: TABLE.is_match(&self.lines[self.extent(self.position(test))].join("\n")),
-            skipped: self.is_skipped(packet, test),
+            path: packet.path().to_text(),
+            name: &self.tests[position].name,
+            asserts: read.asserts,
+            table: TABLE.is_match(&self.lines[self.extent(position)].join("\n")),
+            skipped: read.is_skipped,
             file_gone: packet.file.kind == ChangeKind::Deleted,
-            hollow: self.is_hollow(test),
+            hollow: read.is_hollow,
             paired: false,
-            own: words
-                .iter()
-                .filter(|word| !staying.contains(*word) && !COMMON.contains(&word.as_str()))
-                .cloned()
-                .collect(),
-            words,
+            own: telling(&read.words).filter(|word| !staying.contains(word)).collect(),
+            words: read.words.clone(),
         }
     }
+}
+
+/// The words that tests of every kind do not say.
+fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> + use<'w, 'a> {
+    words.iter().copied().filter(|word| !COMMON.contains(word))
 }
 
 fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
@@ -297,93 +316,111 @@ pub(super) fn is_of_new_test(base: &Side<'_>, head: &Side<'_>, line: &Line<'_>) 
     owner.is_some_and(|test| head.numbers[test.at] > 0 && base.tests.iter().all(|old| old.name != test.name))
 }
 
-/// Hunks so close together that a reader sees them as one place.
-fn places<'a>(packet: &Packet<'a>) -> Vec<Vec<HunkView<'a>>> {
+/// Hunks so close together that a reader sees them as one place, and what they change.
+#[derive(Default)]
+struct Place<'a> {
+    /// Tests of the base whose name or mark is removed, by position, with the line that tells.
+    gone: Vec<(usize, Line<'a>)>,
+    /// Tests of head whose name is added, by position.
+    come: Vec<usize>,
+    /// Added lines, with their positions at head.
+    added: Vec<(usize, Line<'a>)>,
+}
+
+fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Place<'a>> {
     /// The lines between them that a unified diff would show anyway.
     const APART: u64 = 6;
-    let mut places: Vec<Vec<HunkView<'a>>> = Vec::new();
+    let mut places: Vec<Place<'a>> = Vec::new();
+    let mut removed: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
+    let mut added: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
     let mut end = 0;
     for hunk in packet.hunks() {
         let start = hunk.hunk.old_start;
-        match places.last_mut().filter(|_| start <= end + APART) {
-            Some(place) => place.push(hunk),
-            None => places.push(vec![hunk]),
+        if places.is_empty() || start > end + APART {
+            places.push(Place::default());
         }
         end = start + hunk.hunk.old_lines;
+        let place = places.len() - 1;
+        removed.extend(hunk.removed().map(|line| (line.number, (place, line))));
+        added.extend(hunk.added().map(|line| (line.number, (place, line))));
+    }
+    for (position, test) in base.tests.iter().enumerate() {
+        let name = removed.get(&base.numbers[test.at]);
+        let mark = removed
+            .get(&base.numbers[test.mark])
+            .filter(|(place, _)| name.is_none_or(|name| name.0 != *place));
+        for (place, line) in name.into_iter().chain(mark) {
+            places[*place].gone.push((position, *line));
+        }
+    }
+    for (at, number) in head.numbers.iter().enumerate() {
+        if let Some((place, line)) = added.get(number) {
+            places[*place].added.push((at, *line));
+        }
+    }
+    for (position, test) in head.tests.iter().enumerate() {
+        if let Some((place, _)) = added.get(&head.numbers[test.at]) {
+            places[*place].come.push(position);
+        }
     }
     places
 }
 
 /// Tests that only one version has. In one place, a test that goes and one that comes are a renamed test, unless the
 /// one that comes checks nothing.
-pub(super) fn compare(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>, seen: &mut Inspection) {
+pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>, seen: &mut Inspection) {
     let (base_names, head_names) = (base.counts(), head.counts());
-    let mut staying: Option<BTreeSet<String>> = None;
-    for place in places(packet) {
-        let removed: BTreeMap<u64, Line<'_>> =
-            place.iter().flat_map(HunkView::removed).map(|line| (line.number, line)).collect();
-        let added: BTreeMap<u64, Line<'_>> =
-            place.iter().flat_map(HunkView::added).map(|line| (line.number, line)).collect();
-        let changed_line = |test: &Test| {
-            let line = |at: usize| removed.get(&base.numbers[at]);
-            line(test.at).or_else(|| line(test.mark))
-        };
-        let is_fewer = |name: &str, here: &BTreeMap<&str, usize>, there: &BTreeMap<&str, usize>| {
-            there.get(name).copied().unwrap_or(0) < here[name]
-        };
-        let mut come: Vec<(&Test, bool)> = head
-            .tests
-            .iter()
-            .filter(|test| added.contains_key(&head.numbers[test.at]))
-            .filter(|test| is_fewer(&test.name, &head_names, &base_names))
-            .map(|test| (test, false))
-            .collect();
-        for test in &base.tests {
-            let Some(line) = changed_line(test).filter(|_| is_fewer(&test.name, &base_names, &head_names))
-            else {
+    let is_fewer = |name: &str, here: &BTreeMap<&str, usize>, there: &BTreeMap<&str, usize>| {
+        there.get(name).copied().unwrap_or(0) < here[name]
+    };
+    let (staying, grown) = (OnceCell::new(), OnceCell::new());
+    for place in places(packet, base, head) {
+        let is_new = |position: &usize| is_fewer(&head.tests[*position].name, &head_names, &base_names);
+        let mut come: Vec<(usize, bool)> =
+            place.come.into_iter().filter(is_new).map(|position| (position, false)).collect();
+        for (position, line) in place.gone {
+            let name = &base.tests[position].name;
+            if !is_fewer(name, &base_names, &head_names) {
                 continue;
-            };
-            if let Some(nearest) = nearest(packet, (base, test), (head, &come)) {
+            }
+            if let Some(nearest) = nearest((base, position), (head, &come)) {
                 come[nearest].1 = true;
                 continue;
             }
-            let shape = base.shape(packet, test, staying.get_or_insert_with(|| base.staying(packet)));
-            if !is_taken_in(packet, head, &shape) {
-                let draft = removed_test(packet, line, &test.name);
+            let shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
+            if !is_taken_in(&shape, || grown.get_or_init(|| grown_tests(packet, head))) {
+                let draft = removed_test(packet, &line, name);
                 seen.facts.push(fact(REMOVED, shape.write(), Some(draft)));
             }
         }
-        seen.facts.extend(grown_tables(packet, head, &base_names, &added));
-        seen.facts.extend(come.into_iter().map(|(test, paired)| {
-            let mut shape = Shape { paired, ..head.shape(packet, test, &BTreeSet::new()) };
+        seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
+        seen.facts.extend(come.into_iter().map(|(position, paired)| {
+            let mut shape = Shape { paired, ..head.shape(packet, position, &BTreeSet::new()) };
             // What its name says, a test with a less telling name may say in its body.
-            shape.words.extend(words(std::iter::once(test.name.as_str())));
+            shape.words.extend(words(std::iter::once(shape.name)));
             fact(ADDED, shape.write(), None)
         }));
     }
 }
 
 /// The new test most like an old one by name, of those that no other is taken for, that have something in common with
-/// it, and that check something and run.
-fn nearest(
-    packet: &Packet<'_>,
-    (base, test): (&Side<'_>, &Test),
-    (head, come): (&Side<'_>, &[(&Test, bool)]),
-) -> Option<usize> {
-    let (is_strict, ran) = (base.asserts(test), !base.is_skipped(packet, test));
-    let (parts, says) = (names::parts(&test.name), words(base.body(test).iter().copied()));
-    let own: BTreeSet<&str> = says.iter().map(String::as_str).filter(|word| !COMMON.contains(word)).collect();
-    let is_related = |new: &Test| {
-        !parts.is_disjoint(&names::parts(&new.name))
+/// it, and that check something and run; the last of those that are alike as much.
+fn nearest((base, old): (&Side<'_>, usize), (head, come): (&Side<'_>, &[(usize, bool)])) -> Option<usize> {
+    let says = base.read(old);
+    let own: BTreeSet<&str> = telling(&says.words).collect();
+    let is_free = |new: &Read<'_>| {
+        let is_off = says.asserts && new.is_hollow || !says.is_skipped && new.is_skipped;
+        let is_related = !says.parts_of_name.is_disjoint(&new.parts_of_name)
             || own.len() < TELLING
-            || share(&own, &words(head.body(new).iter().copied())) * 3 >= ENOUGH
+            || share(&own, &new.words) * 3 >= ENOUGH;
+        !is_off && is_related
     };
-    let is_free = |at: &usize| {
-        let (new, is_paired) = come[*at];
-        let is_off = is_strict && head.is_hollow(new) || ran && head.is_skipped(packet, new);
-        !is_paired && !is_off && is_related(new)
-    };
-    (0..come.len()).filter(is_free).max_by_key(|&at| alike(&test.name, &come[at].0.name))
+    let name = &base.tests[old].name;
+    let unpaired = come.iter().enumerate().filter(|(_, (_, is_paired))| !is_paired);
+    // Names are compared at once; the tests behind them only until one fits.
+    let mut nearest: BinaryHeap<(usize, usize)> =
+        unpaired.map(|(at, (position, _))| (alike(name, &head.tests[*position].name), at)).collect();
+    std::iter::from_fn(|| nearest.pop()).map(|(_, at)| at).find(|&at| is_free(head.read(come[at].0)))
 }
 
 /// Tests that stay and that added lines make a table of cases.
@@ -391,38 +428,28 @@ fn grown_tables(
     packet: &Packet<'_>,
     head: &Side<'_>,
     base_names: &BTreeMap<&str, usize>,
-    added: &BTreeMap<u64, Line<'_>>,
+    added: &[(usize, Line<'_>)],
 ) -> Vec<Fact> {
-    let makes_a_table = |line: &&Line<'_>| TABLE.is_match(line.text);
-    let numbers: Vec<u64> = added.values().filter(makes_a_table).map(|line| line.number).collect();
-    let positions = if numbers.is_empty() { 0..0 } else { 0..head.tests.len() };
-    positions
-        .filter(|&position| {
-            let in_place = |at: usize| numbers.contains(&head.numbers[at]);
-            base_names.contains_key(head.tests[position].name.as_str()) && head.extent(position).any(in_place)
-        })
-        .map(|position| {
-            let shape = head.shape(packet, &head.tests[position], &BTreeSet::new());
-            fact(GROWN, shape.write(), None)
-        })
-        .collect()
+    let tables = added.iter().filter(|(_, line)| TABLE.is_match(line.text));
+    let owners: BTreeSet<usize> = tables.filter_map(|(at, _)| head.owner(*at)).collect();
+    let stay = |position: &usize| base_names.contains_key(head.tests[*position].name.as_str());
+    let grown = owners.into_iter().filter(stay);
+    grown.map(|position| fact(GROWN, head.shape(packet, position, &BTreeSet::new()).write(), None)).collect()
+}
+
+/// What each hunk says that adds to a test.
+fn grown_tests<'a>(packet: &Packet<'a>, head: &Side<'_>) -> Vec<BTreeSet<&'a str>> {
+    let positions: BTreeMap<u64, usize> =
+        head.numbers.iter().enumerate().map(|(at, number)| (*number, at)).collect();
+    let is_in_a_test =
+        |line: Line<'_>| positions.get(&line.number).is_some_and(|&at| head.owner(at).is_some());
+    let hunks = packet.hunks().filter(|hunk| hunk.added().any(is_in_a_test));
+    hunks.map(|hunk| words(hunk.added().map(|line| line.text))).collect()
 }
 
 /// Whether lines added to a test that stays in the file say what only the removed test said: a case of a table.
-fn is_taken_in(packet: &Packet<'_>, head: &Side<'_>, removed: &Shape) -> bool {
-    let own: BTreeSet<&str> = removed.own.iter().map(String::as_str).collect();
-    own.len() >= TELLING
-        && packet.hunks().any(|hunk| {
-            let numbers: BTreeSet<u64> = hunk.added().map(|line| line.number).collect();
-            let in_a_test = |line: &Line<'_>| {
-                let at = head.numbers.iter().position(|number| *number == line.number);
-                at.is_some_and(|at| (0..head.tests.len()).any(|test| head.extent(test).contains(&at)))
-            };
-            !numbers.is_empty() && hunk.added().any(|line| in_a_test(&line)) && {
-                let says = words(hunk.added().map(|line| line.text));
-                share(&own, &says) >= ENOUGH
-            }
-        })
+fn is_taken_in<'g>(removed: &Shape<'_>, grown: impl FnOnce() -> &'g Vec<BTreeSet<&'g str>>) -> bool {
+    removed.own.len() >= TELLING && grown().iter().any(|says| share(&removed.own, says) >= ENOUGH)
 }
 
 fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
@@ -433,7 +460,7 @@ fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
 }
 
 /// A file of tests that goes as a whole.
-pub(super) fn deleted(packet: &Packet<'_>, seen: &mut Inspection) {
+pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let side = Side::shown(packet.file.language.as_deref(), packet, |hunk| hunk.removed().collect());
     let lines: Vec<Line<'_>> = packet.removed().collect();
     let (Some(first), false) = (lines.first(), side.tests.is_empty()) else { return };
@@ -449,8 +476,8 @@ pub(super) fn deleted(packet: &Packet<'_>, seen: &mut Inspection) {
     .with("tests", side.tests.len());
     seen.facts.push(fact(DELETED, path, Some(draft)));
     let shared = side.shared();
-    seen.facts.extend(side.tests.iter().map(|test| {
+    seen.facts.extend(side.tests.iter().enumerate().map(|(position, test)| {
         let draft = removed_test(packet, &lines[test.at], &test.name);
-        fact(IN_DELETED, side.shape(packet, test, &shared).write(), Some(draft))
+        fact(IN_DELETED, side.shape(packet, position, &shared).write(), Some(draft))
     }));
 }
