@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+import peers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Ranges of public repositories that do not move: a merged change by its commit, or two releases.
@@ -236,22 +238,6 @@ def drafts(binary, named, scratch):
                "wall s, 2 jobs", "MB, 2 jobs"], rows)  # fmt: skip
 
 
-def installed(scratch, packages):
-    """Installs programs from PyPI into an environment of their own: their names with their paths, as far as it went."""
-    environment = os.path.join(scratch, "venv")
-    if not os.path.isdir(environment):
-        if subprocess.run([sys.executable, "-m", "venv", environment], stderr=subprocess.DEVNULL).returncode:
-            return {}
-    program = lambda name: os.path.join(environment, "bin", name)
-    found = {}
-    for package, name in packages:
-        if subprocess.run([program("pip"), "install", "--quiet", package]).returncode == 0:
-            found[name] = program(name)
-        else:
-            print(f"{name} skipped: {package} could not be installed", file=sys.stderr)
-    return found
-
-
 def changed_files(case, scratch):
     """A directory with the changed files of a case alone, as a hook would be given them, and their names."""
     checkout = tempfile.mkdtemp(dir=scratch)
@@ -293,7 +279,7 @@ BESIDE = ["id", "tool", "wall ms", "qa-skill run ms", "faster", "processor ms", 
 def structure(cases, binary, rounds, scratch):
     """Two matchers of syntax trees over the changed files, with rules like those of the lenses that read syntax."""
     rules = os.path.join(HERE, "bench-rules")
-    found = installed(scratch, [("semgrep==1.182.0", "semgrep"), ("ast-grep-cli==0.51.1", "ast-grep")])
+    found = peers.installed(scratch, ["semgrep", "ast-grep"])
     commands = {}
     if "ast-grep" in found:
         commands["ast-grep"] = [found["ast-grep"], "scan", "--config", os.path.join(rules, "ast-grep.yml")]
@@ -308,20 +294,13 @@ def structure(cases, binary, rounds, scratch):
 
 def secrets(cases, binary, rounds, scratch):
     """Secret scanners over the changed files as a hook would run them; installed into the scratch directory."""
-    packages = [("detect-secrets==1.5.0", "detect-secrets-hook"), ("kingfisher-bin==2.14.0", "kingfisher")]
     # Nothing is asked of the network: a scan and no more. It keeps its compiled rules between runs.
     options = {"kingfisher": ["scan", "--no-validate", "--no-update-check"]}
-    found = installed(scratch, packages)
+    found = peers.installed(scratch, ["detect-secrets-hook", "kingfisher"])
     commands = {name: [path, *options.get(name, [])] for name, path in found.items()}
-    if shutil.which("npm"):
-        packages = ["secretlint@13", "@secretlint/secretlint-rule-preset-recommend@13"]
-        install = ["npm", "install", "--silent", "--ignore-scripts", "--prefix", scratch, *packages]
-        if subprocess.run(install, stdout=subprocess.DEVNULL).returncode == 0:
-            configuration = os.path.join(scratch, "secretlintrc.json")
-            with open(configuration, "w", encoding="utf-8") as file:
-                json.dump({"rules": [{"id": "@secretlint/secretlint-rule-preset-recommend"}]}, file)
-            program = os.path.join(scratch, "node_modules", ".bin", "secretlint")
-            commands["secretlint"] = [program, "--secretlintrc", configuration]
+    secretlint = peers.secretlint(scratch)
+    if secretlint:
+        commands["secretlint"] = secretlint
     rows = [row for case in cases for row in beside(case, commands, binary, rounds, scratch)]
     print("## Secret scanners over the changed files (the whole of qa-skill beside them)\n")
     table(BESIDE, rows)

@@ -29,7 +29,7 @@ SAME = {
     "secrets-inherit": {"secrets-inherited"},
     "self-hosted-runner": {"self-hosted-runner"},
     "template-injection": {"script-injection"},
-    "unpinned-images": {"unpinned-action"},
+    "unpinned-images": {"unpinned-action", "unpinned-image"},
     "unpinned-uses": {"first-party-by-name", "pin-loosened", "unpinned-action"},
 }
 NEAR = 5

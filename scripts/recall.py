@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Puts known faults into merged commits and asks whether the gate finds each one, and leaves its clean twin alone.
 
-    recall.py [--binary FILE] [--cases N] [--count N] [--kinds NAME ...] [--seed N] [--json FILE] REPOSITORY ...
+    recall.py [--binary FILE] [--cases N] [--count N] [--kinds NAME ...] [--seed N] [--peers NAME ...] [--json FILE]
+              REPOSITORY ...
 
 A case is a merged commit C that the preset passes, judged twice more as the change C^1...C': with a fault added, and with
 what an honest author would have written in its place. A pair is right when the first does not pass and the second does.
 Findings of the fault's rule at its very lines are counted apart, whether they block or advise. The faults are written as
 people write them, also in ways that the lenses do not know, so that what is missed shows. Conventions are drafted before
-all cases and approved as proposed; their kinds apply only where a plain count says that the repository keeps one. Nothing
-is written to the repositories; what is made up lies in a temporary one that borrows their objects.
+all cases and approved as proposed; their kinds apply only where a plain count says that the repository keeps one. With
+--peers other tools are given the same pairs: they are installed into a temporary directory, or skipped. Nothing is
+written to the repositories; what is made up lies in a temporary one that borrows their objects.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import sys
 import tempfile
 
 import quality
+import recall_peers
 from recall_kinds import KINDS, Tree
 from recall_kinds.habits import Habits
 
@@ -158,6 +161,7 @@ def attempt(options, lab, kind, commit, case):
             "extra": [each for each in new if each not in mine and (each["ruleId"], each["file"]) not in old],
             "spoken": [each for each in twin["findings"]
                        if each["ruleId"] in kind.rules and (each["ruleId"], each["file"]) not in old],
+            "twinNew": [each for each in twin["findings"] if (each["ruleId"], each["file"]) not in old],
             "exits": [fault["exit"], twin["exit"]], "heads": [base, heads["fault"], heads["twin"]],
             "at": sorted({each["startLine"] for each in mine}),
             "by": sorted({each["ruleId"] for each in new if each["blocking"]}),
@@ -220,6 +224,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="another one gives other cases")
     parser.add_argument("--kinds", nargs="*", default=[], help="kinds or groups of them")
     parser.add_argument("--presets", nargs="*", default=["default", "guarded"])
+    parser.add_argument("--peers", nargs="*", default=[], choices=recall_peers.NAMES, help="tools to put beside")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", metavar="FILE", help="where every record goes")
     parser.add_argument("repositories", nargs="+", metavar="REPOSITORY")
@@ -227,16 +232,22 @@ def main():
     options.binary = os.path.abspath(options.binary)
     records = []
     with tempfile.TemporaryDirectory() as options.scratch:
+        tools = recall_peers.installed(options.peers, options.scratch) if options.peers else []
         with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
             for repository in map(os.path.abspath, options.repositories):
                 lab = Lab(options, repository)
-                jobs = [pool.submit(attempt, options, lab, *case) for case in cases(options, lab)]
-                records += [record for job in jobs for record in job.result()]
+                jobs = [(case, pool.submit(attempt, options, lab, *case)) for case in cases(options, lab)]
+                made = [(case, job.result()) for case, job in jobs]
+                if tools:
+                    recall_peers.compare(tools, lab, made, os.path.join(options.scratch, "beside", lab.name))
+                records += [record for _, each in made for record in each]
                 print(f"{lab.name}: {len(jobs)} cases", file=sys.stderr, flush=True)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(records, file, indent=1)
     print(report(records, options.presets), end="")
+    if tools:
+        print(recall_peers.report(records, options.presets), end="")
 
 
 if __name__ == "__main__":

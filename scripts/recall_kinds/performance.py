@@ -1,4 +1,4 @@
-"""Work that a loop does again and again."""
+"""Work that a loop does again and again, and work that is never done."""
 
 from .base import Kind, in_function, rules
 
@@ -39,7 +39,24 @@ WAITED_TWINS = {
                    ["return async (ids, load) => {", "  for (const id of ids) {", "    if (await load(id)) return id;", "  }", "};"]),
 }  # fmt: skip
 
+STORED = ["async def stored(row):", "    await value.put(row)"]
+DROPPED = {
+    "python": ([*STORED, "async def all_of(rows):", "    for row in rows:", "»        stored(row)", "return all_of"],
+               [*STORED, "async def first_of(rows):", "    if rows:", "»        stored(rows[0])", "    return len(rows)", "return first_of"],
+               [*STORED, "async def last_of(rows):", "»    stored(", "        rows[-1],", "    )", "return last_of"],
+               ["class Extra:", "    async def close(self):", "        await value.close()", "    async def leave(self):",
+                "»        self.close()", "return Extra"]),
+}  # fmt: skip
+DROPPED_TWINS = {
+    "python": ([*STORED, "async def all_of(rows):", "    for row in rows:", "        await stored(row)", "return all_of"],
+               [*STORED, "async def all_of(rows):", "    await asyncio.gather(*(stored(row) for row in rows))", "return all_of"],
+               ["def stored(row):", "    value.put(row)", "async def all_of(rows):", "    stored(rows)", "return all_of"],
+               ["class Extra:", "    def close(self):", "        value.close()", "    async def leave(self):", "        self.close()",
+                "return Extra"]),
+}  # fmt: skip
+
 KINDS = [
     Kind("performance", "regex-in-loop", rules("costly-loop", "regex-compiled"), in_function(COMPILED, COMPILED_TWINS)),
     Kind("performance", "await-in-loop", rules("costly-loop", "awaited-in-turn"), in_function(WAITED, WAITED_TWINS)),
+    Kind("performance", "forgotten-await", rules("forgotten-await", "coroutine-never-runs"), in_function(DROPPED, DROPPED_TWINS)),
 ]

@@ -56,8 +56,8 @@ def script_injection(tree, chance):
     form = chance.choice(["one line", "block", "github-script"])
     value = "${{ " + name + " }}"
     if form == "one line":
-        fault = [f'run: echo "New: {value}"']
-        twin = ['run: echo "New: $SAID"', "env:", f"  SAID: {value}"]
+        fault = [f'run: echo "New {value}"']
+        twin = ['run: echo "New $SAID"', "env:", f"  SAID: {value}"]
     elif form == "block":
         fault = ["name: Extra", "run: |", "  set -e", f"  said='{value}'", '  test -n "$said"']
         twin = ["name: Extra", "env:", f"  SAID: {value}", "run: |", "  set -e", '  test -n "$SAID"']

@@ -10,6 +10,7 @@ mod dangerous_call;
 mod dependency_change;
 mod dependency_cycle;
 mod feature_guard;
+mod forgotten_await;
 mod gate_weakening;
 mod idioms;
 mod import_boundary;
@@ -37,6 +38,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &dependency_change::DependencyChange,
     &dependency_cycle::DependencyCycle,
     &feature_guard::FeatureGuard,
+    &forgotten_await::ForgottenAwait,
     &gate_weakening::GateWeakening,
     &import_boundary::ImportBoundary,
     &merge_leftover::MergeLeftover,

@@ -1,5 +1,6 @@
 //! What stands where in a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
+mod coroutines;
 mod ecma;
 mod flow;
 mod go;

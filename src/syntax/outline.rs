@@ -107,6 +107,14 @@ pub(crate) struct Import {
     pub(crate) span: Span,
 }
 
+/// A call of a coroutine function that nothing waits for, so that it never runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DroppedCoroutine {
+    pub(crate) call: Span,
+    /// The name where the function is defined.
+    pub(crate) definition: Span,
+}
+
 /// What a file defines and asks for. Every list is in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
@@ -122,6 +130,8 @@ pub(crate) struct Outline {
     pub(crate) asynchronous: Vec<Span>,
     /// Where a loop over something waits, though no turn needs what an earlier one left.
     pub(crate) waits_in_turn: Vec<Span>,
+    /// Calls of the file's own coroutine functions, as statements of asynchronous functions; Python alone.
+    pub(crate) dropped_coroutines: Vec<DroppedCoroutine>,
     /// Tests, as far as the language marks them.
     pub(crate) tests: Vec<Span>,
     /// Those of them that do nothing and say nothing of why.

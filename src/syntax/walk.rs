@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree};
 
 use super::kinds::Kinds;
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
-use super::{Language, ecma, flow, go, java, python, rust};
+use super::{Language, coroutines, ecma, flow, go, java, python, rust};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -141,7 +141,7 @@ pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return finished(language, found);
+                return finished(language, found, tree.root_node());
             }
             places.pop();
         }
@@ -185,11 +185,15 @@ fn visit(
     Some(inside)
 }
 
-fn finished(language: Language, mut found: Found<'_>) -> Outline {
+fn finished(language: Language, mut found: Found<'_>, root: Node<'_>) -> Outline {
     match language {
         Language::JavaScript => {}
         Language::Tsx | Language::TypeScript => ecma::leave_out_types(&mut found),
-        Language::Go | Language::Java | Language::Python | Language::Rust => found.outline.module = true,
+        Language::Python => {
+            found.outline.module = true;
+            coroutines::note(&mut found, root);
+        }
+        Language::Go | Language::Java | Language::Rust => found.outline.module = true,
     }
     found.outline
 }

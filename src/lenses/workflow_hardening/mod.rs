@@ -1,6 +1,7 @@
 //! Workflows that run what they do not know, or that let strangers choose what they run.
 
 mod caches;
+mod images;
 mod injection;
 mod jobs;
 mod uses;
@@ -28,6 +29,7 @@ const FROM_NETWORK: &str = "workflow-hardening/script-from-network";
 const INHERITED: &str = "workflow-hardening/secrets-inherited";
 const SELF_HOSTED: &str = "workflow-hardening/self-hosted-runner";
 const UNPINNED: &str = "workflow-hardening/unpinned-action";
+const IMAGE: &str = "workflow-hardening/unpinned-image";
 const TARGET_CHECKOUT: &str = "workflow-hardening/untrusted-checkout";
 const UNVETTED: &str = "workflow-hardening/unvetted-checkout";
 
@@ -37,12 +39,13 @@ const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..A
 const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
 const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
+const WHERE_KEPT: PresetStrengths = presets(RATCHET, RATCHET);
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Workflows that run what they do not know or let strangers choose what they run",
     required_by_default: true,
@@ -119,6 +122,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::Medium,
             RATCHETED,
             "Name the full commit, with the version as a comment.",
+        ),
+        text_rule(
+            IMAGE,
+            "A job runs in or beside an image whose name can move",
+            Severity::Low,
+            WHERE_KEPT,
+            "Name the digest of the image behind its tag.",
         ),
         text_rule(
             TARGET_CHECKOUT,
@@ -207,6 +217,7 @@ impl Lens for WorkflowHardening {
         let base = packet.text.full_base.as_deref().map(yaml::read);
         let mut found = Vec::new();
         uses::look(base.as_ref(), &head, &mut found);
+        images::look(base.as_ref(), &head, &mut found);
         injection::look(&head, &mut found);
         jobs::look(&head, &mut found);
         caches::look(&head, &mut found);
@@ -218,7 +229,12 @@ impl Lens for WorkflowHardening {
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let read = || yaml::read(text);
         match rule {
-            UNPINNED if is_workflow(file) => uses::census(&read()),
+            UNPINNED if is_workflow(file) => uses::census(&read()).collect(),
+            // Images are few, so whoever pins the actions beside them is asked to pin these too.
+            IMAGE if is_workflow(file) => {
+                let document = read();
+                uses::census(&document).chain(images::census(&document)).collect()
+            }
             FROM_NETWORK if is_workflow(file) => injection::census(&read()),
             _ => Census::default(),
         }
@@ -237,11 +253,15 @@ mod tests {
         let text = format!(
             "jobs:\n  a:\n    steps:\n      - uses: a/b@v1\n      - uses: ./c\n      - uses: actions/d@{pinned}\n      - run: curl https://x.test | sh\n      - run: make\n"
         );
-        for rule in [UNPINNED, FROM_NETWORK] {
+        for rule in [UNPINNED, FROM_NETWORK, IMAGE] {
             let half = Census { support: 2, complying: 1 };
             assert_eq!(WorkflowHardening.census(rule, &workflow, &text), half, "{rule}");
             assert_eq!(WorkflowHardening.census(rule, &other, &text), Census::default());
             assert_eq!(WorkflowHardening.census(rule, &workflow, "jobs:\n"), Census::default());
         }
+        let image = "jobs:\n  a:\n    container: node:20\n    steps:\n      - run: make\n";
+        let none = Census { support: 1, complying: 0 };
+        assert_eq!(WorkflowHardening.census(IMAGE, &workflow, image), none);
+        assert_eq!(WorkflowHardening.census(UNPINNED, &workflow, image), Census::default());
     }
 }

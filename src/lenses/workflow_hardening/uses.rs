@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::yaml::{Document, Node};
 use super::{FIRST_PARTY, Found, LOOSENED, UNPINNED};
-use crate::lenses::contract::Census;
 
 /// What `uses:` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,8 +92,8 @@ pub(super) fn look<'t>(base: Option<&Document<'_>>, head: &Document<'t>, found: 
 
 /// How much of what a workflow takes from elsewhere is pinned. The platform's own actions count: whoever pins them too
 /// pins everything.
-pub(super) fn census(document: &Document<'_>) -> Census {
-    all(document).into_iter().map(|(_, used)| used.pinned).collect()
+pub(super) fn census(document: &Document<'_>) -> impl Iterator<Item = bool> {
+    all(document).into_iter().map(|(_, used)| used.pinned)
 }
 
 #[cfg(test)]

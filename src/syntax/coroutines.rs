@@ -1,0 +1,329 @@
+//! Python: calls of the file's own coroutine functions that nothing waits for, keeps or hands on, so that they never run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree_sitter::Node;
+
+use super::outline::{DroppedCoroutine, Span};
+use super::walk::{Found, children, has_word, span};
+
+/// Deeper nodes are not looked at.
+const MAX_DEPTH: usize = 1_000;
+
+/// What a name belongs to: everything that is bound inside one of these is bound there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Scope {
+    Module,
+    Class(Span),
+    Function(Span),
+}
+
+/// Where a node stands.
+#[derive(Debug, Clone, Copy)]
+struct Around {
+    scope: Scope,
+    /// The class around, also outside of a function.
+    class: Option<Span>,
+    /// Whether the innermost function is asynchronous.
+    asynchronous: bool,
+    /// Whether a test expects an error or a warning of what is done here.
+    expected: bool,
+}
+
+/// A node on the way down, with the field of its parent that it is, and what is around the nodes inside of it.
+struct Step<'n> {
+    node: Node<'n>,
+    field: Option<&'n str>,
+    inside: Around,
+}
+
+/// A function.
+#[derive(Debug, Clone, Copy)]
+struct Definition {
+    scope: Scope,
+    name: Span,
+    /// Whether a call of it gives a coroutine for sure: decorators give what they like, and generators something else.
+    coroutine: bool,
+}
+
+/// A call that is a statement, in an asynchronous function.
+struct Call<'t> {
+    name: &'t str,
+    /// The class whose method it names, by `self`.
+    class: Option<Span>,
+    span: Span,
+}
+
+#[derive(Default)]
+struct Names<'t> {
+    methods: BTreeMap<(Span, &'t str), Vec<Definition>>,
+    functions: BTreeMap<&'t str, Vec<Definition>>,
+    /// Classes that may make something else of their methods.
+    remade: BTreeSet<Span>,
+    /// Names that stand somewhere as more than what is read, called or handed on, and may mean something else.
+    unsure: BTreeSet<&'t str>,
+    calls: Vec<Call<'t>>,
+}
+
+/// Functions of one name in one file; where there are more, none is looked at.
+const MOST_OF_A_NAME: usize = 64;
+
+/// Notes the calls of a file. Where anything about a name is unclear, or the file could not be parsed as a whole, there
+/// are none.
+pub(super) fn note(found: &mut Found<'_>, root: Node<'_>) {
+    if !found.text.contains("async def ") || !found.outline.broken.is_empty() {
+        return;
+    }
+    let names = read(found, root);
+    for call in names.calls.iter().filter(|call| !names.unsure.contains(call.name)) {
+        let definition = match call.class {
+            Some(class) => names.method(class, call.name),
+            None => names.function(call).filter(|_| !found.outline.dynamic),
+        };
+        if let Some(definition) = definition.filter(|definition| definition.coroutine) {
+            let dropped = DroppedCoroutine { call: call.span, definition: definition.name };
+            found.outline.dropped_coroutines.push(dropped);
+        }
+    }
+}
+
+impl Names<'_> {
+    fn method(&self, class: Span, name: &str) -> Option<Definition> {
+        let own = self.methods.get(&(class, name)).filter(|_| !self.remade.contains(&class))?;
+        only(own.iter())
+    }
+
+    /// The function that a name means at a place: that of the innermost scope around it.
+    fn function(&self, call: &Call<'_>) -> Option<Definition> {
+        let all = self.functions.get(call.name).filter(|all| all.len() <= MOST_OF_A_NAME)?;
+        let size = |definition: &Definition| match definition.scope {
+            Scope::Function(around) if around.start <= call.span.start && call.span.end <= around.end => {
+                Some(around.end - around.start)
+            }
+            Scope::Module => Some(usize::MAX),
+            Scope::Function(_) | Scope::Class(_) => None,
+        };
+        let innermost = all.iter().filter_map(size).min()?;
+        only(all.iter().filter(|definition| size(definition) == Some(innermost)))
+    }
+}
+
+fn only<'d>(mut definitions: impl Iterator<Item = &'d Definition>) -> Option<Definition> {
+    let first = definitions.next()?;
+    definitions.next().is_none().then_some(*first)
+}
+
+fn read<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
+    let mut names = Names::default();
+    let mut cursor = root.walk();
+    let outside = Around { scope: Scope::Module, class: None, asynchronous: false, expected: false };
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    loop {
+        let (node, field) = (cursor.node(), cursor.field_name());
+        if node.kind() == "identifier" && !is_harmless(&steps, field) {
+            names.unsure.insert(found.text(node));
+        }
+        let decorated = steps.last().is_some_and(|step| step.node.kind() == "decorated_definition");
+        let around = steps.last().map_or(outside, |step| step.inside);
+        let inside = enter(found, &mut names, (node, decorated), around);
+        if steps.len() < MAX_DEPTH && cursor.goto_first_child() {
+            steps.push(Step { node, field, inside });
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return names;
+            }
+            steps.pop();
+        }
+    }
+}
+
+/// Notes what a node defines or calls; gives what is around the nodes inside of it.
+fn enter<'t>(
+    found: &Found<'t>,
+    names: &mut Names<'t>,
+    (node, decorated): (Node<'_>, bool),
+    around: Around,
+) -> Around {
+    match node.kind() {
+        "function_definition" => {
+            let asynchronous = has_word(node, "async");
+            if let Some(name) = node.child_by_field_name("name") {
+                let generates = || found.text(node).contains("yield");
+                let coroutine = asynchronous && !decorated && !generates();
+                let definition = Definition { scope: around.scope, name: span(name), coroutine };
+                let name = found.text(name);
+                let same = match around.scope {
+                    Scope::Class(class) => names.methods.entry((class, name)).or_default(),
+                    Scope::Module | Scope::Function(_) => names.functions.entry(name).or_default(),
+                };
+                same.push(definition);
+            }
+            Around { scope: Scope::Function(span(node)), asynchronous, ..around }
+        }
+        "lambda" => Around { scope: Scope::Function(span(node)), asynchronous: false, ..around },
+        "class_definition" => {
+            let bases = node.child_by_field_name("superclasses").map_or("", |bases| found.text(bases));
+            if decorated || bases.contains("metaclass") && !bases.contains("ABCMeta") {
+                names.remade.insert(span(node));
+            }
+            let class = span(node);
+            Around { scope: Scope::Class(class), class: Some(class), asynchronous: false, ..around }
+        }
+        "with_statement" => {
+            let head = children(node).next().map_or("", |clause| found.text(clause));
+            let expects = ["raises", "Raises", "warns", "Warns"].iter().any(|word| head.contains(word));
+            Around { expected: around.expected || expects, ..around }
+        }
+        "expression_statement" if around.asynchronous && !around.expected => {
+            names.calls.extend(bare_call(found, node, around));
+            around
+        }
+        _ => around,
+    }
+}
+
+fn bare_call<'t>(found: &Found<'t>, statement: Node<'_>, around: Around) -> Option<Call<'t>> {
+    let alone = statement.named_child_count() == 1;
+    let call = statement.named_child(0).filter(|call| alone && call.kind() == "call")?;
+    let function = call.child_by_field_name("function")?;
+    let (name, class) = match function.kind() {
+        "identifier" => (function, None),
+        "attribute" => {
+            let of = function.child_by_field_name("object").filter(|of| found.text(*of) == "self");
+            (of.and(function.child_by_field_name("attribute"))?, Some(around.class?))
+        }
+        _ => return None,
+    };
+    Some(Call { name: found.text(name), class, span: span(call) })
+}
+
+/// Whether a name is defined as a function, read, called or handed on here, and not made to mean something else.
+fn is_harmless(steps: &[Step<'_>], field: Option<&str>) -> bool {
+    let [.., parent] = steps else { return true };
+    match parent.node.kind() {
+        "function_definition" => field == Some("name"),
+        // What stands before a dot is read; what stands behind one may be set.
+        "attribute" if field == Some("attribute") => {
+            let above = steps.iter().rev().nth(1).map(|step| step.node.kind());
+            above.is_some_and(|above| above == "attribute" || is_read(above, parent.field))
+        }
+        "attribute" => true,
+        kind => is_read(kind, field),
+    }
+}
+
+fn is_read(kind: &str, field: Option<&str>) -> bool {
+    match kind {
+        "argument_list"
+        | "await"
+        | "binary_operator"
+        | "boolean_operator"
+        | "comparison_operator"
+        | "conditional_expression"
+        | "decorator"
+        | "expression_list"
+        | "expression_statement"
+        | "interpolation"
+        | "keyword_argument"
+        | "list"
+        | "not_operator"
+        | "pair"
+        | "parenthesized_expression"
+        | "return_statement"
+        | "set"
+        | "subscript"
+        | "tuple" => true,
+        "call" => field == Some("function"),
+        "assignment" => field == Some("right"),
+        "default_parameter" => field == Some("value"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Language, parse};
+
+    fn dropped(text: &str) -> Vec<String> {
+        let outline = parse(Language::Python, text);
+        outline.dropped_coroutines.iter().map(|dropped| dropped.call.of(text).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_name_means_the_function_of_the_innermost_scope_around() {
+        let outer = "async def f():\n    pass\n\n\n";
+        let uses = |inner: &str| {
+            format!("{outer}def g():\n    {inner}\n        pass\n\n    async def h():\n        f()\n")
+        };
+        assert_eq!(dropped(&uses("async def f():")), ["f()"]);
+        assert_eq!(dropped(&uses("def f():")), [""; 0]);
+        let elsewhere = "def g():\n    async def f():\n        pass\n\n\nasync def h():\n    f()\n";
+        assert_eq!(dropped(elsewhere), [""; 0]);
+    }
+
+    #[test]
+    fn a_method_is_that_of_the_class_around() {
+        let classes = |own: &str, head: &str| {
+            format!(
+                "class A:\n    async def f(self):\n        pass\n\n\n{head}:\n    {own} f(self):\n        pass\n\n    async def g(self):\n        self.f()\n"
+            )
+        };
+        assert_eq!(dropped(&classes("async def", "class B(Base)")), ["self.f()"]);
+        assert_eq!(dropped(&classes("def", "class B(Base)")), [""; 0]);
+        assert_eq!(dropped(&classes("async def", "class B(metaclass=ABCMeta)")), ["self.f()"]);
+        assert_eq!(dropped(&classes("async def", "class B(metaclass=Blocking)")), [""; 0]);
+        assert_eq!(dropped(&classes("async def", "@blocking\nclass B")), [""; 0]);
+    }
+
+    #[test]
+    fn where_a_name_may_mean_something_else_nothing_is_said() {
+        let with =
+            |more: &str| format!("async def f():\n    pass\n\n\n{more}\n\n\nasync def g():\n    f()\n");
+        assert_eq!(dropped(&with("x = [f, f()]\nh(f, key=f)\ny = f.name if f else x.f()")), ["f()"]);
+        for more in [
+            "f = wrap(f)",
+            "from a import f",
+            "from a import b as f",
+            "from a import *",
+            "import f",
+            "def g(f):\n    pass",
+            "def g(f=1):\n    pass",
+            "def g(*f):\n    pass",
+            "for f in fs:\n    pass",
+            "for a, f in fs:\n    pass",
+            "with a as f:\n    pass",
+            "del f",
+            "x = [f for f in fs]",
+            "(f := 1)",
+            "x.f = 1",
+            "globals()['f'] = 1",
+            "if x:\n    def f():\n        pass",
+            "broken(",
+        ] {
+            assert_eq!(dropped(&with(more)), [""; 0], "{more}");
+        }
+    }
+
+    #[test]
+    fn only_a_call_that_is_a_statement_of_an_asynchronous_function_counts() {
+        let body = |lines: &str| format!("async def f():\n    pass\n\n\n{lines}\n");
+        assert_eq!(dropped(&body("async def g():\n    if x:\n        f(1)")), ["f(1)"]);
+        for lines in [
+            "def g():\n    f()",
+            "f()",
+            "async def g():\n    await f()",
+            "async def g():\n    return f()",
+            "async def g():\n    x = f()",
+            "async def g():\n    x.append(f())",
+            "async def g():\n    f().send(None)",
+            "async def g():\n    f(), f()",
+            "async def g():\n    h(lambda: f())",
+            "async def g():\n    def h():\n        f()",
+            "async def g():\n    with raises(TypeError):\n        f(1)",
+        ] {
+            assert_eq!(dropped(&body(lines)), [""; 0], "{lines}");
+        }
+    }
+}
