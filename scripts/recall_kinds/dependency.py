@@ -88,6 +88,11 @@ def git_source(tree, chance):
         if names(path) == "go.mod":
             fault = text.rstrip("\n") + f"\n\nreplace {groups[2]} => github.com/example-org/fork {groups[3]}\n"
             line = fault.count("\n")
+            # A newer version comes with its checksums.
+            sums = os.path.join(os.path.dirname(path), "go.sum")
+            if sums in tree.paths:
+                old, new = (f"{module} {version}" for module, version in ((groups[2], groups[3]), (newer[2], newer[3])))
+                fault, twin = {path: fault}, {path: twin, sums: tree.read(sums).replace(old, new)}
         return Case(path, fault, twin, [line], names(path), "manifest")
     return None
 

@@ -17,7 +17,8 @@ struct Image<'t> {
 /// Reads the name of an image; none for what is computed, and for what the machine itself serves: a job made it.
 fn image(value: &str) -> Option<Image<'_>> {
     let value = value.strip_prefix("docker://").unwrap_or(value);
-    if value.is_empty() || value.contains("${{") || value.starts_with("localhost") {
+    let own = value.strip_prefix("localhost").is_some_and(|rest| rest.starts_with([':', '/']));
+    if value.is_empty() || value.contains("${{") || own {
         return None;
     }
     let (tagged, digest) = value.split_once('@').unwrap_or((value, ""));
@@ -78,6 +79,7 @@ mod tests {
             ("registry.test:5000/a/b:1", Some(("registry.test:5000/a/b", false))),
             ("docker://alpine:3", Some(("alpine", false))),
             ("localhost:5000/a", None),
+            ("localhost.test/a", Some(("localhost.test/a", false))),
             ("node:${{ matrix.node }}", None),
             ("", None),
         ];
