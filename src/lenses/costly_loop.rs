@@ -89,9 +89,8 @@ impl Lens for CostlyLoop {
         let Some(text) = &packet.text.full_head else { return nothing };
         let name = classify::language(packet.path());
         // Other lenses may have wanted the whole file.
-        let loops = first_loop_over(text);
-        let waits =
-            |line: &Line<'_>| line.text.contains("await") && loops.is_some_and(|first| first <= line.number);
+        let loops = may_loop_over(text);
+        let waits = |line: &Line<'_>| loops && line.text.contains("await");
         let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || waits(line);
         if !packet.added().any(|line| costs(&line)) {
             return nothing;
@@ -108,7 +107,7 @@ impl Lens for CostlyLoop {
     /// Every place counts: where a regular expression is compiled, and each loop that could wait.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let name = classify::language(file);
-        let may_wait = || text.contains("await ") && first_loop_over(text).is_some();
+        let may_wait = || text.contains("await ") && may_loop_over(text);
         if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !may_wait() {
             return Census::default();
         }
@@ -123,12 +122,10 @@ impl Lens for CostlyLoop {
     }
 }
 
-/// The first line, from 1, that may begin a loop over something: no loop waits in turn before it, and nothing need be
-/// parsed to know that.
-fn first_loop_over(text: &str) -> Option<u64> {
-    let begins = |at: usize| text[at + "for".len()..].starts_with([' ', '(', '\t', '\n', '\r', '/']);
-    let at = text.match_indices("for").map(|(at, _)| at).find(|at| begins(*at))?;
-    Some(text[..at].matches('\n').count() as u64 + 1)
+/// Whether a text may loop over something: where it does not, nothing waits in turn, and nothing need be parsed.
+fn may_loop_over(text: &str) -> bool {
+    let begins = |rest: &str| rest.starts_with([' ', '(', '\t', '\n', '\r', '\\', '/']);
+    text.match_indices("for").any(|(at, word)| begins(&text[at + word.len()..]))
 }
 
 /// A parsed file, and the name that idioms know its language by.
