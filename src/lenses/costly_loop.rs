@@ -166,3 +166,24 @@ impl Source<'_> {
         drafts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::may_loop_over;
+
+    #[test]
+    fn a_text_without_loops_over_something_is_told() {
+        for text in [
+            "for (const a of b) {",
+            "for(a in b)",
+            "async for a in b:",
+            "[await f(a) for a in b]",
+            "for/**/(;;)",
+        ] {
+            assert!(may_loop_over(text), "{text}");
+        }
+        for text in ["list.forEach(f)", "while (a) { await b }", "format(a)", "for", ""] {
+            assert!(!may_loop_over(text), "{text}");
+        }
+    }
+}

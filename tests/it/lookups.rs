@@ -23,6 +23,20 @@ fn findings(run: &crate::support::RunDir) -> Vec<Value> {
     findings.as_array().unwrap().clone()
 }
 
+/// Another answer in the record, with every digest made to fit, is noticed with the repository and without.
+fn assert_forged(copy: &crate::support::RunDir, repo: &Repo, pointer: &str, to: Value) {
+    tamper(copy, "recordings/lookups.json", pointer, to);
+    repair(copy, false);
+    for repository in [None, Some(repo.path())] {
+        let program = copy.verify();
+        let outcome = match &repository {
+            Some(path) => program.arg("--repo").arg(path).run(),
+            None => program.run(),
+        };
+        assert!([3, 4].contains(&outcome.exit), "{pointer} {repository:?}: {}", outcome.text());
+    }
+}
+
 #[test]
 fn a_caller_that_the_change_does_not_touch_is_found() {
     let repo = left_behind();
@@ -74,16 +88,7 @@ fn a_forged_answer_is_caught() {
     ];
     for (number, (pointer, to)) in cases.iter().enumerate() {
         let copy = run.copy_to(&elsewhere.path().join(number.to_string()));
-        tamper(&copy, "recordings/lookups.json", pointer, to.clone());
-        repair(&copy, false);
-        for repository in [None, Some(repo.path())] {
-            let program = copy.verify();
-            let outcome = match &repository {
-                Some(path) => program.arg("--repo").arg(path).run(),
-                None => program.run(),
-            };
-            assert!([3, 4].contains(&outcome.exit), "{pointer} {repository:?}: {}", outcome.text());
-        }
+        assert_forged(&copy, &repo, pointer, to.clone());
     }
     let copy = run.copy_to(&elsewhere.path().join("removed"));
     std::fs::remove_file(copy.path("recordings/lookups.json")).unwrap();
@@ -207,4 +212,34 @@ fn what_would_ask_for_too_much_is_left_out_and_said() {
     assert!(run.json("final-verdict.json")["warningCodes"].to_string().contains("LOOKUP_LIMITED"));
     run.verify().run().expect(0);
     run.verify().arg("--repo").arg(many.path()).run().expect(0);
+}
+
+#[test]
+fn what_files_load_is_recorded_replayed_and_not_to_be_forged() {
+    let order = |more: &str| format!("{more}export const order = () => 1;\n");
+    let address = "import { order } from \"./order\";\nexport const address = () => order();\n";
+    let repo = change(
+        &[("src/order.js", &order("")), ("src/address.js", address)],
+        &[
+            ("src/order.js", &order("import { address } from \"./address\";\nexport { address };\n")),
+            ("src/address.js", address),
+        ],
+    );
+    repo.judge().args(["--preset", "guarded"]).run().expect(1);
+    let run = repo.run_dir();
+    let results = run.json("lens-results.json");
+    let findings = &results["lensResults"][run.position("dependency-cycle")]["findings"];
+    assert_eq!(findings[0]["ruleId"], "dependency-cycle/newly-closed");
+    let asked = run.json("recordings/lookups.json");
+    let loads = asked["loads"].as_array().unwrap();
+    let read = loads.iter().position(|each| each["side"] == "head" && each["path"] == "src/address.js");
+    let elsewhere = temp();
+    let pointers = [format!("/loads/{}/imports", read.unwrap()), "/loads".to_owned()];
+    for (number, pointer) in pointers.iter().enumerate() {
+        let copy = run.copy_to(&elsewhere.path().join(number.to_string()));
+        assert_forged(&copy, &repo, pointer, json!([]));
+    }
+    let copy = run.copy_to(&elsewhere.path().join("copy"));
+    drop(repo);
+    copy.verify().run().expect(0);
 }
