@@ -155,7 +155,8 @@ const ATTRIBUTE_LINES: usize = 8;
 fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
     let (line, parts) = &added[at];
     let after = &line.text[span.end..];
-    let beside = if parts.at(span.start) == Kind::Comment {
+    let is_comment = parts.at(span.start) == Kind::Comment;
+    let beside = if is_comment {
         // These take the names of any number of rules, and a reason only behind this mark.
         let lint = line.text[span.clone()].contains("lint-disable");
         if lint { after.split_once("--").map_or("", |(_, reason)| reason) } else { behind_rules(after) }
@@ -169,7 +170,7 @@ fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, lan
     }
     let follows = |position: &usize| added[*position].0.number == line.number + (position - at) as u64;
     let attribute = (at..added.len().min(at + ATTRIBUTE_LINES)).take_while(follows);
-    for position in attribute {
+    for position in attribute.filter(|_| !is_comment) {
         let text = added[position].0.text;
         if argument(text).is_some_and(has_words) {
             return true;
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_reason_stands_behind_the_rules_or_above() {
-        let cases: [(&str, &str, bool); 30] = [
+        let cases: [(&str, &str, bool); 31] = [
             ("python", "x = f()  # noqa: E501", false),
             ("python", "x = f()  # noqa: E501, W291 F401", false),
             ("python", "x = f()  # noqa: E501 the address is long", true),
@@ -268,6 +269,7 @@ mod tests {
             ("python", "x = f()  # type: ignore[arg-type]", false),
             ("python", "x = f()  # type: ignore[arg-type, misc]  # stubs are behind", true),
             ("python", "x = f()  # type: ignore # noqa", false),
+            ("python", "x = f(reason=\"it is late\")  # noqa: E501", false),
             ("python", "x = f()  # pylint: disable=line-too-long, unused-argument", false),
             ("python", "# The stubs of this library are wrong.\nx = f()  # type: ignore[misc]", true),
             ("python", "# y = g()  # noqa\n\nx = f()  # type: ignore[misc]", false),
