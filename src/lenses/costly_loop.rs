@@ -124,8 +124,8 @@ impl Lens for CostlyLoop {
 
 /// Whether a text may loop over something: where it does not, nothing waits in turn, and nothing need be parsed.
 fn may_loop_over(text: &str) -> bool {
-    let begins = |rest: &str| rest.starts_with([' ', '(', '\t', '\n', '\r', '\\', '/']);
-    text.match_indices("for").any(|(at, word)| begins(&text[at + word.len()..]))
+    let goes_on = |next: char| next.is_alphanumeric() || "_$".contains(next);
+    text.match_indices("for").any(|(at, word)| !text[at + word.len()..].starts_with(goes_on))
 }
 
 /// A parsed file, and the name that idioms know its language by.
@@ -182,7 +182,7 @@ mod tests {
         ] {
             assert!(may_loop_over(text), "{text}");
         }
-        for text in ["list.forEach(f)", "while (a) { await b }", "format(a)", "for", ""] {
+        for text in ["list.forEach(f)", "while (a) { await b }", "format(a)", "for_each", ""] {
             assert!(!may_loop_over(text), "{text}");
         }
     }

@@ -5,16 +5,17 @@ use super::Language;
 /// The text up to and with the last line that may end an import in the file's own scope. It may be more than that, and
 /// may end inside something; then the parse of it is broken.
 pub(crate) fn until_last_import(language: Language, text: &str) -> &str {
-    let ends: fn(&str) -> bool = match language {
+    let ends: fn(&str, &mut bool) -> bool = match language {
         Language::JavaScript | Language::Tsx | Language::TypeScript => ends_ecma,
         Language::Python => begins_python,
         Language::Go | Language::Java | Language::Rust => return text,
     };
     let mut end = 0;
     let mut last = 0;
+    let mut is_open = false;
     for line in text.split_inclusive('\n') {
         end += line.len();
-        if ends(line) {
+        if ends(line, &mut is_open) {
             last = end;
         }
     }
@@ -25,21 +26,27 @@ pub(crate) fn until_last_import(language: Language, text: &str) -> &str {
 }
 
 /// Whether a line may be the last of an import or of an export from another file: a string behind `from`, or one that
-/// is imported or required.
-fn ends_ecma(line: &str) -> bool {
-    let code = line.trim_start();
-    let is_quoted = |rest: &str| rest.trim_start().starts_with(['"', '\'']);
-    let is_behind = |word: &str| code.match_indices(word).any(|(at, _)| is_quoted(&code[at + word.len()..]));
-    let imports = code.starts_with("import");
-    // What is indented is hardly a statement of the file's own scope.
-    (code.len() == line.len() || imports || code.starts_with("export") || code.starts_with('}'))
-        && (is_behind("from") || imports && (is_behind("import") || is_behind("require(")))
+/// is imported or required. Where the string may stand on a later line, that line counts.
+fn ends_ecma(line: &str, is_open: &mut bool) -> bool {
+    let behind =
+        |word: &'static str| line.match_indices(word).map(|(at, word)| line[at + word.len()..].trim());
+    let is_quoted = |rest: &str| rest.starts_with(['"', '\'', '/']);
+    let ends = behind("from").any(is_quoted)
+        || behind("import").any(|rest| is_quoted(rest) || rest.contains("require"))
+        || *is_open && line.contains(['"', '\'']);
+    let is_comment = ["//", "*", "/*"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let opens = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    *is_open = if is_comment || line.trim().is_empty() {
+        *is_open
+    } else {
+        behind("from").chain(behind("import")).any(opens)
+    };
+    ends
 }
 
-fn begins_python(line: &str) -> bool {
-    ["import", "from"]
-        .iter()
-        .any(|word| line.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '\t', '\\'])))
+/// Whether a line of a file's own scope may begin an import.
+fn begins_python(line: &str, _: &mut bool) -> bool {
+    !line.starts_with([' ', '\t']) && (line.contains("import") || line.starts_with("from"))
 }
 
 /// How much text follows the line that ends at an offset and begins the last import: what its parentheses hold.
@@ -73,12 +80,19 @@ mod tests {
             (Language::TypeScript, "import a from './a'\n", "function f() {\n  return import('./b')\n}\n"),
             (Language::TypeScript, "import {\n  a,\n} from './a'\n\nf()\nexport * from \"./b\"\n", "g()\n"),
             (Language::JavaScript, "'use strict'\nconst a = 1\nimport './c'\n", "a()\n"),
+            (Language::TypeScript, "import {\n  a,\n  b } from './a'\n", "f()\n"),
+            (Language::TypeScript, "import { a } from\n\n  // why\n  './a'\n", "f()\n"),
+            (Language::TypeScript, "import { a } from // why\n  './a'\n", "f()\n"),
+            (Language::TypeScript, "f(); import './a'\n", "g()\n"),
+            (Language::TypeScript, "import a = require('./a')\n", "f()\n"),
+            (Language::TypeScript, "import './a'\n", "// what is read from\nf('a')\n"),
             (
                 Language::Python,
                 "import a\nx = 1\nfrom b import (\n    c,  # (\n    d,\n)\n",
                 "def f():\n    import g\n",
             ),
             (Language::Python, "from a import \\\n    b, \\\n    c\n", "x = 1\n"),
+            (Language::Python, "from.a import b\nx = 1; import c\n", "x = 1\n"),
             (Language::Python, "", "x = 1\n"),
             (Language::Rust, "use a;\nfn f() {}\n", ""),
         ];
