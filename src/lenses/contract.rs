@@ -214,9 +214,10 @@ pub(crate) trait Lookups {
     /// What a file defines and imports; null when it is no regular file that could be read.
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
 
-    /// The imports by which a file loads others as soon as it is loaded itself, as they are written. It costs less than
-    /// an outline, and does not look into whether names stand for types alone.
-    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]>;
+    /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less
+    /// than an outline. Every import of that is among them, as one that has to resolve unless it is known that it need
+    /// not, and some may only look like imports: what is said of one is to be held against the outline first.
+    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>>;
 
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;

@@ -269,9 +269,9 @@ impl Lookups for CaseTrees<'_> {
         found.map(|(path, text)| Rc::new(crate::run::outlines::outline(&path, text)))
     }
 
-    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]> {
+    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
         let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map_or_else(Rc::default, |(path, text)| crate::run::outlines::loads(&path, text).into())
+        found.map(|(path, text)| crate::run::outlines::imports(&path, text).into())
     }
 
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {
@@ -279,7 +279,7 @@ impl Lookups for CaseTrees<'_> {
         let files = self
             .files(side)
             .into_iter()
-            .filter(|(path, text)| is_of(kind, path) && words.iter().any(|word| has_word(text, word)));
+            .filter(|(path, text)| is_of(kind, path) && words.iter().any(|word| has_word(kind, text, word)));
         let paths = files.map(|(path, _)| path).collect();
         RecordedMentions { side, kind, words: words.to_vec(), paths, complete: true }
     }

@@ -89,8 +89,9 @@ impl Lens for CostlyLoop {
         let Some(text) = &packet.text.full_head else { return nothing };
         let name = classify::language(packet.path());
         // Other lenses may have wanted the whole file.
-        let loops = may_loop_over(text);
-        let waits = |line: &Line<'_>| loops && line.text.contains("await");
+        let first = first_loop(name, text);
+        let waits =
+            |line: &Line<'_>| line.text.contains("await") && first.is_some_and(|first| first <= line.number);
         let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || waits(line);
         if !packet.added().any(|line| costs(&line)) {
             return nothing;
@@ -107,7 +108,7 @@ impl Lens for CostlyLoop {
     /// Every place counts: where a regular expression is compiled, and each loop that could wait.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let name = classify::language(file);
-        let may_wait = || text.contains("await ") && may_loop_over(text);
+        let may_wait = || text.contains("await ") && first_loop(name, text).is_some();
         if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !may_wait() {
             return Census::default();
         }
@@ -122,10 +123,24 @@ impl Lens for CostlyLoop {
     }
 }
 
-/// Whether a text may loop over something: where it does not, nothing waits in turn, and nothing need be parsed.
-fn may_loop_over(text: &str) -> bool {
-    let goes_on = |next: char| next.is_alphanumeric() || "_$".contains(next);
-    text.match_indices("for").any(|(at, word)| !text[at + word.len()..].starts_with(goes_on))
+/// The first line that something in a loop over something may stand on: where there is none, nothing waits in turn, and
+/// nothing need be parsed.
+fn first_loop(name: Option<&str>, text: &str) -> Option<u64> {
+    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
+    let is_word =
+        |at: &usize| !text[..*at].ends_with(is_part) && !text[at + "for".len()..].starts_with(is_part);
+    let mut words = text.match_indices("for").map(|(at, _)| at).filter(is_word);
+    if name == Some("python") {
+        // A comprehension waits before it says over what.
+        return words.next().map(|_| 1);
+    }
+    let opens = |at: &usize| {
+        let is_space = |character: char| character.is_whitespace() || character == '\u{feff}';
+        let rest = text[at + "for".len()..].trim_start_matches(is_space);
+        rest.starts_with(['(', '/']) || rest.starts_with("await")
+    };
+    let first = words.find(opens)?;
+    Some(1 + text[..first].matches('\n').count() as u64)
 }
 
 /// A parsed file, and the name that idioms know its language by.
@@ -169,21 +184,26 @@ impl Source<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::may_loop_over;
+    use super::first_loop;
 
     #[test]
-    fn a_text_without_loops_over_something_is_told() {
-        for text in [
-            "for (const a of b) {",
-            "for(a in b)",
-            "async for a in b:",
-            "[await f(a) for a in b]",
-            "for/**/(;;)",
-        ] {
-            assert!(may_loop_over(text), "{text}");
+    fn nothing_is_looked_for_before_the_first_loop() {
+        let cases = [
+            ("f()\nfor (const a of b) {", Some(2)),
+            ("for(a in b)", Some(1)),
+            ("\n\nfor await (const a of b) {", Some(3)),
+            ("for/**/(;;)", Some(1)),
+            ("for\n  (;;)", Some(1)),
+            ("// wait for it\nlist.forEach(f)\nfor (;;) {", Some(3)),
+            ("list.forEach(f)", None),
+            ("while (a) { await b }", None),
+            ("format(a)\n_for(b)", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(first_loop(Some("typescript"), text), expected, "{text}");
         }
-        for text in ["list.forEach(f)", "while (a) { await b }", "format(a)", "for_each", ""] {
-            assert!(!may_loop_over(text), "{text}");
-        }
+        assert_eq!(first_loop(Some("python"), "\n[await f(a) for a in b]"), Some(1));
+        assert_eq!(first_loop(Some("python"), "\nawait format(a)"), None);
     }
 }

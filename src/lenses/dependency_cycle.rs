@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, everywhere, presets, text_rule};
 use super::imports::{self, Change, reached};
 use crate::contracts::v1::{
-    FileClass, LensClass, PlacedImport, Scope, ScopeStrengths, Severity, Side, Strength,
+    FileClass, ImportForm, LensClass, PlacedImport, Scope, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::classify::{self, ScopeGlobs};
 use crate::core::packet::Packet;
@@ -62,12 +62,15 @@ impl Lens for DependencyCycle {
         let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
         let mut drafts = Vec::new();
         for path in change.added.keys().filter(|path| is_product(&change, &scopes, path)) {
-            let Some(outline) = imports::changed(lookups, path) else { continue };
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
-            for import in outline.imports.iter().filter(added) {
+            for import in imports::written(lookups, path).iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    let known = next == *path || base.exact_edges(path).contains(&next);
-                    let Some(way) = (!known).then(|| head.way(&next, path)).flatten() else { continue };
+                    let known = next == *path
+                        || base.edges(path).contains(&next) && base.exact_edges(path).contains(&next);
+                    let may_close = !known && head.written_way(&next, path).is_some();
+                    let import = may_close.then(|| imports::parsed(lookups, path, import)).flatten();
+                    let Some(import) = import.filter(loads) else { continue };
+                    let Some(way) = head.way(&next, path) else { continue };
                     // Where there were cycles, one more is how the repository is built.
                     let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
                     // The same files in another order are the same cycle. Another one that shares some of them is told
@@ -92,7 +95,7 @@ impl Lens for DependencyCycle {
 
 /// Whether the file of an import is loaded as soon as its own file is.
 fn loads(import: &PlacedImport) -> bool {
-    import.is_firm() && !import.types_alone
+    import.is_firm() && !import.types_alone && import.form != ImportForm::Call
 }
 
 fn is_product(change: &Change, scopes: &ScopeGlobs, path: &str) -> bool {
@@ -121,7 +124,8 @@ impl<'l> Graph<'l> {
     fn edges(&mut self, path: &str) -> &BTreeSet<String> {
         if !self.files.contains_key(path) {
             let edges = if self.files.len() < MOST_FILES {
-                self.reached(path, self.lookups.loads(self.side, path).iter())
+                let imports = self.lookups.imports(self.side, path).unwrap_or_default();
+                self.reached(path, imports.iter().filter(|import| loads(import)))
             } else {
                 self.is_cut = true;
                 BTreeSet::new()

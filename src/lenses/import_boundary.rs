@@ -77,11 +77,15 @@ impl Lens for ImportBoundary {
             if drawn.is_empty() && !is_product {
                 continue;
             }
-            let Some(outline) = imports::changed(lookups, path) else { continue };
-            for import in outline.imports.iter().filter(|import| change.is_added(path, import.module.line)) {
+            let written = imports::written(lookups, path);
+            for import in written.iter().filter(|import| change.is_added(path, import.module.line)) {
                 for to in reached(lookups, Side::Head, path, import) {
                     let Ok(target) = RepoPath::from_bytes(to.as_bytes()) else { continue };
-                    let Some(finding) = lines.crossed(lookups, &drawn, is_product, path, import, &target)
+                    if !is_test(&to) && !drawn.iter().any(|drawn| drawn.to.matches(&target)) {
+                        continue;
+                    }
+                    let Some(import) = imports::parsed(lookups, path, import) else { continue };
+                    let Some(finding) = lines.crossed(lookups, &drawn, is_product, path, &import, &target)
                     else {
                         continue;
                     };
@@ -187,10 +191,7 @@ impl Lines<'_> {
             let of_directory = |import: &PlacedImport| {
                 reached(lookups, Side::Base, importer, import).iter().any(|file| split(file).0 == directory)
             };
-            is_product
-                && lookups
-                    .outline(Side::Base, importer)
-                    .is_some_and(|outline| outline.imports.iter().any(of_directory))
+            is_product && imports::has_import(lookups, Side::Base, importer, &of_directory)
         };
         imports::are_too_many(lookups, &found, MOST_ASKED) || found.paths.iter().any(does)
     }
@@ -204,7 +205,7 @@ fn imports_already(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> 
             && (other.names.is_empty()
                 || import.names.iter().all(|name| other.names.iter().any(|known| known.name == name.name)))
     };
-    lookups.outline(Side::Base, path).is_some_and(|outline| outline.imports.iter().any(same))
+    imports::has_import(lookups, Side::Base, path, &same)
 }
 
 /// Whether a file is one of tests beyond doubt: names such as `testing` are products too.
@@ -232,7 +233,6 @@ fn serves_tests(path: &str) -> bool {
         "fixture",
         "mock",
         "playground",
-        "runner",
         "script",
         "setup",
         "spec",

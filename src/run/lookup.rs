@@ -9,7 +9,7 @@ use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, ObjectReader, Objec
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId};
 use crate::contracts::v1::{
-    MentionKind, ModuleOutline, PlacedImport, RecordedDirectory, RecordedLoads, RecordedLookups,
+    MentionKind, ModuleOutline, PlacedImport, RecordedDirectory, RecordedImports, RecordedLookups,
     RecordedMentions, RecordedModule, RecordedPath, Side,
 };
 use crate::core::classify;
@@ -61,7 +61,7 @@ struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
     modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
-    loads: BTreeMap<Place, Rc<[PlacedImport]>>,
+    imports: BTreeMap<Place, Option<Rc<[PlacedImport]>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
@@ -128,17 +128,17 @@ impl Answering for Asked<'_> {
             path: path.clone(),
             outline: outline.as_deref().cloned(),
         };
-        let loads = |((side, path), imports): (&Place, &Rc<[PlacedImport]>)| RecordedLoads {
+        let imports = |((side, path), imports): (&Place, &Option<Rc<[PlacedImport]>>)| RecordedImports {
             side: *side,
             path: path.clone(),
-            imports: imports.to_vec(),
+            imports: imports.as_deref().map(<[PlacedImport]>::to_vec),
         };
         Ok(RecordedLookups {
             schema_version: Default::default(),
             paths: said.paths.iter().map(path).collect(),
             directories: said.directories.iter().map(directory).collect(),
             modules: said.modules.iter().map(module).collect(),
-            loads: said.loads.iter().map(loads).collect(),
+            imports: said.imports.iter().map(imports).collect(),
             mentions: said.mentions.values().cloned().collect(),
         })
     }
@@ -209,23 +209,22 @@ impl Lookups for Asked<'_> {
         answer
     }
 
-    fn loads(&self, side: Side, path: &str) -> Rc<[PlacedImport]> {
+    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
         let place = (side, path.to_owned());
-        if let Some(known) = self.said.borrow().loads.get(&place) {
-            return Rc::clone(known);
+        if let Some(known) = self.said.borrow().imports.get(&place) {
+            return known.clone();
         }
-        let answer: Rc<[PlacedImport]> = self
-            .answer(|| match &self.source {
-                Source::Trees(trees) => Ok(trees.read(side, path, outlines::loads)?.unwrap_or_default()),
-                Source::Record(record) => record
-                    .loads
-                    .iter()
-                    .find(|each| each.side == side && each.path == path)
-                    .map(|each| each.imports.clone())
-                    .ok_or_else(|| unrecorded("what a file loads")),
-            })
-            .into();
-        self.said.borrow_mut().loads.insert(place, Rc::clone(&answer));
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => trees.read(side, path, outlines::imports),
+            Source::Record(record) => record
+                .imports
+                .iter()
+                .find(|each| each.side == side && each.path == path)
+                .map(|each| each.imports.clone())
+                .ok_or_else(|| unrecorded("what a file imports")),
+        });
+        let answer: Option<Rc<[PlacedImport]>> = answer.map(Into::into);
+        self.said.borrow_mut().imports.insert(place, answer.clone());
         answer
     }
 
@@ -276,7 +275,7 @@ impl Asked<'_> {
         let (listed, whole) =
             said.listed.get(&side).map_or((&[][..], false), |(files, whole)| (files.as_slice(), *whole));
         let reader = trees.objects.reader()?;
-        let words = Wanted::new(words);
+        let words = Wanted::new(kind, words);
         let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), whole, 0, 0);
         for (path, id) in listed.iter().filter(|(path, _)| is_of(kind, path)) {
             trees.cancellation.check()?;
@@ -336,23 +335,24 @@ fn utf8(bytes: &[u8]) -> Option<&str> {
 struct Wanted<'w> {
     plain: BTreeSet<&'w str>,
     other: Vec<&'w str>,
+    kind: MentionKind,
 }
 
 impl<'w> Wanted<'w> {
-    fn new(words: &'w [String]) -> Self {
+    fn new(kind: MentionKind, words: &'w [String]) -> Self {
         let (plain, other): (Vec<&str>, Vec<&str>) =
             words.iter().map(String::as_str).partition(|word| word.chars().all(joins));
         // Few are found faster one by one.
         if plain.len() > MOST_ONE_BY_ONE {
-            Self { plain: plain.into_iter().collect(), other }
+            Self { plain: plain.into_iter().collect(), other, kind }
         } else {
-            Self { plain: BTreeSet::new(), other: words.iter().map(String::as_str).collect() }
+            Self { plain: BTreeSet::new(), other: words.iter().map(String::as_str).collect(), kind }
         }
     }
 
     fn are_in(&self, text: &str) -> bool {
         let plain = || text.split(|character| !joins(character)).any(|word| self.plain.contains(word));
-        self.other.iter().any(|word| has_word(text, word)) || !self.plain.is_empty() && plain()
+        self.other.iter().any(|word| has_word(self.kind, text, word)) || !self.plain.is_empty() && plain()
     }
 }
 
@@ -360,10 +360,14 @@ fn joins(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Whether a text has a word, with nothing around it that would make it another one.
-pub(crate) fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word)
-        .any(|(start, _)| !text[..start].ends_with(joins) && !text[start + word.len()..].starts_with(joins))
+/// Whether a text has a word, with nothing around it that would make it another one. What stands between hyphens in a
+/// configuration is part of a longer name, such as that of a rule.
+pub(crate) fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let (before, after) = (&text[..start], &text[start + word.len()..]);
+        let is_part = kind == MentionKind::Configuration && before.ends_with('-') && after.starts_with('-');
+        !is_part && !before.ends_with(joins) && !after.starts_with(joins)
+    })
 }
 
 /// Whether a file is of those that are searched. What examples say binds nobody.

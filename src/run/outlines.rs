@@ -16,21 +16,16 @@ pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
     }
 }
 
-/// The imports by which a file loads others, read without what follows the last one.
-pub(crate) fn loads(path: &str, text: &str) -> Vec<PlacedImport> {
+/// The imports of a file as they are written, and perhaps more that only look like it.
+pub(crate) fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let Some(language) = Language::of(path) else { return Vec::new() };
-    let start = masked(syntax::until_last_import(language, text));
-    let outline = syntax::parse_once(language, &start);
-    let (text, outline) = if outline.broken.is_empty() {
-        (start, outline)
-    } else {
-        // What was cut may have ended inside something.
-        let text = masked(text);
-        let outline = syntax::parse_once(language, &text);
-        (text, outline)
+    let text = masked(text);
+    let Some(written) = syntax::written_imports(language, &text) else {
+        return of_code(language, &text).imports;
     };
-    let imports = imports(language, &outline, &Lines::new(&text), |import| import.type_only);
-    imports.into_iter().filter(|import| import.is_firm() && !import.types_alone).collect()
+    let lines = Lines::new(&text);
+    let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
+    written.iter().filter_map(|import| placed(language, &lines, import)).filter(kept).collect()
 }
 
 /// What is recorded says nothing that the recorded texts would not.
@@ -69,26 +64,21 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
     let kept = |name: &PlacedName| name.name.len() <= MAX_NAME_BYTES;
     ModuleOutline {
         names: names.into_iter().filter(kept).collect(),
-        imports: imports(language, &outline, &lines, |import| import.type_only || import.erased),
+        imports: whole_imports(language, &outline, &lines),
         open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
         relocates: outline.relocates || !outline.broken.is_empty(),
     }
 }
 
 /// The imports that could be read whole.
-fn imports(
-    language: Language,
-    outline: &Outline,
-    lines: &Lines<'_>,
-    types_alone: impl Fn(&Import) -> bool,
-) -> Vec<PlacedImport> {
+fn whole_imports(language: Language, outline: &Outline, lines: &Lines<'_>) -> Vec<PlacedImport> {
     // What a module leaves out of every build has no part in what it requires.
     let left_out = language == Language::Go && lines.text.lines().any(|line| line.contains("build ignore"));
     let is_whole = |import: &&Import| !outline.broken.iter().any(|broken| broken.touches(import.span));
     let placed = |import: &Import| {
         let placed = placed(language, lines, import)?;
         let weak = placed.weak || left_out;
-        Some(PlacedImport { weak, types_alone: types_alone(import), ..placed })
+        Some(PlacedImport { weak, ..placed })
     };
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
     outline.imports.iter().filter(is_whole).filter_map(placed).filter(kept).collect()
@@ -119,7 +109,7 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
         star: import.star,
         top_level: import.top_level,
         weak: import.conditional || import.guarded,
-        types_alone: import.type_only,
+        types_alone: import.type_only || import.erased,
     })
 }
 

@@ -218,7 +218,9 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
 fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(function) = node.child_by_field_name("function") else { return };
     let name = found.text(function);
-    let first = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    let given = node.child_by_field_name("arguments");
+    // Bundlers are told things in a comment before the name.
+    let first = given.and_then(|given| children(given).find(|child| child.kind() != "comment"));
     let head = name.split(['.', '(']).next().unwrap_or(name);
     if matches!(head, "describe" | "it" | "test" | "suite")
         && first.is_some_and(|first| first.kind() == "string")

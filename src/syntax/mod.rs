@@ -5,7 +5,6 @@ mod ecma;
 mod flow;
 mod go;
 mod idle;
-mod imports;
 mod java;
 mod kinds;
 mod memo;
@@ -15,15 +14,16 @@ mod rust;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod written;
 
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser};
 
-pub(crate) use imports::until_last_import;
 pub(crate) use memo::parse_once;
 #[allow(unused_imports, reason = "these are the words an outline is read with")]
 pub(crate) use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
+pub(crate) use written::written_imports;
 
 /// Larger texts are not parsed.
 pub(crate) const MAX_BYTES: usize = 1 << 20;

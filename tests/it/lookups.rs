@@ -215,7 +215,7 @@ fn what_would_ask_for_too_much_is_left_out_and_said() {
 }
 
 #[test]
-fn what_files_load_is_recorded_replayed_and_not_to_be_forged() {
+fn what_files_import_is_recorded_replayed_and_not_to_be_forged() {
     let order = |more: &str| format!("{more}export const order = () => 1;\n");
     let address = "import { order } from \"./order\";\nexport const address = () => order();\n";
     let repo = change(
@@ -231,10 +231,10 @@ fn what_files_load_is_recorded_replayed_and_not_to_be_forged() {
     let findings = &results["lensResults"][run.position("dependency-cycle")]["findings"];
     assert_eq!(findings[0]["ruleId"], "dependency-cycle/newly-closed");
     let asked = run.json("recordings/lookups.json");
-    let loads = asked["loads"].as_array().unwrap();
-    let read = loads.iter().position(|each| each["side"] == "head" && each["path"] == "src/address.js");
+    let imports = asked["imports"].as_array().unwrap();
+    let read = imports.iter().position(|each| each["side"] == "head" && each["path"] == "src/address.js");
     let elsewhere = temp();
-    let pointers = [format!("/loads/{}/imports", read.unwrap()), "/loads".to_owned()];
+    let pointers = [format!("/imports/{}/imports", read.unwrap()), "/imports".to_owned()];
     for (number, pointer) in pointers.iter().enumerate() {
         let copy = run.copy_to(&elsewhere.path().join(number.to_string()));
         assert_forged(&copy, &repo, pointer, json!([]));

@@ -23,8 +23,8 @@ pub struct RecordedLookups {
     pub directories: Vec<RecordedDirectory>,
     /// What files define and import.
     pub modules: Vec<RecordedModule>,
-    /// What files load.
-    pub loads: Vec<RecordedLoads>,
+    /// What files import, by their statements alone.
+    pub imports: Vec<RecordedImports>,
     /// Which files have certain words.
     pub mentions: Vec<RecordedMentions>,
 }
@@ -88,18 +88,19 @@ pub struct RecordedModule {
     pub outline: Option<ModuleOutline>,
 }
 
-/// The imports by which a file loads others as soon as it is loaded itself.
+/// The imports of a file as they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RecordedLoads {
+pub struct RecordedImports {
     /// The merge base's tree or head's.
     pub side: Side,
     /// The path.
     pub path: String,
-    /// The imports as they are written, in the order of the text; none when it is no regular file that could be read.
-    /// Which of them a compiler leaves out, because their names stand for types alone, is not looked into.
-    pub imports: Vec<PlacedImport>,
+    /// The imports in the order of the text; null when it is no regular file that could be read. Which of them a compiler
+    /// leaves out, because their names stand for types alone, is not looked into, and some may only look like imports:
+    /// in a comment, or in a string over several lines.
+    pub imports: Option<Vec<PlacedImport>>,
 }
 
 /// A name with its place.

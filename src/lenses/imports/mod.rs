@@ -13,7 +13,7 @@ use std::rc::Rc;
 use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    MentionKind, ModuleOutline, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side, Strength,
+    MentionKind, PlacedImport, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::classify::is_example;
 use crate::core::packet::{HunkView, Packet};
@@ -40,13 +40,34 @@ pub(super) const fn rule(id: &'static str, title: &'static str, fix: &'static st
     RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves }
 }
 
-/// What a file defines that a change adds imports to. It is there, so where it cannot be read something is left out.
-pub(super) fn changed(lookups: &dyn Lookups, path: &str) -> Option<Rc<ModuleOutline>> {
-    let outline = lookups.outline(Side::Head, path);
-    if outline.is_none() {
+/// The imports of a file that a change adds to, as they are written. The file is there, so where it cannot be read
+/// something is left out.
+pub(super) fn written(lookups: &dyn Lookups, path: &str) -> Rc<[PlacedImport]> {
+    lookups.imports(Side::Head, path).unwrap_or_else(|| {
         lookups.stop_short();
-    }
+        Rc::default()
+    })
+}
+
+/// An import of head as the outline of its file has it; null for what only looked like one.
+pub(super) fn parsed(lookups: &dyn Lookups, path: &str, written: &PlacedImport) -> Option<PlacedImport> {
+    let outline = lookups.outline(Side::Head, path)?;
     outline
+        .imports
+        .iter()
+        .find(|import| import.module == written.module && import.form == written.form)
+        .cloned()
+}
+
+/// Whether a file has such an import. Its statements are asked before its outline is.
+pub(super) fn has_import(
+    lookups: &dyn Lookups,
+    side: Side,
+    path: &str,
+    is_such: &dyn Fn(&PlacedImport) -> bool,
+) -> bool {
+    lookups.imports(side, path).is_some_and(|imports| imports.iter().any(is_such))
+        && lookups.outline(side, path).is_some_and(|outline| outline.imports.iter().any(is_such))
 }
 
 /// Whether more files have a word than are read one by one, so that something is left out.

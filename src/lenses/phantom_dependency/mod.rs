@@ -95,10 +95,14 @@ impl Lens for PhantomDependency {
         let change = Change::of(facts);
         let mut drafts = lock::drafts(facts, lookups);
         for path in change.added.keys() {
-            let Some(outline) = imports::changed(lookups, path) else { continue };
-            let added = outline.imports.iter().filter(|import| change.is_added(path, import.module.line));
+            let written = imports::written(lookups, path);
+            let added = written.iter().filter(|import| change.is_added(path, import.module.line));
             for import in added.filter(|import| import.is_firm()) {
                 let Some(judgement) = judged(lookups, path, import) else { continue };
+                let Some(import) = imports::parsed(lookups, path, import).filter(PlacedImport::is_firm)
+                else {
+                    continue;
+                };
                 let summary = match &judgement.resembles {
                     Some(_) => "a package is imported that is not declared and is nearly the name of another",
                     None => "a package is imported that no manifest names",
@@ -164,9 +168,9 @@ fn was_imported(
         || imports::are_too_many(lookups, &found, MOST_ASKED)
         || found.paths.iter().any(|importer| {
             let described = importer.ends_with(".d.ts");
+            let same = |import: &PlacedImport| is_same(&import.module.name);
             described
-                || lookups
-                    .outline(Side::Base, importer)
-                    .is_none_or(|outline| outline.imports.iter().any(|import| is_same(&import.module.name)))
+                || lookups.imports(Side::Base, importer).is_none()
+                || imports::has_import(lookups, Side::Base, importer, &same)
         })
 }

@@ -32,6 +32,21 @@ struct Importers {
     files: BTreeMap<String, BTreeSet<(String, u32)>>,
 }
 
+impl Importers {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.files.is_empty()
+    }
+
+    fn extend(&mut self, other: Self) {
+        for (at, found) in other.names {
+            self.names.entry(at).or_default().extend(found);
+        }
+        for (file, found) in other.files {
+            self.files.entry(file).or_default().extend(found);
+        }
+    }
+}
+
 pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (kind, taken) in taken(change, lookups) {
@@ -44,9 +59,18 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         are_too_many(lookups, &found, MOST_IMPORTERS);
         let mut importers = Importers::default();
         for path in found.paths.iter().take(MOST_IMPORTERS) {
-            let Some(outline) = lookups.outline(Side::Head, path) else { continue };
-            for import in outline.imports.iter().filter(|import| !import.weak) {
-                note(change, lookups, &taken, path, import, &mut importers);
+            // What only looks like an import is no importer, but hardly any file is one.
+            let noted = |imports: &[PlacedImport]| {
+                let mut importers = Importers::default();
+                for import in imports.iter().filter(|import| !import.weak) {
+                    note(change, lookups, &taken, path, import, &mut importers);
+                }
+                importers
+            };
+            if lookups.imports(Side::Head, path).is_some_and(|imports| !noted(&imports).is_empty())
+                && let Some(outline) = lookups.outline(Side::Head, path)
+            {
+                importers.extend(noted(&outline.imports));
             }
         }
         drafts.extend(stated(change, &taken, importers));

@@ -1,11 +1,13 @@
 //! Added imports that lead nowhere.
 
+use std::collections::BTreeSet;
+
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{
-    Change, Family, Has, Target, are_too_many, changed, has, may_be_made, split, target,
+    Change, Family, Has, Target, are_too_many, has, has_import, may_be_made, parsed, split, target, written,
 };
 use super::{MISSING_MODULE, MISSING_NAME};
-use crate::contracts::v1::{MentionKind, PlacedImport, Side};
+use crate::contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 use crate::core::classify::is_example;
 
 /// How many files of the base are asked whether it was like that before.
@@ -14,8 +16,7 @@ const MOST_ASKED: usize = 200;
 pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for path in change.added.keys() {
-        let Some(outline) = changed(lookups, path) else { continue };
-        for import in outline.imports.iter().filter(|import| import.is_firm()) {
+        for import in written(lookups, path).iter().filter(|import| import.is_firm()) {
             drafts.extend(of_import(change, lookups, path, import));
         }
     }
@@ -27,6 +28,7 @@ fn of_import(change: &Change, lookups: &dyn Lookups, path: &str, import: &Placed
     if !touched(import.module.line) && !import.names.iter().any(|name| touched(name.line)) {
         return Vec::new();
     }
+    let exact = || parsed(lookups, path, import).filter(PlacedImport::is_firm);
     match target(lookups, Side::Head, path, import) {
         Target::Unsure => Vec::new(),
         Target::Missing(missing) => {
@@ -34,19 +36,24 @@ fn of_import(change: &Change, lookups: &dyn Lookups, path: &str, import: &Placed
                 && !may_be_made(lookups, &missing)
                 && !was_missing(lookups, path, &missing);
             let summary = "a file is imported that does not exist";
-            let draft = judged
-                .then(|| change.on_name(MISSING_MODULE, Side::Head, path, &import.module, summary))
-                .flatten();
-            draft.map(|draft| draft.with("missing", missing)).into_iter().collect()
+            let drafts = judged
+                .then(exact)
+                .flatten()
+                .and_then(|import| change.on_name(MISSING_MODULE, Side::Head, path, &import.module, summary));
+            drafts.map(|draft| draft.with("missing", missing)).into_iter().collect()
         }
         Target::File(file) if is_example(&file) => Vec::new(),
         Target::File(file) => {
-            let names = import.names.iter().filter(|name| touched(name.line));
-            let missing = names.filter(|name| {
-                has(lookups, Side::Head, &file, &name.name) == Has::No
+            let is_missing = |name: &&PlacedName| {
+                touched(name.line)
+                    && has(lookups, Side::Head, &file, &name.name) == Has::No
                     && !was_asked_for(lookups, path, &file, &name.name)
-            });
-            let drafts = missing.filter_map(|name| {
+            };
+            let missing: BTreeSet<&str> =
+                import.names.iter().filter(is_missing).map(|name| name.name.as_str()).collect();
+            let Some(import) = (!missing.is_empty()).then(exact).flatten() else { return Vec::new() };
+            let names = import.names.iter().filter(|name| missing.contains(name.name.as_str()));
+            let drafts = names.filter(|name| touched(name.line)).filter_map(|name| {
                 // The name of a default import is the file's own.
                 let place = if name.name == "default" { &import.module } else { name };
                 let summary = "a name is imported that its file does not have";
@@ -83,8 +90,8 @@ fn asked_before(
     let kind = path.parse_family().unwrap_or(MentionKind::Configuration);
     let found = lookups.mentions(Side::Base, kind, &[word.to_owned()]);
     are_too_many(lookups, &found, MOST_ASKED)
-        || found.paths.iter().any(|importer| {
-            let outline = lookups.outline(Side::Base, importer);
-            outline.is_some_and(|outline| outline.imports.iter().any(|import| is_same(importer, import)))
-        })
+        || found
+            .paths
+            .iter()
+            .any(|importer| has_import(lookups, Side::Base, importer, &|import| is_same(importer, import)))
 }

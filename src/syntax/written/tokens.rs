@@ -1,0 +1,111 @@
+//! What statements are made of, as far as imports have it.
+
+use super::super::outline::Span;
+
+/// One part of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    Word(Span),
+    /// What stands in quotes.
+    Text(Span),
+    Mark(char),
+}
+
+/// Reads a text from a place on.
+pub(super) struct Tokens<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+/// Whether a character ends a line by the rules of any of the languages.
+pub(super) fn ends_line(character: char) -> bool {
+    matches!(character, '\n' | '\r' | '\u{2028}' | '\u{2029}')
+}
+
+pub(super) fn is_space(character: char) -> bool {
+    character.is_whitespace() || character == '\u{feff}'
+}
+
+/// Whether a character may be part of a name; which of those beyond ASCII may is for a parse to say.
+pub(super) fn is_part_of_word(character: char) -> bool {
+    let is_foreign = !character.is_ascii() && !is_space(character);
+    is_foreign || character.is_ascii_alphanumeric() || "_$".contains(character)
+}
+
+impl<'t> Tokens<'t> {
+    pub(super) fn of(&self, span: Span) -> &'t str {
+        span.of(self.text)
+    }
+
+    pub(super) fn is_word(&self, token: Token, word: &str) -> bool {
+        matches!(token, Token::Word(span) if self.of(span) == word)
+    }
+
+    /// The next token of JavaScript or TypeScript, behind spaces and comments; null at the end of the text.
+    pub(super) fn next_ecma(&mut self) -> Option<Token> {
+        self.skip_ecma();
+        let start = self.at;
+        let first = self.text[start..].chars().next()?;
+        if is_part_of_word(first) {
+            return Some(self.word());
+        }
+        self.at += first.len_utf8();
+        if !matches!(first, '"' | '\'' | '`') {
+            return Some(Token::Mark(first));
+        }
+        let end = self.until(self.at, |character| character == first || "\\\r\n".contains(character));
+        if !self.text[end..].starts_with(first) {
+            // What is escaped, or not closed on its line, is no plain name.
+            return Some(Token::Mark(if self.text[end..].starts_with('\\') { '\\' } else { first }));
+        }
+        self.at = end + 1;
+        Some(Token::Text(Span { start: start + 1, end }))
+    }
+
+    fn skip_ecma(&mut self) {
+        loop {
+            self.at = self.until(self.at, |character| !is_space(character));
+            let rest = &self.text[self.at..];
+            if rest.starts_with("//") {
+                self.at = self.until(self.at, ends_line);
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                let length = comment.find("*/").map(|length| length + 4);
+                self.at += length.unwrap_or(rest.len());
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The next token of Python; what ends a statement is a line's end, and inside of parentheses a line's end is a
+    /// space.
+    pub(super) fn next_python(&mut self, in_parentheses: bool) -> Token {
+        const END: Token = Token::Mark('\n');
+        loop {
+            let Some(first) = self.text[self.at..].chars().next() else { return END };
+            let width = first.len_utf8();
+            match first {
+                '#' => self.at = self.until(self.at, |character| matches!(character, '\n' | '\r')),
+                '\n' | '\r' if !in_parentheses => return END,
+                '\\' if self.text[self.at + 1..].starts_with("\r\n") => self.at += 3,
+                '\\' if self.text[self.at + 1..].starts_with(['\n', '\r']) => self.at += 2,
+                _ if is_space(first) => self.at += width,
+                _ if is_part_of_word(first) => return self.word(),
+                _ => {
+                    self.at += width;
+                    return Token::Mark(first);
+                }
+            }
+        }
+    }
+
+    fn word(&mut self) -> Token {
+        let start = self.at;
+        self.at = self.until(start, |character| !is_part_of_word(character));
+        Token::Word(Span { start, end: self.at })
+    }
+
+    fn until(&self, start: usize, ends: impl Fn(char) -> bool) -> usize {
+        self.text[start..].find(ends).map_or(self.text.len(), |length| start + length)
+    }
+}
