@@ -155,10 +155,12 @@ def attempt(options, lab, kind, commit, case):
         new = [each for each in fault["findings"] if each["origin"] == "introduced"]
         mine = [each for each in new if each["ruleId"] in kind.rules and each["file"] == case.path]
         exact = [each for each in mine if each["startLine"] in case.lines]
+        other = [each for each in new if each not in mine and (each["ruleId"], each["file"]) not in old]
+        beside = [each for each in other if each["file"] == case.path and each["startLine"] in case.lines]
         records.append(record | {
             "judged": {fault["exit"], twin["exit"]} <= {0, 1},
             "caught": fault["exit"] == 1, "quiet": twin["exit"] == 0, "found": bool(mine), "exact": bool(exact),
-            "extra": [each for each in new if each not in mine and (each["ruleId"], each["file"]) not in old],
+            "beside": beside, "extra": [each for each in other if each not in beside],
             "spoken": [each for each in twin["findings"]
                        if each["ruleId"] in kind.rules and (each["ruleId"], each["file"]) not in old],
             "twinNew": [each for each in twin["findings"] if (each["ruleId"], each["file"]) not in old],
@@ -181,8 +183,8 @@ def is_right(record):
 
 def table(records, column, names):
     """One row for each name that a column has, and the numbers of its records."""
-    out = [f"| {column} | pairs right | found by its rule | at its very line, of those found | twins spoken about | other findings |"]
-    out.append("|---|---|---|---|---:|---:|")
+    out = [f"| {column} | pairs right | found by its rule | at its very line, of those found | twins spoken about | other findings at its lines | elsewhere |"]
+    out.append("|---|---|---|---|---:|---:|---:|")
     for name in names:
         here = [record for record in records if name in (record[column], "all")]
         if here:
@@ -190,7 +192,8 @@ def table(records, column, names):
             out.append(
                 f"| {name} | {share(sum(map(is_right, here)), len(here))} | {share(len(found), len(here))} "
                 f"| {share(sum(record['exact'] for record in found), len(found))} "
-                f"| {sum(bool(record['spoken']) for record in here)} | {sum(len(record['extra']) for record in here)} |"
+                f"| {sum(bool(record['spoken']) for record in here)} "
+                f"| {sum(len(record['beside']) for record in here)} | {sum(len(record['extra']) for record in here)} |"
             )
     return out + [""]
 
