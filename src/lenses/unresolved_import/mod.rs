@@ -1,13 +1,13 @@
 //! Imports of files and names that are not there at head: added ones, and those a change leaves behind elsewhere.
 
 mod behind;
+mod bound;
 mod introduced;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
-use super::imports::{self, Change, Family, GONE, REMOVED, is_listing, lines};
-use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{ChangeKind, LensClass, MentionKind, Side};
-use crate::core::packet::{HunkView, Packet};
+use super::imports::{self, Change, GONE, REMOVED, lines};
+use crate::contracts::v1::{ChangeKind, LensClass, Side};
+use crate::core::packet::Packet;
 use crate::core::policy::Policy;
 
 const LEFT_BEHIND: &str = "unresolved-import/left-behind";
@@ -60,7 +60,7 @@ impl Lens for UnresolvedImport {
         let old = packet.file.old_path.as_ref().unwrap_or(packet.path());
         let mut facts = imports::added(MISSING_MODULE, packet);
         let fact = |kind, place| lines(MISSING_MODULE, kind, old, Side::Base, place);
-        for hunk in packet.hunks().filter(|hunk| may_define(old, hunk)) {
+        for hunk in bound::taking(packet, &old.to_text()) {
             facts.push(fact(REMOVED, (hunk.hunk.old_start, hunk.hunk.old_lines)));
         }
         let goes = matches!(packet.file.kind, ChangeKind::Deleted | ChangeKind::Renamed);
@@ -75,21 +75,6 @@ impl Lens for UnresolvedImport {
         let mut drafts = introduced::drafts(&change, lookups);
         drafts.extend(behind::drafts(&change, lookups));
         drafts
-    }
-}
-
-/// Whether removed lines may be what other files import.
-fn may_define(path: &RepoPath, hunk: &HunkView<'_>) -> bool {
-    match path.to_text().parse_family() {
-        Some(MentionKind::Python) => hunk
-            .removed()
-            .any(|line| line.text.starts_with(|first: char| !first.is_whitespace()) || is_listing(line.text)),
-        Some(MentionKind::Ecma) => {
-            hunk.removed().any(|line| line.text.contains("export") || is_listing(line.text))
-        }
-        // A compiler says it of names, and only files are looked after here.
-        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
-        | None => false,
     }
 }
 
