@@ -49,7 +49,8 @@ fn run_directory(scratch: &Scratch) -> PathBuf {
 #[test]
 fn the_files_of_a_run_are_those_of_the_tables() {
     let scratch = Scratch::new();
-    // With gates that read and that run, since their files are there only then.
+    // With gates that read and that run, and an import to follow, since their files are there only then.
+    scratch.commit_on_topic("use.py", "from shape import area\n\nprint(area(2, 3))\n");
     let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n\
                 [gates.type_check]\nrequired = false\nrun = [\"mypy\"]\n";
     scratch.commit_on_base("mypy.ini", "[mypy]\n");
