@@ -6,6 +6,7 @@ pub(crate) mod formats;
 #[allow(dead_code, reason = "commands of tools are described here and not run yet")]
 pub(crate) mod gates;
 pub(crate) mod lenses;
+pub(crate) mod providers;
 pub(crate) mod run;
 #[allow(dead_code, reason = "an outline says more than the lenses ask for yet")]
 pub(crate) mod syntax;

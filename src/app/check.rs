@@ -226,6 +226,7 @@ fn builtin_binding() -> ProviderBinding {
         timeout_ms: 0,
         retry_max: 2,
         retry_backoff_ms: vec![500, 1500],
+        model: None,
     }
 }
 

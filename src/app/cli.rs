@@ -78,6 +78,8 @@ enum Command {
     Calibrate(CalibrateArgs),
     /// Check the policy in force and show where each value comes from
     PolicyCheck(PolicyCheckArgs),
+    /// Check the models of the policy with one cheap question each, and show what would be sent
+    Doctor(super::doctor::DoctorArgs),
     /// Say what comes next in the work on a feature, from the stored state and what has happened since
     Workflow(WorkflowArgs),
     /// Run a command as gates run theirs, fenced in, and show the fence and the outcome
@@ -327,6 +329,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
             face::write_stdout(&document).map(|()| Exit::Pass)
         }
+        Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::answer(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),

@@ -23,7 +23,7 @@ use crate::core::plan::{self, Candidate, Need};
 use crate::core::policy::{Overrides, Policy};
 use crate::core::policy_text;
 use crate::core::verdict::{Grounds, verdict};
-use crate::core::weakening::{added_waivers, weakened};
+use crate::core::weakening::{added_waivers, models_changed, weakened};
 use crate::lenses;
 use crate::lenses::contract::Lens;
 use crate::run::execute::{Executed, Execution};
@@ -323,6 +323,7 @@ fn preview(
         (0, Conclusion::Pass | Conclusion::Fail) => Conclusion::Pass,
     };
     let mut settings = weakened(recorded.policy, &head);
+    settings.extend(models_changed(recorded.policy, &head));
     settings.extend(head_waivers(recorded));
     Some(PolicyPreview {
         conclusion: Some(conclusion),

@@ -153,6 +153,7 @@ pub(crate) fn effective(
 ) -> Result<Policy, PolicyError> {
     let policy = Policy::read(text, overrides, registry)?;
     check_tools(&policy, text.unwrap_or(""))?;
+    super::models::check(policy.models.iter(), text.unwrap_or(""))?;
     Ok(policy)
 }
 

@@ -68,7 +68,7 @@ codes! {
         PlanConfidenceLowBroadScan = "PLAN_CONFIDENCE_LOW_BROAD_SCAN", Notice, "triggers were not sure enough, so the lens looks at every selected file";
         ProviderTimeout = "PROVIDER_TIMEOUT", Transient, "the provider did not answer in time";
         ProviderRateLimit = "PROVIDER_RATE_LIMIT", Transient, "the provider asked to slow down";
-        ProviderAuthError = "PROVIDER_AUTH_ERROR", Terminal, "the provider refused the credentials";
+        ProviderAuthError = "PROVIDER_AUTH_ERROR", Terminal, "the provider refused the credentials, or there are none; docs/models.md says which variable holds them";
         ProviderUnavailable = "PROVIDER_UNAVAILABLE", Transient, "the provider could not be reached or did not answer usefully";
         ProviderUsageUnavailable = "PROVIDER_USAGE_UNAVAILABLE", Degradation, "the provider did not report usage";
         ExecutionDenied = "EXECUTION_DENIED", Terminal, "the lens would run a command, and the policy, the kind of change or the machine does not let it; the reason is named";
@@ -116,6 +116,7 @@ codes! {
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
         LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
+        ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
         NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";
         ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the repository lacks an object of the change; fetch it (`fetch-depth: 0`, no `--filter`)";
@@ -123,6 +124,12 @@ codes! {
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
         PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
         ProposalRefused = "PROPOSAL_REFUSED", UserRecoverable, "QA's results are set only by a passing run of the merged head, by the policy's own settings, while the list of features is the one it saw; where something was merged in between, let QA look at the feature again";
+        ProviderIncomplete = "PROVIDER_INCOMPLETE", Terminal, "the answer was cut off at its length; raise max-output-tokens of the model, or lower its effort";
+        ProviderModelUnavailable = "PROVIDER_MODEL_UNAVAILABLE", Terminal, "the provider does not have the model, or the address is wrong; check `model` and `endpoint` in the policy";
+        ProviderOutputInvalid = "PROVIDER_OUTPUT_INVALID", Terminal, "the answer is not what was asked for; an endpoint that ignores the schema cannot be used";
+        ProviderQuotaExhausted = "PROVIDER_QUOTA_EXHAUSTED", Terminal, "the account has no credit or is over its limit; the provider's console says which";
+        ProviderRefusal = "PROVIDER_REFUSAL", Terminal, "the model or a filter declined to answer, which says nothing about the code";
+        ProviderRequestRejected = "PROVIDER_REQUEST_REJECTED", Terminal, "the provider does not accept the request; what it says is shown";
         PublishFailed = "PUBLISH_FAILED", Transient, "the result could not be published to GitHub, or it is unknown whether it was; the exit code carries the verdict, and running the job again completes what is missing";
         PublishForbidden = "PUBLISH_FORBIDDEN", Degradation, "the token may not publish this; grant the named permission in the workflow, or, on pull requests from forks, read the job's own log and summary";
         PublishRateLimited = "PUBLISH_RATE_LIMITED", Transient, "GitHub asks for a longer wait than the run has time for; run the job again later";

@@ -10,8 +10,8 @@ use super::permissions::ExecutionPolicy;
 use super::policy_text::{self, PolicyTextError};
 use crate::contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyImportBoundary,
-    PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
-    Strength,
+    PolicyModel, PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope, ScopeStrengths,
+    SettingOrigin, Severity, Strength,
 };
 
 /// Where the policy is committed.
@@ -136,6 +136,8 @@ pub(crate) struct Policy {
     pub(crate) gates: BTreeMap<GateName, GatePolicy>,
     /// The frozen rubric that changes are held to.
     pub(crate) consistency: Option<NamedRubric>,
+    /// Models that may be asked, by name.
+    pub(crate) models: BTreeMap<String, PolicyModel>,
     pub(crate) rules: BTreeMap<String, ScopeStrengths>,
     /// Sorted.
     pub(crate) import_boundaries: Vec<PolicyImportBoundary>,
@@ -266,6 +268,7 @@ impl Policy {
                 .consistency
                 .rubric
                 .map(|version| NamedRubric { version, hash: file.consistency.hash.clone() }),
+            models: file.models.clone(),
             rules: resolve_rules(file, registry, preset),
             import_boundaries: resolve_boundaries(file)?,
             max_concurrency: max_concurrency.clamp(1, 64),

@@ -11,6 +11,9 @@ use crate::core::escape::visible_cut;
 use crate::core::gates;
 use crate::core::permissions::check_examples;
 
+/// The longest name of a model; it stands in file names and tables.
+const MAX_MODEL_NAME: usize = 40;
+
 /// Why a file was refused: a line, what is wrong there and, where one is near, what was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}{}", suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
@@ -48,6 +51,16 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     }
     check_gates(text, &file)?;
     check_execution(text, &file)?;
+    for name in file.models.keys() {
+        let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if name.is_empty() || name.len() > MAX_MODEL_NAME || !name.bytes().all(known) {
+            let shown = visible_cut(name, 80);
+            let message = format!(
+                "the model's name `{shown}` is not 1 to {MAX_MODEL_NAME} lower-case letters, digits and hyphens"
+            );
+            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+        }
+    }
     Ok(file)
 }
 
@@ -210,6 +223,11 @@ pub(crate) fn known(
 /// The first line that holds a text; a value parsed from the file stands in it, escapes aside.
 fn line_of(text: &str, value: &str) -> usize {
     text.lines().position(|line| line.contains(value)).map_or(1, |index| index + 1)
+}
+
+/// The line where a table begins, from 1; the first where it is written in another way.
+pub(crate) fn line_of_table(text: &str, header: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(header)).map_or(1, |index| index + 1)
 }
 
 fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {

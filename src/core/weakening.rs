@@ -6,7 +6,7 @@ use super::gates;
 use super::policy::{Policy, in_scope};
 use crate::contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyImportBoundary,
-    PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
 /// How strict a value is; more is stricter.
@@ -72,6 +72,27 @@ fn rubric_less(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
         base: base.version.to_string(),
         head: head.map_or_else(|| "none".to_owned(), |head| head.version.to_string()),
     })
+}
+
+/// Models that are other ones, or asked elsewhere. Nothing says which is stricter, so that no rule speaks about it, but it
+/// is where code and a key go.
+pub(crate) fn models_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
+    let shown = |model: Option<&PolicyModel>| match model {
+        Some(PolicyModel { provider, model, endpoint, .. }) => {
+            format!("{provider} {model} at {}", endpoint.as_deref().unwrap_or("its own endpoint"))
+        }
+        None => "none".to_owned(),
+    };
+    let names: BTreeSet<&String> = base.models.keys().chain(head.models.keys()).collect();
+    let changed = names.into_iter().map(|name| (name, base.models.get(name), head.models.get(name)));
+    changed
+        .filter(|(_, base, head)| base != head)
+        .map(|(name, base, head)| WeakenedSetting {
+            name: format!("models.{name}"),
+            base: shown(base),
+            head: shown(head),
+        })
+        .collect()
 }
 
 /// A gate that stays and runs less.

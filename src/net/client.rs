@@ -30,6 +30,8 @@ enum News {
 /// The HTTP client.
 pub(crate) struct NetClient {
     client: reqwest::Client,
+    /// The same without any proxy.
+    local: reqwest::Client,
     runtime: Handle,
     /// Dropped with the client, which ends the thread.
     _thread: oneshot::Sender<()>,
@@ -54,13 +56,15 @@ impl NetClient {
         let failed = |reason: String| HttpError::Unreachable { host: "any host".to_owned(), reason };
         // An error says that a provider is installed, which is all that is wanted.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("qa-skill/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .referer(false)
-            .build()
-            .map_err(|error| failed(cause(&error)))?;
+        let builder = || {
+            reqwest::Client::builder()
+                .user_agent(concat!("qa-skill/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(CONNECT_TIMEOUT)
+                .referer(false)
+        };
+        let client = builder().build().map_err(|error| failed(cause(&error)))?;
+        let local = builder().no_proxy().build().map_err(|error| failed(cause(&error)))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -74,6 +78,7 @@ impl NetClient {
         });
         Ok(Self {
             client,
+            local,
             runtime: handle,
             _thread: thread,
             cancellation,
@@ -93,7 +98,8 @@ impl NetClient {
         let url = |_| HttpError::Url(host.to_owned());
         let method = reqwest::Method::from_bytes(request.method.text().as_bytes())
             .expect("every method of the port is one of HTTP's");
-        let mut builder = self.client.request(method, &request.url).body(request.body);
+        let client = if request.is_local { &self.local } else { &self.client };
+        let mut builder = client.request(method, &request.url).body(request.body);
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
@@ -105,16 +111,20 @@ impl NetClient {
                 }
             })?;
             value.set_sensitive(true);
-            builder = builder.header(reqwest::header::AUTHORIZATION, value);
+            builder = builder.header(request.authorization_header, value);
             let mut secrets = self.secrets.lock().expect("nothing panics while it holds the list");
-            if !secrets.contains(&secret) {
-                secrets.push(secret);
+            // A server may say the key back without the scheme before it.
+            let key = secret.expose().rsplit(' ').next().and_then(Secret::new);
+            for secret in [Some(secret.clone()), key].into_iter().flatten() {
+                if !secrets.contains(&secret) {
+                    secrets.push(secret);
+                }
             }
         }
         let request = builder.build().map_err(url)?;
         let (news, receiver) = channel();
         let room = Arc::new(Semaphore::new(PIECES_AHEAD));
-        self.runtime.spawn(perform(self.client.clone(), request, news, Arc::clone(&room)));
+        self.runtime.spawn(perform(client.clone(), request, news, Arc::clone(&room)));
         Ok((receiver, room))
     }
 }
@@ -142,8 +152,8 @@ impl Http for NetClient {
             let broken = |reason| HttpError::Unreachable { host: host.clone(), reason };
             match receiver.recv_timeout(left.min(LOOK)) {
                 Ok(News::Head(reply)) => {
-                    if let Some(said) = reply.retirement() {
-                        (self.warn)(&self.masked(&endpoint), &self.masked(&said));
+                    if let Some(said) = reply.retirement(&|text| self.masked(text)) {
+                        (self.warn)(&self.masked(&endpoint), &said);
                     }
                     head = Some(reply);
                 }

@@ -45,8 +45,12 @@ pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// The value of the `Authorization` header.
+    /// What proves who asks.
     pub(crate) authorization: Option<Secret>,
+    /// The header it is sent in, in lower case.
+    pub(crate) authorization_header: &'static str,
+    /// Whether no proxy may see it: it is not encrypted and stays on this machine.
+    pub(crate) is_local: bool,
     pub(crate) body: Vec<u8>,
     /// A longer answer is an error, and nothing beyond is read.
     pub(crate) max_response_bytes: u64,
@@ -62,6 +66,8 @@ impl HttpRequest {
             url: url.into(),
             headers: Vec::new(),
             authorization: None,
+            authorization_header: "authorization",
+            is_local: false,
             body: Vec::new(),
             max_response_bytes: 8 << 20,
             timeout: Duration::from_secs(30),
@@ -99,7 +105,8 @@ impl HttpReply {
     }
 
     /// What the server says about the end of what was asked for: `Deprecation`, `Sunset`, and GitHub's own words.
-    pub(crate) fn retirement(&self) -> Option<String> {
+    /// `masked` takes secrets out of a text, before it is cut.
+    pub(crate) fn retirement(&self, masked: &dyn Fn(&str) -> String) -> Option<String> {
         let tells = |name: &str| {
             let githubs = name.starts_with("x-github-")
                 && ["deprecat", "sunset"].iter().any(|word| name.contains(word));
@@ -107,7 +114,7 @@ impl HttpReply {
         };
         let told = self.headers.iter().filter(|(name, _)| tells(name)).take(3);
         let told: Vec<String> = told
-            .map(|(name, value)| format!("{}: {}", visible_cut(name, 60), visible_cut(value, 60)))
+            .map(|(name, value)| format!("{}: {}", visible_cut(name, 60), visible_cut(&masked(value), 60)))
             .collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
@@ -208,10 +215,12 @@ mod tests {
     fn the_end_of_an_endpoint_is_read_from_three_kinds_of_headers() {
         let said = |headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            HttpReply { status: 200, headers: headers.collect() }.retirement()
+            HttpReply { status: 200, headers: headers.collect() }
+                .retirement(&|text| text.replace("key", "***"))
         };
         assert_eq!(said(&[("date", "x"), ("x-github-media-type", "github.v3")]), None);
         assert_eq!(said(&[("sunset", "a\u{1b}[2J")]).as_deref(), Some("sunset: a\\u{1b}[2J"));
+        assert_eq!(said(&[("sunset", "a key")]).as_deref(), Some("sunset: a ***"));
         let both = said(&[("deprecation", "@1"), ("x-github-api-deprecated", "yes")]);
         assert_eq!(both.as_deref(), Some("deprecation: @1, x-github-api-deprecated: yes"));
     }

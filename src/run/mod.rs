@@ -1,5 +1,6 @@
 //! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
 
+pub(crate) mod ask;
 pub(crate) mod commands;
 pub(crate) mod execute;
 pub(crate) mod gates;

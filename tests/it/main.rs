@@ -24,6 +24,7 @@ mod gates_tools;
 mod git;
 mod hostile;
 mod lookups;
+mod models;
 mod rehearsal;
 mod replay;
 #[cfg(target_os = "linux")]

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AdapterId, LensClass, PermissionProfileId, Preset, RunMode, WorktreeMode};
+use super::{
+    AdapterId, AuthScheme, Effort, LensClass, PermissionProfileId, Preset, RunMode, SamplingMode, Surface,
+    WorktreeMode,
+};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::ids::{CommitId, Sha256Hex};
 
@@ -45,6 +48,38 @@ pub struct ProviderBinding {
     /// Always 500 and 1500 milliseconds.
     #[cfg_attr(test, schemars(extend("const" = [500, 1500])))]
     pub retry_backoff_ms: Vec<u16>,
+
+    /// How the provider is spoken to; null for the built-in binding, as all that follows.
+    pub model: Option<ModelBinding>,
+}
+
+/// What a request to a model is made of, beside its texts. Whoever has it and the texts has the request's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ModelBinding {
+    /// The dialect.
+    pub surface: Surface,
+    /// `openai`, `anthropic`, `github-models`, or `custom` where the policy names another address. The address itself
+    /// is in the policy.
+    pub endpoint_id: String,
+    /// The version of the API that is asked for; null where there is none to ask for.
+    pub api_version: Option<String>,
+    /// How the key is sent.
+    pub auth_scheme: AuthScheme,
+    /// Whether `temperature` and `topP` are sent.
+    pub sampling: SamplingMode,
+    /// How much the model reasons; null where nothing is sent.
+    pub effort: Option<Effort>,
+    /// The tier of service; null where the surface has none.
+    pub service_tier: Option<String>,
+    /// The longest wait that a server may ask for, in milliseconds.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub retry_after_cap_ms: u64,
+    /// The digest over the table of what models accept.
+    pub capability_table_sha256: Sha256Hex,
+    /// The digest over the table of prices.
+    pub price_table_sha256: Sha256Hex,
 }
 
 /// What plans under a profile may do on the machine (S003-86).

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BlockingPolicy, GateName, OverflowPolicy, PolicyExecution, Preset, RunMode, Scope, Severity, Strength,
+    BlockingPolicy, GateName, OverflowPolicy, PolicyExecution, PolicyModel, Preset, RunMode, Scope, Severity,
+    Strength,
 };
 
 /// The policy file. Every member is optional; an absent file is an empty one.
@@ -55,6 +56,9 @@ pub struct PolicyFile {
     /// The frozen rubric that changes are held to; none when absent.
     #[serde(default)]
     pub consistency: PolicyConsistency,
+    /// Models that lenses may ask, by a name of the policy's own.
+    #[serde(default)]
+    pub models: BTreeMap<String, PolicyModel>,
     /// Settings per lens, by id.
     #[serde(default)]
     pub lenses: BTreeMap<String, PolicyLens>,

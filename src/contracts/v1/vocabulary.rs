@@ -188,6 +188,57 @@ words! {
         /// Anthropic-compatible surfaces.
         AnthropicClaude = "anthropic-claude",
     }
+    /// The dialect that a provider is spoken to in.
+    Surface {
+        /// `POST /responses`.
+        OpenaiResponses = "openai.responses",
+        /// `POST /chat/completions`, which gateways speak as well.
+        OpenaiChat = "openai.chat",
+        /// `POST /v1/messages`.
+        AnthropicMessages = "anthropic.messages",
+    }
+    /// How a key is sent.
+    AuthScheme {
+        /// `Authorization: Bearer`.
+        Bearer = "bearer",
+        /// `x-api-key`.
+        XApiKey = "x-api-key",
+        /// `api-key`.
+        ApiKey = "api-key",
+    }
+    /// What is said to the model about sampling.
+    SamplingMode {
+        /// Temperature 0 is sent, and top_p 1 where the dialect takes both.
+        Greedy = "greedy",
+        /// Nothing is sent: the model accepts nothing, or is to use what it has.
+        ModelFixed = "model_fixed",
+    }
+    /// Which sampling parameters a model accepts.
+    SamplingSupport {
+        /// Any.
+        Always = "always",
+        /// Any, where no effort of reasoning is spent.
+        WithoutEffort = "without_effort",
+        /// None; a request with one is refused.
+        Never = "never",
+    }
+    /// How much a model is to reason before it answers.
+    Effort {
+        /// Not at all.
+        None = "none",
+        /// Hardly.
+        Minimal = "minimal",
+        /// A little.
+        Low = "low",
+        /// As a rule.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// More.
+        Xhigh = "xhigh",
+        /// As much as it can.
+        Max = "max",
+    }
     /// Where a command's files live (S003-58).
     WorktreeMode {
         /// No worktree.

@@ -1,5 +1,6 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
+pub(crate) mod answers;
 pub(crate) mod fake_github;
 #[cfg(target_os = "linux")]
 pub(crate) mod fence;

@@ -1,0 +1,271 @@
+//! `qa-skill doctor`: whether the models of the policy can be asked, and what would be sent to them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::client::client;
+use super::exit::{Exit, Failure};
+use super::face;
+use super::inputs::{Request, effective, open, read_policy};
+use super::models::Model;
+use crate::config::provider_key;
+use crate::contracts::codes::Code;
+use crate::contracts::secret::Secret;
+use crate::contracts::strict_json;
+use crate::contracts::v1::ModelBinding;
+use crate::core::escape::{visible, visible_cut};
+use crate::core::findings;
+use crate::core::policy::{Overrides, Policy};
+use crate::lenses;
+use crate::providers::contract::{Prompt, Reply};
+use crate::providers::models;
+use crate::providers::request::Encoded;
+use crate::run::ask::{Asked, Question};
+use crate::run::ports::Cancellation;
+
+/// The longest wait for the one answer, whatever the policy lets a review take.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// The two numbers that a model is to add.
+const ADDENDS: [i64; 2] = [17, 25];
+
+#[derive(Args)]
+pub(super) struct DoctorArgs {
+    /// Only this model of the policy; all of them without it
+    #[arg(value_name = "MODEL")]
+    model: Option<String>,
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The base whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// A policy file that is not committed yet
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Say what would be sent, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Checks models one after the other; one that cannot be asked is no reason to leave out the next.
+pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    let policy = policy(arguments)?;
+    let known: Vec<&str> = policy.models.keys().map(String::as_str).collect();
+    if let Some(asked) = arguments.model.as_ref().filter(|asked| !known.contains(&asked.as_str())) {
+        let hint = match known.is_empty() {
+            true => "it names none; docs/models.md shows how".to_owned(),
+            false => format!("it names {}", known.join(", ")),
+        };
+        return Err(Failure::usage(format!("the policy names no model `{}`", visible_cut(asked, 80)), hint));
+    }
+    if known.is_empty() {
+        face::write_stdout(
+            b"the policy names no model, so nothing is asked; docs/models.md shows how to name one\n",
+        )?;
+        return Ok(Exit::Pass);
+    }
+    let mut exit = Exit::Pass;
+    let chosen = |name: &str| arguments.model.as_deref().is_none_or(|asked| asked == name);
+    for (name, stated) in policy.models.iter().filter(|(name, _)| chosen(name)) {
+        let model = Model::of(name, stated).expect("reading the policy has resolved it once");
+        let request = model.request(&question());
+        let key = provider_key(model.key_variable());
+        face::write_stdout(described(name, &model, &request, key.is_some()).as_bytes())?;
+        if arguments.dry_run {
+            continue;
+        }
+        let verdict = match &key {
+            Some(key) => ask(&model, &request, key, cancellation)?,
+            None => Err((
+                Code::ProviderAuthError,
+                format!("{} is not set, so nothing was sent", model.key_variable()),
+            )),
+        };
+        if verdict.is_err() {
+            exit = Exit::CouldNotComplete;
+        }
+        face::write_stdout(result(&verdict).as_bytes())?;
+    }
+    Ok(exit)
+}
+
+/// Asks the question, says how it went, and gives what it came to.
+fn ask(
+    model: &Model,
+    request: &Encoded,
+    key: &Secret,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Result<(), (Code, String)>, Failure> {
+    let binding = &model.binding;
+    let deadline = DEADLINE.min(Duration::from_millis(binding.timeout_ms));
+    let wait = binding.model.as_ref().map_or(0, |model| model.retry_after_cap_ms);
+    let budget = (deadline + Duration::from_millis(wait)) * (u32::from(binding.retry_max) + 1);
+    let http = client(budget, cancellation)?;
+    face::say(&format!("asking, for at most {} s an attempt\n", deadline.as_secs()));
+    let question = Question { provider: model.provider, binding, request, key, deadline };
+    let asked = question.ask(&http)?;
+    face::write_stdout(answered(model, &asked, key).as_bytes())?;
+    Ok(verdict(model, &asked, key))
+}
+
+fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
+    let registry = lenses::registry();
+    let overrides = Overrides::default();
+    if let Some(path) = &arguments.file {
+        let shown = visible(&path.display().to_string());
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
+        })?;
+        return effective(Some(&text), &overrides, &registry)
+            .map_err(|error| Failure::policy(&shown, &error));
+    }
+    let request = Request {
+        repository: arguments.repo.clone(),
+        base: arguments.base.clone(),
+        head: "HEAD".to_owned(),
+        overrides: overrides.clone(),
+        artifact_root: None,
+        refresh: false,
+        standing: super::inputs::Standing::Own,
+        settings: Vec::new(),
+    };
+    let opened = open(&request)?;
+    Ok(read_policy(&opened.objects, opened.resolved.sides(), &overrides, &registry)?.policy)
+}
+
+fn question() -> Prompt {
+    Prompt {
+        instructions: "Add the two numbers and answer with their sum, as JSON.".to_owned(),
+        packet: format!("{} {}", ADDENDS[0], ADDENDS[1]),
+        schema_name: "sum",
+        schema: json!({
+            "type": "object",
+            "properties": { "sum": { "type": "integer" } },
+            "required": ["sum"],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+/// What would be sent, line by line.
+fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> String {
+    let Model { binding, .. } = model;
+    let Some(ModelBinding { surface, api_version, auth_scheme, sampling, effort, service_tier, .. }) =
+        &binding.model
+    else {
+        return String::new();
+    };
+    let or_nothing = |value: Option<&str>| value.unwrap_or("not sent").to_owned();
+    let key = match has_key {
+        true => format!("{} is set and is sent as {auth_scheme}", model.key_variable()),
+        false => format!("{} is not set", model.key_variable()),
+    };
+    let lines = [
+        ("provider", format!("{} {}, {surface}", binding.adapter_id, binding.adapter_version)),
+        ("model", binding.model_id.clone()),
+        ("address", request.url.clone()),
+        ("version", or_nothing(api_version.as_deref())),
+        ("sampling", format!("{sampling}")),
+        ("effort", or_nothing(effort.map(crate::contracts::v1::Effort::text))),
+        ("tier", or_nothing(service_tier.as_deref())),
+        ("retires", retires(&binding.model_id)),
+        ("answer", format!("at most {} tokens within {} s", binding.max_tokens, binding.timeout_ms / 1000)),
+        ("key", key),
+        ("request", format!("{} bytes, {}", request.body.len(), request.request_hash.short())),
+        ("body", String::from_utf8_lossy(&request.body).into_owned()),
+    ];
+    let mut text = format!("model {name}\n");
+    for (label, value) in lines {
+        text.push_str(&format!("  {label:<10} {}\n", visible(&value)));
+    }
+    text
+}
+
+/// When a model is switched off, as far as the table knows, and whether that is soon. Only here is it asked by the
+/// clock: what a run says follows from commits.
+fn retires(model_id: &str) -> String {
+    const SOON_DAYS: i64 = 90;
+    let Some(date) = models::find(models::bare(model_id)).and_then(|model| model.retires.as_deref()) else {
+        return "no date known".to_owned();
+    };
+    let since = crate::config::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let today = i64::try_from(since).unwrap_or(0);
+    let is_over = |days: i64| date <= findings::day(today + days * 86_400).as_str();
+    match (is_over(0), is_over(SOON_DAYS)) {
+        (true, _) => format!("{date}, which is over; name another model on the base branch"),
+        (false, true) => format!("{date}, within {SOON_DAYS} days; name another model on the base branch"),
+        (false, false) => date.to_owned(),
+    }
+}
+
+/// What came of the question, line by line.
+fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
+    let mut text = String::new();
+    for (index, attempt) in asked.attempts.iter().enumerate() {
+        let status = attempt.status.map_or("no answer".to_owned(), |status| format!("status {status}"));
+        let code = attempt.code.map_or(String::new(), |code| format!(", {code}"));
+        text.push_str(&format!("  {:<10} {}: {status}{code}\n", "attempt", index + 1));
+    }
+    let Ok(reply) = &asked.result else { return text };
+    text.push_str(&format!("  {:<10} {}\n", "used", used(model, reply)));
+    let notice = match &reply.echoed.model {
+        Some(echoed) if models::bare(echoed) == models::bare(&model.binding.model_id) => return text,
+        Some(echoed) => {
+            let code = Code::ModelAliasUnpinned;
+            format!("{code}: {} answered; {}", shown(echoed, key), code.hint())
+        }
+        None => "the answer does not say which model gave it".to_owned(),
+    };
+    text + &format!("  {:<10} {notice}\n", "notice")
+}
+
+/// What a server says, as it may be shown.
+fn shown(said: &str, key: &Secret) -> String {
+    visible_cut(&key.masked_in(said), 300)
+}
+
+fn used(model: &Model, reply: &Reply) -> String {
+    let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+    let binding = &model.binding;
+    let tier = reply.echoed.service_tier.as_deref();
+    let tier = tier.or(binding.model.as_ref().and_then(|model| model.service_tier.as_deref()));
+    let cost = models::cost_micro_usd(models::bare(&binding.model_id), tier, reply.usage);
+    let cost = cost.map_or("cost unknown".to_owned(), |cost| {
+        format!("{} USD by its maker's list", crate::core::usage::usd(cost))
+    });
+    format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
+}
+
+/// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
+/// ignores the schema is found out here.
+fn verdict(model: &Model, asked: &Asked, key: &Secret) -> Result<(), (Code, String)> {
+    let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.said, key)))?;
+    let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
+    let wanted = models::bare(&model.binding.model_id);
+    let echoed = reply.echoed.model.as_deref().unwrap_or(wanted);
+    // A name without a date may stand for one with a date, and for nothing else.
+    let rest = models::bare(echoed).strip_prefix(wanted);
+    let is_same = |rest: &str| {
+        rest.is_empty() || rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_digit())
+    };
+    if !rest.is_some_and(is_same) {
+        return invalid(format!("{} answered in the place of {wanted}", shown(echoed, key)));
+    }
+    let wanted = json!({ "sum": ADDENDS.iter().sum::<i64>() });
+    // As strictly as a review's answer is read: an array is no object, and nothing stands twice.
+    if strict_json::parse(reply.text.as_bytes()).is_ok_and(|answer| answer == wanted) {
+        return Ok(());
+    }
+    invalid(format!("it answered `{}`, and `{wanted}` was asked for", shown(&reply.text, key)))
+}
+
+fn result(verdict: &Result<(), (Code, String)>) -> String {
+    match verdict {
+        Ok(()) => format!("  {:<10} it answers as asked\n", "result"),
+        Err((code, said)) => format!("  {:<10} {code}: {said}\n  {:<10} {}\n", "result", "", code.hint()),
+    }
+}
