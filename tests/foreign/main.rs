@@ -6,6 +6,7 @@
 
 mod artifact_client;
 mod openapi;
+mod providers;
 mod sarif;
 #[path = "../it/support/mod.rs"]
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "each test binary uses its own part of it")]
