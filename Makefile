@@ -16,7 +16,7 @@ BENCH ?= --fixtures target/bench --only S-10 S-100 code-50k
 
 export CARGO CARGO_FLAGS QA_SKILL
 
-.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full
+.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full engine
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test-full: ## Build the image with tools for gates and judge a small project in 
 
 sandbox-container: ## Try to get out of the fence inside containers, as root and as nobody; needs root
 	scripts/sandbox-container.sh
+
+engine: ## Ask a real engine with made-up weights in every dialect; not a part of test; needs root
+	scripts/engine.sh
 
 bench: ## Time the optimised binary on synthetic repositories, runs against git diff; scripts/bench.py says what else it can
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
