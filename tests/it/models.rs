@@ -211,6 +211,25 @@ fn no_answer_but_a_whole_one_is_one() {
         body["error"] = error;
         rows.push((RESPONSES, Response::json(200, &body), code, attempts));
     }
+    let beside = |surface: &'static str, at: &str, member: &str, value: Value| {
+        let mut body = answer(surface, "{\"sum\": 42}");
+        body.pointer_mut(at).unwrap()[member] = value;
+        (surface, Response::json(200, &body), "PROVIDER_OUTPUT_INVALID", 1)
+    };
+    let call = json!([{"id": "t", "type": "function", "function": {"name": "a", "arguments": "{}"}}]);
+    rows.extend([
+        beside(CHAT, "", "error", json!({"code": 502, "message": "no"})),
+        beside(CHAT, "/choices/0", "error", json!({"code": 502, "message": "no"})),
+        beside(CHAT, "/choices/0/message", "tool_calls", call),
+        beside(CHAT, "/choices/0/message", "role", json!("user")),
+        beside(RESPONSES, "", "error", json!({"code": "server_error", "message": "no"})),
+        beside(RESPONSES, "", "incomplete_details", json!({"reason": "max_output_tokens"})),
+        beside(RESPONSES, "/output/1", "status", json!("incomplete")),
+    ]);
+    let spent = json!({"error": {"message": "no credits left", "code": 402, "type": "insufficient_quota"}});
+    rows.push((CHAT, Response::json(200, &spent), "PROVIDER_QUOTA_EXHAUSTED", 1));
+    let spent = json!({"type": "error", "error": {"type": "billing_error", "message": "no"}});
+    rows.push((MESSAGES, Response::json(200, &spent), "PROVIDER_QUOTA_EXHAUSTED", 1));
     for surface in SURFACES {
         for text in [
             "The sum is 42.",
@@ -306,8 +325,8 @@ fn a_key_goes_nowhere_but_to_the_address_of_the_base() {
     asked(RESPONSES, &announces, "").expect(0);
     let tells = Server::start(|request| {
         // Where it is shown it is cut, which must not leave half a key.
-        let said = request.header("authorization").unwrap_or("").repeat(2);
-        let said = format!("\u{202e}{}{said}{}", "x".repeat(230), "y".repeat(5000));
+        let said = request.header("authorization").unwrap_or("").to_owned();
+        let said = format!("\u{202e}{}{said}{}", "x".repeat(250), "y".repeat(5000));
         Response::json(400, &json!({"error": {"message": said, "type": "x", "param": null, "code": null}}))
     });
     let text = asked(RESPONSES, &tells, "").expect(3).text();
