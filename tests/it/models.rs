@@ -77,13 +77,13 @@ fn each_dialect_is_asked_and_understood() {
 }
 
 #[test]
-fn every_run_would_send_the_same_bytes() {
+fn a_hundred_runs_would_send_the_same_bytes() {
     for surface in SURFACES {
         let repo = repository(&policy(surface, "http://127.0.0.1:9", ""), None);
         let shown = |zone: &str| doctor(&repo).args(["--dry-run"]).env("TZ", zone).run().expect(0).text();
         let first = shown("UTC");
         assert!(first.contains("  body       {\""), "{first}");
-        for index in 1..6 {
+        for index in 1..34 {
             assert_eq!(shown(if index % 2 == 0 { "Asia/Tokyo" } else { "UTC" }), first);
         }
     }
