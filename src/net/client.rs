@@ -161,7 +161,8 @@ impl Http for NetClient {
                     room.add_permits(1);
                     received += bytes.len() as u64;
                     if received > limit {
-                        return Err(HttpError::TooLarge { host, limit });
+                        let status = head.map_or(0, |head| head.status);
+                        return Err(HttpError::TooLarge { host, limit, status });
                     }
                     let failed = |error: std::io::Error| HttpError::Sink {
                         host: host.clone(),

@@ -74,7 +74,7 @@ impl Http for Memory {
             Spoilt::Not => {}
         }
         if response.body.len() as u64 > request.max_response_bytes {
-            return Err(HttpError::TooLarge { host, limit: request.max_response_bytes });
+            return Err(HttpError::TooLarge { host, limit: request.max_response_bytes, status: 200 });
         }
         sink.write_all(&response.body).unwrap();
         Ok(HttpReply { status: response.status, headers: response.headers })

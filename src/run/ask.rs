@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::http::{Http, HttpError, HttpRequest, Method};
+use super::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{AuthScheme, ProviderBinding};
@@ -74,6 +74,10 @@ impl Question<'_> {
     fn attempt(&self, http: &dyn Http) -> Result<Ended, HttpError> {
         let (reply, body) = match http.fetch(self.http_request()) {
             Ok(answer) => answer,
+            // What a failure says is not needed to know that it is one.
+            Err(HttpError::TooLarge { status, .. }) if !(200..=299).contains(&status) => {
+                (HttpReply { status, headers: Vec::new() }, Vec::new())
+            }
             Err(HttpError::Cancelled) => return Err(HttpError::Cancelled),
             Err(error) => {
                 return Ok(Ended { status: None, result: Err(failed(&error)), hint: Duration::ZERO });

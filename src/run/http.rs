@@ -133,7 +133,7 @@ pub(crate) enum HttpError {
     #[error("{host} did not answer within {seconds} s")]
     Timeout { host: String, seconds: u64 },
     #[error("the answer of {host} is over {limit} bytes")]
-    TooLarge { host: String, limit: u64 },
+    TooLarge { host: String, limit: u64, status: u16 },
     #[error("`{0}` is not a URL to send a request to")]
     Url(String),
     #[error("what {host} sent could not be written: {reason}")]

@@ -226,6 +226,9 @@ fn no_answer_but_a_whole_one_is_one() {
         beside(RESPONSES, "", "incomplete_details", json!({"reason": "max_output_tokens"})),
         beside(RESPONSES, "/output/1", "status", json!("incomplete")),
     ]);
+    let huge = "x".repeat((4 << 20) + 1);
+    rows.push((CHAT, Response::new(200, huge.clone()), "PROVIDER_OUTPUT_INVALID", 1));
+    rows.push((CHAT, Response::new(503, huge), "PROVIDER_UNAVAILABLE", 3));
     let spent = json!({"error": {"message": "no credits left", "code": 402, "type": "insufficient_quota"}});
     rows.push((CHAT, Response::json(200, &spent), "PROVIDER_QUOTA_EXHAUSTED", 1));
     let spent = json!({"type": "error", "error": {"type": "billing_error", "message": "no"}});
@@ -252,7 +255,8 @@ fn no_answer_but_a_whole_one_is_one() {
         std::thread::scope(|scope| {
             for (surface, response, code, attempts) in few {
                 scope.spawn(move || {
-                    let what = format!("{surface} {}", String::from_utf8_lossy(&response.body));
+                    let body = String::from_utf8_lossy(&response.body[..response.body.len().min(2000)]);
+                    let what = format!("{surface} {} {body}", response.status);
                     let given = response.clone();
                     let server = Server::start(move |_| given.clone());
                     let outcome = asked(surface, &server, "").expect(3);

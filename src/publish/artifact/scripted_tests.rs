@@ -37,7 +37,7 @@ impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Http for Scripted<F> {
         self.requests.lock().unwrap().push(request);
         let (status, headers, body) = answer?;
         if body.len() as u64 > limit {
-            return Err(HttpError::TooLarge { host: "scripted".to_owned(), limit });
+            return Err(HttpError::TooLarge { host: "scripted".to_owned(), limit, status: 200 });
         }
         sink.write_all(&body).unwrap();
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
