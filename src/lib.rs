@@ -3,7 +3,7 @@
 pub mod contracts;
 pub(crate) mod core;
 pub(crate) mod formats;
-#[allow(dead_code, reason = "commands of tools are described here and not run yet")]
+#[allow(dead_code, reason = "a tool says more about itself than a run asks for")]
 pub(crate) mod gates;
 pub(crate) mod lenses;
 pub(crate) mod providers;

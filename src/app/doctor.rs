@@ -10,7 +10,7 @@ use serde_json::json;
 use super::client::client;
 use super::exit::{Exit, Failure};
 use super::face;
-use super::inputs::{Request, effective, open, read_policy};
+use super::inputs::{Request, open, policy_in_file, read_policy};
 use super::models::Model;
 use crate::config::provider_key;
 use crate::contracts::codes::Code;
@@ -116,12 +116,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
     let registry = lenses::registry();
     let overrides = Overrides::default();
     if let Some(path) = &arguments.file {
-        let shown = visible(&path.display().to_string());
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
-        })?;
-        return effective(Some(&text), &overrides, &registry)
-            .map_err(|error| Failure::policy(&shown, &error));
+        return Ok(policy_in_file(path, &overrides, &registry)?.0);
     }
     let request = Request {
         repository: arguments.repo.clone(),
@@ -213,12 +208,13 @@ fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
     let Ok(reply) = &asked.result else { return text };
     text.push_str(&format!("  {:<10} {}\n", "used", used(model, reply)));
     let notice = match &reply.echoed.model {
-        Some(echoed) if models::bare(echoed) == models::bare(&model.binding.model_id) => return text,
-        Some(echoed) => {
+        None => "the answer does not say which model gave it".to_owned(),
+        Some(echoed) if date_behind(&model.binding.model_id, echoed).is_some_and(|date| !date.is_empty()) => {
             let code = Code::ModelAliasUnpinned;
             format!("{code}: {} answered; {}", shown(echoed, key), code.hint())
         }
-        None => "the answer does not say which model gave it".to_owned(),
+        // The same, or another one, which the result says.
+        Some(_) => return text,
     };
     text + &format!("  {:<10} {notice}\n", "notice")
 }
@@ -240,19 +236,26 @@ fn used(model: &Model, reply: &Reply) -> String {
     format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
 }
 
+/// What stands behind the name that was asked for in the one that answered: nothing, or a date, for which a name without
+/// one may stand. Null where it is another model.
+fn date_behind<'a>(wanted: &str, echoed: &'a str) -> Option<&'a str> {
+    let rest = models::bare(echoed).strip_prefix(models::bare(wanted))?;
+    let is_date = || {
+        let digits: Vec<&str> = rest.strip_prefix('-').unwrap_or("").split('-').collect();
+        digits.concat().len() == 8 && digits.concat().bytes().all(|byte| byte.is_ascii_digit())
+    };
+    (rest.is_empty() || is_date()).then_some(rest)
+}
+
 /// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
 /// ignores the schema is found out here.
 fn verdict(model: &Model, asked: &Asked, key: &Secret) -> Result<(), (Code, String)> {
     let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.said, key)))?;
     let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
-    let wanted = models::bare(&model.binding.model_id);
-    let echoed = reply.echoed.model.as_deref().unwrap_or(wanted);
-    // A name without a date may stand for one with a date, and for nothing else.
-    let rest = models::bare(echoed).strip_prefix(wanted);
-    let is_same = |rest: &str| {
-        rest.is_empty() || rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_digit())
-    };
-    if !rest.is_some_and(is_same) {
+    let wanted = &model.binding.model_id;
+    if let Some(echoed) = &reply.echoed.model
+        && date_behind(wanted, echoed).is_none()
+    {
         return invalid(format!("{} answered in the place of {wanted}", shown(echoed, key)));
     }
     let wanted = json!({ "sum": ADDENDS.iter().sum::<i64>() });

@@ -157,6 +157,24 @@ pub(crate) fn effective(
     Ok(policy)
 }
 
+/// A policy that is not committed yet, the text it was read from, and how its place is shown.
+pub(crate) fn policy_in_file(
+    path: &Path,
+    overrides: &Overrides,
+    registry: &Registry,
+) -> Result<(Policy, String, String), Failure> {
+    let shown = crate::core::escape::visible(&path.display().to_string());
+    let hint = |failure| Failure {
+        hint: "correct that file; docs/policy.example.toml has every setting".to_owned(),
+        ..failure
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        hint(Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}")))
+    })?;
+    let policy = effective(Some(&text), overrides, registry);
+    Ok((policy.map_err(|error| hint(Failure::policy(&shown, &error)))?, text, shown))
+}
+
 /// Whether every report is one that a tool of its gate writes.
 fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
     for (gate, settings) in &policy.gates {

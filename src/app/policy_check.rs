@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use super::inputs::{Request, effective, open, read_policy};
+use super::inputs::{Request, open, policy_in_file, read_policy};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{Rubric, Scope, SettingOrigin};
 use crate::core::policy::{POLICY_PATH, Policy, in_scope};
@@ -20,12 +20,8 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
     let mut age = None;
     let (policy, source) = match file {
         Some(path) => {
-            let shown = crate::core::escape::visible(&path.display().to_string());
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
-            })?;
-            let policy = effective(Some(&text), &request.overrides, &registry);
-            (policy.map_err(|error| Failure::policy(&shown, &error))?, shown)
+            let (policy, _, shown) = policy_in_file(path, &request.overrides, &registry)?;
+            (policy, shown)
         }
         None => {
             let opened = open(request)?;
@@ -121,6 +117,13 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
                 crate::core::escape::visible(&rule.prefix.join(" "))
             ));
         }
+    }
+    if !policy.models.is_empty() {
+        text.push_str(&format!("\n{:<20} {:<18} {:<34} {}\n", "model", "provider", "id", "endpoint"));
+    }
+    for (name, model) in &policy.models {
+        let endpoint = model.endpoint.as_deref().unwrap_or("its own");
+        text.push_str(&format!("{name:<20} {:<18} {:<34} {endpoint}\n", model.provider.text(), model.model));
     }
     text.push_str(&format!("\n{:<42}", "rule"));
     Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.text())));

@@ -309,6 +309,9 @@ fn a_key_goes_nowhere_but_to_the_address_of_the_base() {
     let base = policy(RESPONSES, &of_base.url(), "");
     let repo = repository(&base, Some(&policy(RESPONSES, &elsewhere.url(), "")));
     doctor(&repo).run().expect(0);
+    let checked =
+        qa_skill(["policy-check", "--base", "main", "--repo"]).arg(repo.path()).run().expect(0).text();
+    assert!(checked.contains("gpt-4.1-2025-04-14") && checked.contains(&of_base.url()), "{checked}");
     assert_eq!((of_base.requests().len(), elsewhere.requests().len()), (1, 0));
     repo.judge().env("OPENAI_API_KEY", KEY).run().expect(0);
     assert_eq!((of_base.requests().len(), elsewhere.requests().len()), (1, 0));
@@ -385,9 +388,10 @@ fn a_model_that_answers_for_another_is_said_to_be_an_alias() {
     let alias = "model = \"gpt-4.1\"";
     let text = asked(RESPONSES, &server, alias).expect(0).text();
     assert!(text.contains("MODEL_ALIAS_UNPINNED: gpt-4.1-2026-01-01 answered"), "{text}");
-    for other in ["gpt-4.1-mini", "gpt-4.12", "tiny"] {
+    for other in ["gpt-4.1-mini", "gpt-4.12", "gpt-4.1-5", "gpt-4.1-2026-01-012", "tiny"] {
         let server = Server::start(move |_| with(RESPONSES, "/model", json!(other)));
         let text = asked(RESPONSES, &server, alias).expect(3).text();
+        assert!(!text.contains("MODEL_ALIAS_UNPINNED"), "{text}");
         assert!(
             text.contains(&format!("PROVIDER_OUTPUT_INVALID: {other} answered in the place of gpt-4.1")),
             "{text}"

@@ -13,10 +13,9 @@ use clap::{Args, ValueEnum};
 use super::derive::{Derived, derive, key};
 use super::exit::Failure;
 use super::face;
-use super::inputs::{InForce, Opened, Request, Standing, effective, read_policy};
+use super::inputs::{InForce, Opened, Request, Standing, policy_in_file, read_policy};
 use super::prepare::prepare_by;
 use super::progress::TerminalProgress;
-use crate::contracts::codes::Code;
 use crate::contracts::v1::{Calibration, Preset, Registry};
 use crate::core::canonical;
 use crate::core::policy::{Overrides, POLICY_PATH};
@@ -205,12 +204,8 @@ fn in_force(
             if in_force.recorded.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
         return Ok((in_force, format!("{found} at {}", resolved.head.short())));
     };
-    let shown = crate::core::escape::visible(&path.display().to_string());
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}"))
-    })?;
-    in_force.policy = effective(Some(&text), &request.overrides, registry)
-        .map_err(|error| Failure::policy(&shown, &error))?;
+    let (policy, text, shown) = policy_in_file(path, &request.overrides, registry)?;
+    in_force.policy = policy;
     in_force.recorded.base_policy = Some(text);
     Ok((in_force, shown))
 }
