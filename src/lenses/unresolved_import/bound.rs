@@ -19,10 +19,10 @@ pub(super) fn taking<'a>(packet: &Packet<'a>, path: &str) -> Vec<HunkView<'a>> {
     if !packet.removed().any(|line| (language.may_bind)(line.text)) {
         return Vec::new();
     }
-    let added = packet.hunks().flat_map(|hunk| language.read(&hunk, hunk.added()));
+    let added = packet.hunks().flat_map(|hunk| language.read(&hunk, hunk.added(), language.surely_opens));
     let kept: BTreeSet<&str> = added.flatten().flatten().collect();
     let takes = |hunk: &HunkView<'a>| {
-        let mut removed = language.read(hunk, hunk.removed()).into_iter();
+        let mut removed = language.read(hunk, hunk.removed(), language.may_open).into_iter();
         removed.any(|names| names.is_none_or(|names| names.iter().any(|name| !kept.contains(name))))
     };
     packet.hunks().filter(takes).collect()
@@ -34,19 +34,23 @@ struct Language {
     may_bind: fn(&str) -> bool,
     /// The names of a line that is none of a list; null where more than the line is needed to tell.
     bound: fn(&str) -> Option<Vec<&str>>,
-    /// What the line has that opens a list of names.
-    opens: &'static str,
+    /// Whether a line may open a list of names. One that is out of sight may: what is removed counts in doubt.
+    may_open: fn(Option<&str>) -> bool,
+    /// Whether a line surely opens one. One that is out of sight does not: what is added only counts when it is sure.
+    surely_opens: fn(Option<&str>) -> bool,
 }
 
 const PYTHON: Language = Language {
     may_bind: |text| starts_at_margin(text) || is_listing(text),
     bound: of_python,
-    opens: "import",
+    may_open: |opener| opener.is_none_or(|text| text.contains("import")),
+    surely_opens: |opener| opener.is_some_and(|text| text.starts_with("from ")),
 };
 const ECMA: Language = Language {
     may_bind: |text| text.contains("export") || is_listing(text),
     bound: of_ecma,
-    opens: "export",
+    may_open: |opener| opener.is_none_or(|text| text.contains("export")),
+    surely_opens: |opener| opener.is_some_and(|text| text.starts_with("export ")),
 };
 
 impl Language {
@@ -55,31 +59,33 @@ impl Language {
         &self,
         hunk: &HunkView<'a>,
         lines: impl Iterator<Item = Line<'a>>,
+        is_of_names: fn(Option<&str>) -> bool,
     ) -> Vec<Option<Vec<&'a str>>> {
-        let mut opener = hunk.before().filter(|line| opens(line.text)).last().map(|line| line.text);
+        let mut opener = hunk.before().fold(None, |opener, line| opener_after(line.text, opener));
         let mut read = Vec::new();
         for Line { text, .. } in lines {
             if (self.may_bind)(text) {
-                let is_other = opener.is_some_and(|opener| !opener.contains(self.opens));
                 let is_member = !starts_at_margin(text) && is_listing(text);
                 read.push(match is_member {
-                    true if is_other => Some(Vec::new()),
-                    true => member(text),
+                    true if is_of_names(opener) => member(text),
+                    true => Some(Vec::new()),
                     false => (self.bound)(text),
                 });
             }
-            if opens(text) {
-                opener = Some(text);
-            }
+            opener = opener_after(text, opener);
         }
         read
     }
 }
 
-/// Whether something begins that goes on in the next line.
-fn opens(text: &str) -> bool {
-    let code = text.split(['#', '/']).next().unwrap_or(text);
-    code.trim_end().ends_with(['(', '[', '{', '\\'])
+/// The line that opens what is open after a line, given what was open before it. After an end it is out of sight.
+fn opener_after<'a>(text: &'a str, opener: Option<&'a str>) -> Option<&'a str> {
+    let code = text.split(['#', '/']).next().unwrap_or(text).trim();
+    if code.ends_with(['(', '[', '{', '\\']) {
+        Some(text)
+    } else {
+        opener.filter(|_| !code.starts_with([')', ']', '}']))
+    }
 }
 
 fn starts_at_margin(text: &str) -> bool {
@@ -90,6 +96,9 @@ fn starts_at_margin(text: &str) -> bool {
 fn member(text: &str) -> Option<Vec<&str>> {
     const STATEMENTS: &[&str] = &["for ", "if ", "return ", "switch ", "while "];
     let code = text.split(['#', '/']).next().unwrap_or(text).trim();
+    if code.starts_with("...") {
+        return None;
+    }
     let is_closing = code.starts_with('}') || code.contains(" from ");
     let is_other = code.contains(['"', '.']) || STATEMENTS.iter().any(|word| code.starts_with(word));
     // No name that is imported or exported has a dot or is a text.
@@ -106,6 +115,9 @@ fn of_python(text: &str) -> Option<Vec<&str>> {
     }
     if code.starts_with([')', ']', '}']) {
         return (!code.contains('=')).then(Vec::new);
+    }
+    if code.contains(';') {
+        return None;
     }
     let (first, rest) = word(code)?;
     match first {
@@ -148,8 +160,11 @@ fn of_ecma(text: &str) -> Option<Vec<&str>> {
     let mut rest = match code.strip_prefix("export ") {
         Some(rest) => rest,
         // A test's text about exports, and not one.
-        None => return code.starts_with(['"', '\'', '`']).then(Vec::new),
+        None => return (code.starts_with(['"', '\'', '`']) && !code.contains(';')).then(Vec::new),
     };
+    if rest.contains("export") {
+        return None;
+    }
     loop {
         rest = rest.trim_start();
         if rest.starts_with('{') {
@@ -163,11 +178,23 @@ fn of_ecma(text: &str) -> Option<Vec<&str>> {
         let (first, after) = word(rest)?;
         if !BEFORE.contains(&first) {
             let ends = after.is_empty() || after.starts_with([' ', '(', '<', ':', '=', '{', ';']);
-            let several = after.contains(',') && after.split('=').count() > 2;
-            return (ends && !several).then(|| vec![first]);
+            return (ends && first != "import" && !is_list(after)).then(|| vec![first]);
         }
         rest = after.strip_prefix('*').unwrap_or(after);
     }
+}
+
+/// Whether a comma stands outside all brackets.
+fn is_list(code: &str) -> bool {
+    let mut depth = 0_i32;
+    code.chars().any(|character| {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        character == ',' && depth <= 0
+    })
 }
 
 /// The names of a list, each as it is called here; null for everything and for what is no list.
@@ -246,6 +273,21 @@ mod tests {
     }
 
     #[test]
+    fn what_opens_a_list_is_out_of_sight_after_an_end() {
+        let after =
+            |lines: &[&'static str]| lines.iter().fold(None, |opener, line| opener_after(line, opener));
+        assert_eq!(after(&["from .a import (  # b", "    c,"]), Some("from .a import (  # b"));
+        assert_eq!(after(&["module.exports = {", "  a: {", "    b,"]), Some("  a: {"));
+        assert_eq!(after(&["module.exports = {", "  a: {", "    b,", "  },", "  c,"]), None);
+        assert_eq!(after(&["f(", "  a", "), {", "  b,"]), Some("), {"));
+        let opens = |opener| ((PYTHON.may_open)(opener), (PYTHON.surely_opens)(opener));
+        assert_eq!(opens(Some("from .a import (")), (true, true));
+        assert_eq!(opens(Some("    x = importlib.import_module(")), (true, false));
+        assert_eq!(opens(Some("LISTED = [")), (false, false));
+        assert_eq!(opens(None), (true, false));
+    }
+
+    #[test]
     fn what_one_line_does_not_tell_is_left_to_the_parse() {
         let python = [
             "a, b = 1, 2",
@@ -257,6 +299,7 @@ mod tests {
             "if a: b = 1",
             "    def a():",
             "for a in b:",
+            "a = 1; b = 2",
             ") = a",
             "with a as b:",
             "words of a text",
@@ -265,6 +308,10 @@ mod tests {
             "export * from './a'",
             "export const { a, b } = c",
             "export const a = 1, b = 2",
+            "export let a = 1, b",
+            "export const a = 1; export const b = 2",
+            "'use strict'; exports.a = b",
+            "export import a = b.c",
             "exports.a = b",
             "module.exports = { a }",
             "    export(a)",
