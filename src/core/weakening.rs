@@ -87,10 +87,12 @@ pub(crate) fn models_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSettin
     let changed = names.into_iter().map(|name| (name, base.models.get(name), head.models.get(name)));
     changed
         .filter(|(_, base, head)| base != head)
-        .map(|(name, base, head)| WeakenedSetting {
-            name: format!("models.{name}"),
-            base: shown(base),
-            head: shown(head),
+        .map(|(name, base, head)| {
+            let (base, mut head) = (shown(base), shown(head));
+            if base == head {
+                head.push_str(", asked in another way");
+            }
+            WeakenedSetting { name: format!("models.{name}"), base, head }
         })
         .collect()
 }

@@ -318,6 +318,10 @@ fn a_key_goes_nowhere_but_to_the_address_of_the_base() {
     let preview = repo.run_dir().json("final-verdict.json")["policyPreview"]["weakened"].clone();
     assert_eq!(preview[0]["name"], "models.review", "{preview}");
     assert!(preview[0]["head"].as_str().unwrap().contains(&elsewhere.url()), "{preview}");
+    let other = repository(&base, Some(&policy(RESPONSES, &of_base.url(), "max-output-tokens = 4000")));
+    other.judge().run().expect(0);
+    let preview = other.run_dir().json("final-verdict.json")["policyPreview"]["weakened"].clone();
+    assert!(preview[0]["head"].as_str().unwrap().ends_with(", asked in another way"), "{preview}");
     let kept =
         std::process::Command::new("grep").args(["-rlF", KEY]).arg(repo.beside("out")).output().unwrap();
     assert_eq!((kept.status.code(), kept.stdout.len()), (Some(1), 0), "no artifact has the key");
