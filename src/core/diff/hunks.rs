@@ -8,12 +8,17 @@ use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 use super::text::lossy;
 use crate::contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
 use crate::core::escape::visible_cut;
+use crate::core::secrets;
 
 /// What the key says about how lines are compared; any change here changes hunks.
 pub(crate) const ALGORITHM: &str = "myers+indent, context 3, imara-diff 0.2";
 
 /// How many unchanged lines a hunk's text has before and after.
 const CONTEXT_LINES: usize = 3;
+/// A longer line starts no definition that anybody wrote.
+const MAX_SECTION_BYTES: usize = 4096;
+/// The lines of an encoded key are no shorter.
+const LEAST_BODY: usize = 40;
 /// The longest section kept, in characters.
 const MAX_SECTION: usize = 100;
 
@@ -119,7 +124,7 @@ fn collect(
 ) -> (Vec<Hunk>, FileText) {
     let mut hunks = Vec::with_capacity(ranges.len());
     let mut text = FileText { cuts: Vec::with_capacity(ranges.len()), ..FileText::default() };
-    let mut sections = Sections { new, searched: 0, found: None };
+    let mut sections = Sections { new, searched: 0, found: None, shown: String::new() };
     let mut context_from = 0;
     for (position, (removed, added)) in ranges.iter().enumerate() {
         let before = added.start.saturating_sub(CONTEXT_LINES).max(context_from)..added.start;
@@ -144,8 +149,8 @@ fn collect(
             old_lines: removed.len() as u64,
             new_start: unified_start(added),
             new_lines: added.len() as u64,
-            symbols: symbols(&section),
-            section,
+            symbols: symbols(section),
+            section: section.to_owned(),
         });
     }
     // Many texts are kept, and none grows any more.
@@ -174,24 +179,42 @@ struct Sections<'a> {
     new: &'a LineIndex<'a>,
     searched: usize,
     found: Option<usize>,
+    /// The found line, as it may be shown.
+    shown: String,
 }
 
 impl Sections<'_> {
-    fn above(&mut self, line: usize) -> String {
+    fn above(&mut self, line: usize) -> &str {
         let starts = |line: &usize| {
             self.new
                 .line(*line)
                 .first()
                 .is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$')
         };
-        self.found = (self.searched..line).rev().find(starts).or(self.found);
+        let nearer = (self.searched..line).rev().find(starts);
         self.searched = self.searched.max(line);
-        self.found.map_or_else(String::new, |found| {
-            let bytes = self.new.line(found);
-            let cut = &bytes[..bytes.len().min(4 * MAX_SECTION)];
-            visible_cut(String::from_utf8_lossy(cut).trim_end(), MAX_SECTION)
-        })
+        if let Some(nearer) = nearer.filter(|nearer| self.found != Some(*nearer)) {
+            self.found = Some(nearer);
+            self.shown = shown_section(self.new.line(nearer));
+        }
+        &self.shown
     }
+}
+
+/// A section without its secrets. They are looked for in the whole line: of one that is cut, no detector knows what is
+/// left. A line of a key's body is no secret by itself and starts no definition.
+fn shown_section(line: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(&line[..line.len().min(MAX_SECTION_BYTES)]).trim_end().to_owned();
+    let is_body = |text: &str| {
+        text.len() >= LEAST_BODY
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
+    };
+    if line.len() > MAX_SECTION_BYTES || is_body(&text) {
+        return String::new();
+    }
+    let spans = secrets::find(&text);
+    secrets::mask(&mut text, &spans);
+    visible_cut(&text, MAX_SECTION)
 }
 
 fn symbols(section: &str) -> Symbols {
@@ -220,6 +243,24 @@ mod tests {
             .iter()
             .map(|hunk| (hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines))
             .collect()
+    }
+
+    #[test]
+    fn a_section_gives_no_secret_away() {
+        let token = ["ghp_", "x7Kq2mZp9LwR4tVb8NcY3hJd6GfS1aQe5UiO"].concat();
+        let of = |line: &str| {
+            let base = format!("{line}\n  a\n  b\n  c\n  d\n");
+            let diff = diff_file(base.as_bytes(), format!("{base}  e\n").as_bytes(), 1 << 20);
+            assert!(!format!("{:?}", diff.hunks[0]).to_lowercase().contains("x7kq2m"), "{:?}", diff.hunks[0]);
+            diff.hunks[0].section.clone()
+        };
+        assert!(of(&format!("token = \"{token}\"")).starts_with("token = \"ghp_***"));
+        // Cut in its middle it would be known by nobody.
+        let padded = format!("{} = \"{token}\"", "a".repeat(MAX_SECTION - 16));
+        assert!(of(&padded).starts_with("aaa"));
+        assert_eq!(of(&"MIIEpAIBAAKCAQEA7bq5".repeat(3)), "");
+        assert_eq!(of(&format!("x{}", " y".repeat(MAX_SECTION_BYTES))), "");
+        assert_eq!(of("fn main() {"), "fn main() {");
     }
 
     #[test]
