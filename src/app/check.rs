@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::ask_models::ask;
 use super::derive::{Derived, derive, key, needs_whole_file};
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, artifact_root};
@@ -12,10 +13,9 @@ use super::shard::joined;
 use super::store_run::{Stored, store};
 use crate::contracts::ids::ExecutionKey;
 use crate::contracts::v1::{
-    AdapterId, ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, ProviderBinding,
-    RecordedExecution, RecordedGates, Registry, RenameSummary, SkillInput,
+    ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, RecordedExecution, RecordedGates,
+    RecordedReplies, Registry, RenameSummary, SkillInput,
 };
-use crate::core::plan::BUILTIN_BINDING;
 use crate::core::policy::Policy;
 use crate::core::usage::usd;
 use crate::core::{canonical, gates};
@@ -75,13 +75,14 @@ pub(crate) fn check_opened(
     let (policy, changed) = (&prepared.in_force.policy, &prepared.gathered.change_set);
     let asked = (changed, request.overrides.lens_ids.as_deref());
     execute(policy, asked, &mut prepared.execution, &opened, (cancellation, progress))?;
+    prepared.replies = ask(&prepared, &opened, cancellation, progress)?;
     let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
     let mut derived = prepared.with_ports(&opened, cancellation, progress, |ports| {
         derive(&prepared.recorded(Ports { joined, ..ports }), key)
     })?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
-    let Prepared { registry, in_force, gathered, gates, execution, repo_id, .. } = prepared;
+    let Prepared { registry, in_force, gathered, gates, execution, replies, repo_id, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &repo_id, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
@@ -98,12 +99,13 @@ pub(crate) fn check_opened(
         recorded_inputs: &recorded_inputs,
         recorded_gates: &gates,
         recorded_execution: &execution,
+        recorded_replies: &replies,
         machine,
         written_at: timestamp(crate::config::now()),
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
-        // Commands are run again each time, and what they print differs from time to time.
-        refresh: request.refresh || any_runs(&in_force.policy),
+        // Commands are run again each time and models are asked again, and what they say differs from time to time.
+        refresh: request.refresh || any_runs(&in_force.policy) || replies != RecordedReplies::default(),
         cancellation,
     };
     let stored = store(&outcome, texts)?;
@@ -203,30 +205,13 @@ fn input(
         artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
         run_budget_max_tokens: policy.max_tokens,
         run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
-        provider_bindings: vec![builtin_binding()],
+        provider_bindings: derived.bindings.clone(),
         config_hash: derived.key_preimage.config_hash.clone(),
         base_sha: opened.resolved.base.clone(),
         merge_base_sha: opened.resolved.merge_base.clone(),
         head_sha: opened.resolved.head.clone(),
         preset: policy.preset,
         settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
-    }
-}
-
-fn builtin_binding() -> ProviderBinding {
-    ProviderBinding {
-        binding_id: BUILTIN_BINDING.to_owned(),
-        adapter_id: AdapterId::Builtin,
-        adapter_version: super::keys::builtin_adapter().adapter_version,
-        model_id: "none".to_owned(),
-        temperature: 0,
-        top_p: 1,
-        max_tokens: 0,
-        seed: None,
-        timeout_ms: 0,
-        retry_max: 2,
-        retry_backoff_ms: vec![500, 1500],
-        model: None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
+use super::ask_models::ModelUse;
 use super::calibrate::CalibrateArgs;
 use super::exit::{Exit, Failure};
 use super::face::{self, Color, Output};
@@ -21,6 +22,7 @@ use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
 use crate::core::shard::Shard;
 use crate::run::ports::Cancellation;
+use crate::run::reviews::RepliesMode;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,6 +141,12 @@ struct RunArgs {
     /// Store another attempt even when this key was judged before
     #[arg(long)]
     refresh: bool,
+    /// Where models' answers come from: asked anew, kept ones, or kept ones first
+    #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
+    replies: RepliesMode,
+    /// Ask no model; what a required review would say is then missing
+    #[arg(long)]
+    no_model: bool,
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
@@ -226,6 +234,12 @@ pub(super) fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Val
         .map(|text| T::parse_word(&text).expect("the parser only lets known words through"))
 }
 
+fn parse_replies() -> impl clap::builder::TypedValueParser<Value = RepliesMode> {
+    use clap::builder::TypedValueParser;
+    clap::builder::PossibleValuesParser::new(RepliesMode::ALL.map(|(_, word)| word))
+        .map(|text| RepliesMode::parse(&text).expect("the parser only lets known words through"))
+}
+
 fn parse_shard(text: &str) -> Result<Shard, String> {
     Shard::parse(text).ok_or_else(|| "it is not `k/N` with k from 1 to N and N up to 256".to_owned())
 }
@@ -247,6 +261,7 @@ impl ChangeArgs {
             artifact_root: self.out,
             refresh,
             standing: Standing::Own,
+            models: ModelUse::default(),
             settings: crate::config::pace(),
         }
     }
@@ -359,7 +374,10 @@ fn run(
         super::log::to_stderr();
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
-    let request = arguments.change.request(arguments.refresh);
+    let request = Request {
+        models: ModelUse { replies: arguments.replies, no_model: arguments.no_model },
+        ..arguments.change.request(arguments.refresh)
+    };
     if let Some(shard) = arguments.shard {
         if parts.is_some() || !arguments.formats.is_empty() {
             let message = "a shard has neither parts to join nor a result to print";

@@ -11,8 +11,8 @@ use crate::contracts::ids::{ExecutionKey, RepoPath};
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
     ExecutionKeyPreimage, FileText, FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedSurvey, Registry, Rubric,
-    Waiver,
+    ProviderBinding, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
+    RecordedSurvey, Registry, Rubric, Waiver,
 };
 use crate::core::classify::PathSet;
 use crate::core::coverage::coverage;
@@ -22,6 +22,7 @@ use crate::core::pictures::Screenshot;
 use crate::core::plan::{self, Candidate, Need};
 use crate::core::policy::{Overrides, Policy};
 use crate::core::policy_text;
+use crate::core::reviews::is_review;
 use crate::core::verdict::{Grounds, verdict};
 use crate::core::weakening::{added_waivers, models_changed, weakened};
 use crate::lenses;
@@ -31,6 +32,7 @@ use crate::run::gates;
 use crate::run::gather::Texts;
 use crate::run::lookup::Answering;
 use crate::run::ports::{Cancellation, Progress};
+use crate::run::reviews::{self, Reviews};
 use crate::run::survey::Surveys;
 use crate::run::sweep::{Joined, Sweep};
 
@@ -51,6 +53,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) lookups: &'a dyn Answering,
     pub(crate) gates: &'a RecordedGates,
     pub(crate) execution: &'a RecordedExecution,
+    /// What models answered.
+    pub(crate) replies: &'a RecordedReplies,
     pub(crate) lines: &'a LineReader<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
@@ -74,6 +78,8 @@ pub(crate) struct Derived {
     pub(crate) screenshots: Vec<Screenshot>,
     pub(crate) retried_tests: u64,
     pub(crate) durations: BTreeMap<GateName, u64>,
+    /// What plans are bound to.
+    pub(crate) bindings: Vec<ProviderBinding>,
 }
 
 /// The lens of an id.
@@ -103,10 +109,29 @@ fn is_wanted_whole(asked: &dyn Fn(&dyn Lens) -> bool, file: &ChangedFile, hunks:
 }
 
 type NeedOf<'a> = Box<dyn Fn(usize, &ChangedFile) -> Need + Sync + 'a>;
+type CostOf<'a> = Box<dyn Fn(u64, u64) -> Option<u64> + Sync + 'a>;
+
+/// The reviews of what is recorded.
+pub(crate) fn reviews<'a>(recorded: &Recorded<'a>) -> Reviews<'a> {
+    Reviews::of(recorded.policy, recorded.change_set, recorded.texts, recorded.rubric)
+}
 
 /// The plans, in queue order.
 pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
     let texts = recorded.texts;
+    let reviews = reviews(recorded);
+    let lens_ids = recorded.registry.lenses.iter().map(|entry| entry.lens_id.as_str());
+    let costs: Vec<CostOf<'_>> = lens_ids
+        .map(|id| -> CostOf<'_> { Box::new(|input, output| reviews.cost_bound(id, input, output)) })
+        .collect();
+    let file_bytes = |position| reviews.file_bytes(position);
+    let askings: Vec<Option<plan::Asking<'_>>> = recorded
+        .registry
+        .lenses
+        .iter()
+        .zip(&costs)
+        .map(|(entry, cost)| reviews.planning(&entry.lens_id, &file_bytes, cost.as_ref()))
+        .collect();
     let needs: Vec<NeedOf<'_>> = recorded
         .registry
         .lenses
@@ -117,6 +142,7 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
                     Need::WholeFile if !texts.has_whole_file(position) => Need::Hunks,
                     need @ (Need::Nothing | Need::Hunks | Need::WholeFile) => need,
                 }),
+                None if is_review(&entry.lens_id) => Box::new(|_, file| Reviews::need(file)),
                 None => Box::new(|_, _| Need::Nothing),
             }
         })
@@ -126,12 +152,14 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
         .lenses
         .iter()
         .zip(&needs)
-        .map(|(entry, need)| Candidate {
+        .zip(&askings)
+        .map(|((entry, need), asking)| Candidate {
             lens: entry,
             triggers: PathSet::new(entry.triggers.iter().map(String::as_str))
                 .expect("a test compiles every trigger"),
             symbols: find_lens(&entry.lens_id).map_or(&[], |lens| lens.spec().trigger_symbols),
             need: need.as_ref(),
+            asking: asking.as_ref(),
         })
         .collect();
     plan::plan(
@@ -172,7 +200,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> Keyed {
         base_sha: change_set.base_sha.clone(),
         head_sha: change_set.head_sha.clone(),
         selected_lens_versions: keys::selected_lenses(recorded.registry, recorded.policy, requested),
-        provider_adapter_versions: vec![keys::builtin_adapter()],
+        provider_adapter_versions: keys::adapters(&reviews(recorded)),
         run_mode: recorded.policy.mode,
         config_hash,
     };
@@ -207,6 +235,7 @@ pub(crate) fn execution<'a>(recorded: &Recorded<'a>, key: &'a ExecutionKey) -> E
         surveys: recorded.surveys,
         lookups: recorded.lookups,
         evidence: evidence(recorded, key),
+        answers: reviews::Evidence { reviews: reviews(recorded), replies: recorded.replies },
         lens: &find_lens,
     }
 }
@@ -258,6 +287,7 @@ pub(crate) fn derive(recorded: &Recorded<'_>, keyed: Keyed) -> Result<Derived, F
         screenshots: gates::screenshots(executed.screenshots, recorded.gates, recorded.execution),
         retried_tests: executed.retried_tests,
         durations: executed.durations,
+        bindings: keys::bindings(&reviews(recorded)),
         plans,
     })
 }

@@ -11,7 +11,6 @@ use super::client::client;
 use super::exit::{Exit, Failure};
 use super::face;
 use super::inputs::{Request, open, policy_in_file, read_policy};
-use super::models::Model;
 use crate::config::provider_key;
 use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
@@ -22,6 +21,7 @@ use crate::core::findings;
 use crate::core::policy::{Overrides, Policy};
 use crate::lenses;
 use crate::providers::contract::{Prompt, Reply};
+use crate::providers::model::Model;
 use crate::providers::models;
 use crate::providers::request::Encoded;
 use crate::run::ask::{Asked, Question};
@@ -126,6 +126,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         artifact_root: None,
         refresh: false,
         standing: super::inputs::Standing::Own,
+        models: super::ask_models::ModelUse::default(),
         settings: Vec::new(),
     };
     let opened = open(&request)?;
@@ -209,7 +210,7 @@ fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
     text.push_str(&format!("  {:<10} {}\n", "used", used(model, reply)));
     let notice = match &reply.echoed.model {
         None => "the answer does not say which model gave it".to_owned(),
-        Some(echoed) if date_behind(&model.binding.model_id, echoed).is_some_and(|date| !date.is_empty()) => {
+        Some(echoed) if model.is_alias_of(echoed) => {
             let code = Code::ModelAliasUnpinned;
             format!("{code}: {} answered; {}", shown(echoed, key), code.hint())
         }
@@ -226,25 +227,11 @@ fn shown(said: &str, key: &Secret) -> String {
 
 fn used(model: &Model, reply: &Reply) -> String {
     let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
-    let binding = &model.binding;
-    let tier = reply.echoed.service_tier.as_deref();
-    let tier = tier.or(binding.model.as_ref().and_then(|model| model.service_tier.as_deref()));
-    let cost = models::cost_micro_usd(models::bare(&binding.model_id), tier, reply.usage);
+    let cost = model.cost_micro_usd(reply.echoed.service_tier.as_deref(), reply.usage);
     let cost = cost.map_or("cost unknown".to_owned(), |cost| {
         format!("{} USD by its maker's list", crate::core::usage::usd(cost))
     });
     format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
-}
-
-/// What stands behind the name that was asked for in the one that answered: nothing, or a date, for which a name without
-/// one may stand. Null where it is another model.
-fn date_behind<'a>(wanted: &str, echoed: &'a str) -> Option<&'a str> {
-    let rest = models::bare(echoed).strip_prefix(models::bare(wanted))?;
-    let is_date = || {
-        let digits: Vec<&str> = rest.strip_prefix('-').unwrap_or("").split('-').collect();
-        digits.concat().len() == 8 && digits.concat().bytes().all(|byte| byte.is_ascii_digit())
-    };
-    (rest.is_empty() || is_date()).then_some(rest)
 }
 
 /// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
@@ -254,7 +241,7 @@ fn verdict(model: &Model, asked: &Asked, key: &Secret) -> Result<(), (Code, Stri
     let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
     let wanted = &model.binding.model_id;
     if let Some(echoed) = &reply.echoed.model
-        && date_behind(wanted, echoed).is_none()
+        && !model.is_answered_by(echoed)
     {
         return invalid(format!("{} answered in the place of {wanted}", shown(echoed, key)));
     }

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use crate::contracts::v1::{Finding, SkillResult};
 use crate::core::escape::{visible, visible_cut};
 use crate::core::gates;
-use crate::lenses;
+use crate::lenses::{self, reviews};
 use crate::store::RunDirectory;
 
 /// Explains a rule, a lens, or a finding by the beginning of its id.
@@ -29,7 +29,7 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
 }
 
 fn rule_page(subject: &str) -> Option<String> {
-    if let Some(text) = gate_page(subject) {
+    if let Some(text) = gate_page(subject).or_else(|| review_page(subject)) {
         return Some(text);
     }
     let lens = lenses::ALL.iter().find(|lens| {
@@ -43,6 +43,21 @@ fn rule_page(subject: &str) -> Option<String> {
     let heading = format!("## {subject}");
     let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
     Some(prose(&format!("{heading}\n{}", section.split_once('\n').map_or("", |(_, rest)| rest))))
+}
+
+/// Reviews share a page, with a section for each of them and one for each rule.
+fn review_page(subject: &str) -> Option<String> {
+    let spec = reviews::ALL
+        .iter()
+        .find(|spec| spec.id == subject || spec.rules.iter().any(|rule| rule.id == subject))?;
+    let (mark, ends): (&str, &[&str]) = match spec.id == subject {
+        true => ("## ", &["## "]),
+        false => ("### ", &["## ", "### "]),
+    };
+    let title = spec.rules.iter().find(|rule| rule.id == subject).map_or(spec.title, |rule| rule.title);
+    let lines = reviews::PAGE.lines().skip_while(|line| line.strip_prefix(mark) != Some(subject)).skip(1);
+    let section: Vec<&str> = lines.take_while(|line| !ends.iter().any(|end| line.starts_with(end))).collect();
+    Some(format!("# {subject}\n\n{title}.\n\n{}\n", section.join("\n").trim()))
 }
 
 /// A gate's rules are all alike, so they share a page.

@@ -52,6 +52,7 @@ pub(crate) struct Request {
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
     pub(crate) standing: Standing,
+    pub(crate) models: super::ask_models::ModelUse,
     /// Settings beside the policy's, with where each comes from; they decide nothing and are recorded.
     pub(crate) settings: Vec<SettingOrigin>,
 }

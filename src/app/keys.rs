@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
 use crate::contracts::schema;
 use crate::contracts::v1::{
-    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, RecordedGates, Registry, Rubric,
-    SelectedLens, Waiver,
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, RecordedGates, Registry,
+    Rubric, SelectedLens, Waiver,
 };
 use crate::core::canonical;
 use crate::core::diff;
+use crate::core::plan::BUILTIN_BINDING;
 use crate::core::policy::Policy;
 use crate::gates;
+use crate::run::reviews::Reviews;
 
 /// The version of this engine.
 pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -69,6 +71,16 @@ pub(crate) fn builtin_adapter() -> BoundAdapter {
     BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "1".to_owned() }
 }
 
+/// Every adapter that plans are bound to, by id.
+pub(crate) fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
+    let bound = reviews.models().into_values().map(|model| BoundAdapter {
+        adapter_id: model.binding.adapter_id,
+        adapter_version: model.binding.adapter_version.clone(),
+    });
+    let all: BTreeSet<BoundAdapter> = bound.chain([builtin_adapter()]).collect();
+    all.into_iter().collect()
+}
+
 /// The lenses a run selects, by id.
 pub(crate) fn selected_lenses(
     registry: &Registry,
@@ -88,4 +100,27 @@ pub(crate) fn selected_lenses(
 /// The key of a preimage.
 pub(crate) fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
     canonical::digest(preimage).expect("ids and names have a canonical form").into()
+}
+
+/// What plans are bound to: nothing, and every model that a review asks.
+pub(crate) fn bindings(reviews: &Reviews<'_>) -> Vec<ProviderBinding> {
+    let models = reviews.models().into_values().map(|model| model.binding.clone());
+    std::iter::once(builtin_binding()).chain(models).collect()
+}
+
+fn builtin_binding() -> ProviderBinding {
+    ProviderBinding {
+        binding_id: BUILTIN_BINDING.to_owned(),
+        adapter_id: AdapterId::Builtin,
+        adapter_version: builtin_adapter().adapter_version,
+        model_id: "none".to_owned(),
+        temperature: 0,
+        top_p: 1,
+        max_tokens: 0,
+        seed: None,
+        timeout_ms: 0,
+        retry_max: 2,
+        retry_backoff_ms: vec![500, 1500],
+        model: None,
+    }
 }

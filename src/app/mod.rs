@@ -2,6 +2,7 @@
 
 mod action;
 mod artifact_commands;
+mod ask_models;
 mod calibrate;
 mod check;
 mod cli;

@@ -8,7 +8,7 @@ use super::inputs::{InForce, Opened, Request, read_policy};
 use crate::config::Workspace;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, Registry};
+use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, RecordedReplies, Registry};
 use crate::core::crosscheck::LineReader;
 use crate::core::policy::Policy;
 use crate::lenses;
@@ -27,6 +27,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) gathered: Gathered<'a>,
     pub(crate) gates: RecordedGates,
     pub(crate) execution: RecordedExecution,
+    /// What models answered; nothing before they were asked.
+    pub(crate) replies: RecordedReplies,
     pub(crate) repo_id: String,
 }
 
@@ -69,7 +71,8 @@ pub(crate) fn prepare_by<'a>(
         execution.denied = request.standing.denied(in_force.policy.execution.fork_heads);
     }
     let repo_id = repo_id(opened, &in_force);
-    Ok(Prepared { request, registry, in_force, gathered, gates, execution, repo_id })
+    let replies = RecordedReplies::default();
+    Ok(Prepared { request, registry, in_force, gathered, gates, execution, replies, repo_id })
 }
 
 /// What says which tools the projects of the change use; nothing where no gate asks.
@@ -162,6 +165,7 @@ impl<'a> Prepared<'a> {
             lookups: ports.lookups,
             gates: &self.gates,
             execution: &self.execution,
+            replies: &self.replies,
             lines: ports.lines,
             cancellation: ports.cancellation,
             progress: ports.progress,

@@ -15,8 +15,8 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording, RecordingTag, Registry,
-    SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies, Recording,
+    RecordingTag, Registry, SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
 use crate::core::pictures::Picture;
 use crate::core::qa_report::{Circumstances, qa_report};
@@ -37,6 +37,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) recorded_inputs: &'a RecordedInputs,
     pub(crate) recorded_gates: &'a RecordedGates,
     pub(crate) recorded_execution: &'a RecordedExecution,
+    pub(crate) recorded_replies: &'a RecordedReplies,
     pub(crate) machine: MachineCounters,
     /// The present as `YYYY-MM-DDThh:mm:ssZ`; nothing is judged by it.
     pub(crate) written_at: String,
@@ -148,6 +149,9 @@ pub(crate) fn artifacts(
     }
     if *outcome.recorded_execution != RecordedExecution::default() {
         add(Entry::artifact(outcome.recorded_execution))?;
+    }
+    if *outcome.recorded_replies != RecordedReplies::default() {
+        add(Entry::artifact(outcome.recorded_replies))?;
     }
     if derived.lookups != RecordedLookups::default() {
         add(Entry::artifact(&derived.lookups))?;

@@ -14,8 +14,8 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, Recording,
-    Registry, SkillInput, Trace,
+    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
+    Recording, Registry, SkillInput, Trace,
 };
 use crate::core::policy::{Overrides, Policy};
 use crate::core::sensitivity;
@@ -99,6 +99,7 @@ pub(crate) fn replay(
     let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
     let execution =
         if run.has(RecordedExecution::FILE) { run.artifact()? } else { RecordedExecution::default() };
+    let replies = if run.has(RecordedReplies::FILE) { run.artifact()? } else { RecordedReplies::default() };
     let lookups = if run.has(RecordedLookups::FILE) { run.artifact()? } else { RecordedLookups::default() };
     let registry = lenses::registry();
     let overrides = Overrides {
@@ -118,6 +119,7 @@ pub(crate) fn replay(
         overrides,
         gates,
         execution,
+        replies,
         cancellation,
         progress,
     };
@@ -154,6 +156,7 @@ struct Replay<'a> {
     overrides: Overrides,
     gates: RecordedGates,
     execution: RecordedExecution,
+    replies: RecordedReplies,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 }
@@ -268,6 +271,7 @@ impl Replay<'_> {
             lookups,
             gates: &self.gates,
             execution,
+            replies: &self.replies,
             lines,
             cancellation: self.cancellation,
             progress: self.progress,
@@ -301,6 +305,7 @@ impl Replay<'_> {
             preset: policy.preset,
             run_budget_max_tokens: policy.max_tokens,
             run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
+            provider_bindings: derived.bindings.clone(),
             ..self.input.clone()
         };
         let result = skill_result(&input, &derived);
@@ -317,6 +322,7 @@ impl Replay<'_> {
                 recorded_inputs: &recorded_inputs,
                 recorded_gates: &self.gates,
                 recorded_execution: execution,
+                recorded_replies: &self.replies,
                 machine: metrics.machine,
                 written_at,
                 base_rule: &trace.base_rule,

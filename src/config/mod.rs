@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub(crate) use action::{ActionEnvironment, Asked, SettingsError, Surfaces, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
 pub(crate) use pace::pace;
-pub(crate) use provider_keys::provider_key;
+pub(crate) use provider_keys::{provider_key, provider_keys};
 pub(crate) use reports::Workspace;
 
 /// What the environment says about the terminal.

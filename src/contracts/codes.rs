@@ -136,7 +136,12 @@ codes! {
         PublishRefused = "PUBLISH_REFUSED", Degradation, "GitHub refused what was published as not valid; its message is named, please report it";
         RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
+        ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
+        ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
+        ReviewNotAgreed = "REVIEW_NOT_AGREED", Notice, "too few of the model's answers say it, so it does not block";
+        ReviewNotAsked = "REVIEW_NOT_ASKED", Degradation, "the run was told to ask no model; leave out `--no-model`";
+        ReviewTextCleaned = "REVIEW_TEXT_CLEANED", Notice, "hidden characters, comments or alternative texts of the change were kept from the model; look for what they say";
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
         RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";

@@ -91,6 +91,7 @@ schemas! {
     RecordedGatesSchema = "recorded-gates.v1", "schemas/v1/recorded-gates.v1.schema.json";
     RecordedInputsSchema = "recorded-inputs.v1", "schemas/v1/recorded-inputs.v1.schema.json";
     RecordedLookupsSchema = "recorded-lookups.v1", "schemas/v1/recorded-lookups.v1.schema.json";
+    RecordedRepliesSchema = "recorded-replies.v1", "schemas/v1/recorded-replies.v1.schema.json";
     RecordingSchema = "recording.v1", "schemas/v1/recording.v1.schema.json";
     RegistrySchema = "registry.v1", "schemas/v1/registry.v1.schema.json";
     RubricDecisionsSchema = "rubric-decisions.v1", "schemas/v1/rubric-decisions.v1.schema.json";
@@ -146,6 +147,7 @@ mod tests {
             "recorded-gates.v1" => RecordedGates,
             "recorded-inputs.v1" => RecordedInputs,
             "recorded-lookups.v1" => RecordedLookups,
+            "recorded-replies.v1" => RecordedReplies,
             "recording.v1" => Recording,
             "registry.v1" => Registry,
             "rubric-decisions.v1" => RubricDecisions,

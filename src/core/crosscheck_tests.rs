@@ -138,6 +138,7 @@ fn good() -> Run {
         confidence: 80,
         omitted_hunks: vec![],
         planning_codes: vec![],
+        review: None,
     };
     let result = LensResult {
         schema_version: Default::default(),
@@ -154,6 +155,7 @@ fn good() -> Run {
         warning_codes: vec![],
         execution_audit: None,
         adapter_response_hash: digest("drafts"),
+        review: None,
     };
     let mut gate_plan = plan.clone();
     gate_plan.plan_ordinal = 1;

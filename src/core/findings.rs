@@ -36,8 +36,9 @@ pub(crate) struct Statement {
     pub(crate) subject: String,
     pub(crate) summary: String,
     pub(crate) detail: BTreeMap<String, Value>,
-    /// Whether the quote was found where it is claimed, inside the change.
-    pub(crate) verified: bool,
+    /// Why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found where it is
+    /// claimed, inside the change.
+    pub(crate) doubt: Option<Code>,
 }
 
 impl Statement {
@@ -95,16 +96,11 @@ pub(crate) fn judge(
     judge: &mut Judge<'_>,
 ) -> Vec<Finding> {
     let mut statements = statements;
-    statements.sort_by(|left, right| {
-        (&left.file, left.start_line, left.start_column, &left.rule_id, &left.quote, &left.subject).cmp(&(
-            &right.file,
-            right.start_line,
-            right.start_column,
-            &right.rule_id,
-            &right.quote,
-            &right.subject,
-        ))
-    });
+    // Of two that say the same of a place the one without doubt is kept.
+    let place =
+        |of: &Statement| (of.file.clone(), of.start_line, of.start_column, of.rule_id.clone(), of.side);
+    let rest = |of: &Statement| (of.subject.clone(), of.doubt, of.quote.clone());
+    statements.sort_by_cached_key(|statement| (place(statement), rest(statement)));
     statements.dedup_by(|next, kept| {
         (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
             == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
@@ -161,9 +157,7 @@ fn finding(
         json!([statement.rule_id, statement.file, statement.start_line, statement.end_line, evidence]);
     let evidence_hash = canonical::digest(&proof).expect("evidence is made of JSON values");
     let (waiver, mut codes) = waiver(&statement.rule_id, &evidence_hash, judge);
-    if !statement.verified {
-        codes.push(Code::EvidenceUnverified);
-    }
+    codes.extend(statement.doubt);
     codes.sort();
     let weighty = match judge.policy.blocking_policy {
         BlockingPolicy::RuleDefined => by_rule(strength, ratchet.as_ref()),
@@ -172,7 +166,8 @@ fn finding(
             by_rule(strength, ratchet.as_ref()) || statement.severity <= judge.policy.blocking_threshold
         }
     };
-    let blocking = weighty && statement.verified && waiver.is_none() && origin == FindingOrigin::Introduced;
+    let blocking =
+        weighty && statement.doubt.is_none() && waiver.is_none() && origin == FindingOrigin::Introduced;
     Finding {
         finding_id,
         lens_id: lens_id.to_owned(),

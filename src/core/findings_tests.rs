@@ -82,7 +82,7 @@ fn statement(rule: &str, line: u64, quote: &str) -> Statement {
         subject: String::new(),
         summary: String::new(),
         detail: BTreeMap::new(),
-        verified: true,
+        doubt: None,
     }
 }
 
@@ -192,8 +192,11 @@ fn a_rule_that_is_off_in_a_scope_says_nothing_there() {
 
 #[test]
 fn what_is_said_about_a_path_that_is_not_in_the_change_is_kept() {
-    let elsewhere =
-        Statement { file: path("not-in-the-change.py"), verified: false, ..statement(RULE, 1, "x") };
+    let elsewhere = Statement {
+        file: path("not-in-the-change.py"),
+        doubt: Some(Code::EvidenceUnverified),
+        ..statement(RULE, 1, "x")
+    };
     let findings = World::default().judge(vec![elsewhere]);
     assert_eq!((findings.len(), findings[0].blocking), (1, false));
 }
@@ -202,7 +205,8 @@ fn what_is_said_about_a_path_that_is_not_in_the_change_is_kept() {
 fn what_cannot_be_shown_is_kept_and_does_not_block() {
     for policy in ["", "blocking-policy = \"mixed\"\nblocking-threshold = \"info\"\n"] {
         let world = World { policy, ..World::default() };
-        let findings = world.judge(vec![Statement { verified: false, ..statement(RULE, 1, "x") }]);
+        let findings =
+            world.judge(vec![Statement { doubt: Some(Code::EvidenceUnverified), ..statement(RULE, 1, "x") }]);
         assert_eq!((findings[0].blocking, &findings[0].codes[..]), (false, &[Code::EvidenceUnverified][..]));
     }
 }

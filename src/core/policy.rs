@@ -8,6 +8,7 @@ use super::classify::{GlobError, PathSet, ScopeGlobs};
 use super::gates;
 use super::permissions::ExecutionPolicy;
 use super::policy_text::{self, PolicyTextError};
+use super::reviews::{self, ReviewPolicy, is_review};
 use crate::contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyImportBoundary,
     PolicyModel, PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope, ScopeStrengths,
@@ -69,6 +70,9 @@ pub(crate) struct LensPolicy {
     pub(crate) required: bool,
     pub(crate) ignore: Vec<String>,
     pub(crate) overflow: OverflowPolicy,
+    /// Whom a review asks; null for every other lens, and for a review that has no model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) review: Option<ReviewPolicy>,
 }
 
 /// The rubric that a policy names.
@@ -344,6 +348,7 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
             },
             ignore,
             overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
+            review: ReviewPolicy::of(stated),
         };
         lenses.insert(lens.lens_id.clone(), settings);
     }
@@ -362,9 +367,12 @@ fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, Gl
     Ok(boundaries)
 }
 
-/// Whether a lens has what it judges by: conventions are those of a rubric, and without one there are none.
+/// Whether a lens has what it judges by: conventions are those of a rubric, and a review is a model's.
 fn has_rules(file: &PolicyFile, lens_id: &str) -> bool {
-    lens_id != CONSISTENCY || file.consistency.rubric.is_some()
+    let has_model = || file.lenses.get(lens_id).is_some_and(|lens| lens.model.is_some());
+    let has_rubric = || file.consistency.rubric.is_some();
+    (!is_review(lens_id) || has_model())
+        && (![CONSISTENCY, reviews::CONSISTENCY].contains(&lens_id) || has_rubric())
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {

@@ -8,8 +8,8 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::MAX_POLICY_BYTES;
 use crate::contracts::v1::{GateName, PolicyFile, Registry, WaiverFile};
 use crate::core::escape::visible_cut;
-use crate::core::gates;
 use crate::core::permissions::check_examples;
+use crate::core::{gates, reviews};
 
 /// The longest name of a model; it stands in file names and tables.
 const MAX_MODEL_NAME: usize = 40;
@@ -50,6 +50,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
         return Err(PolicyTextError { line: line_of(text, "hash"), message, suggestion: None });
     }
     check_gates(text, &file)?;
+    reviews::check(text, &file)?;
     check_execution(text, &file)?;
     for name in file.models.keys() {
         let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -195,7 +196,7 @@ fn suggestion_in(message: &str) -> Option<String> {
     nearest(unknown, words)
 }
 
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     known
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len() / 2)

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
-    ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, QaGate,
-    RegistryRule, Severity, Strength,
+    ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, LensStatus,
+    QaGate, RegistryRule, Severity, Strength,
 };
 use crate::core::escape::{visible, visible_cut};
 use crate::core::qa_report::{Circumstances, qa_report};
@@ -349,6 +349,30 @@ pub(crate) fn quality_gates(report: &Report<'_>) -> Vec<QaGate> {
     let result = report.result;
     let gates = qa_report(&result.lens_plans, &result.lens_results, Circumstances::default());
     gates.map_or_else(Vec::new, |report| report.gates.into_values().collect())
+}
+
+/// What a model answered to a plan.
+pub(crate) struct ModelReview<'a> {
+    /// The plan's name.
+    pub(crate) plan: String,
+    pub(crate) required: bool,
+    pub(crate) status: LensStatus,
+    /// What was asked, answered and used, in sentences.
+    pub(crate) notes: &'a [String],
+}
+
+/// The plans that a model was to be asked for, by ordinal.
+pub(crate) fn model_reviews<'a>(report: &Report<'a>) -> Vec<ModelReview<'a>> {
+    let results = report.result.lens_plans.iter().zip(&report.result.lens_results);
+    results
+        .filter(|(_, result)| result.review.is_some())
+        .map(|(plan, result)| ModelReview {
+            plan: plan_name(plan),
+            required: plan.required,
+            status: result.status,
+            notes: &result.evidence_summary,
+        })
+        .collect()
 }
 
 /// How a gate ended, as two words at most.

@@ -62,6 +62,7 @@ fn body(report: &Report<'_>) -> Markup {
     let mut parts = [
         ("findings", "Findings", finding::section(report, &all)),
         ("gaps", "Not looked at", sections::not_looked_at(&gaps)),
+        ("reviews", "Reviews by a model", sections::reviews(report)),
         ("gates", "Quality gates", sections::gates(report)),
         ("pictures", "Pictures", pictures::section(report)),
         ("codes", "Codes", sections::codes(report)),

@@ -3,8 +3,8 @@
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
 use crate::core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use crate::formats::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, note, plan_name,
-    plan_totals, quality_gates, reason, standing, verdict_word, why,
+    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, model_reviews, note,
+    plan_name, plan_totals, quality_gates, reason, standing, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::gaps::gaps;
@@ -41,6 +41,7 @@ pub(super) fn page(report: &Report<'_>, max_bytes: usize) -> String {
     }
     preview(&mut page, report);
     cross_check(&mut page, report);
+    reviews(&mut page, report);
     gates(&mut page, report);
     coverage(&mut page, report);
     proof(&mut page, report);
@@ -222,6 +223,20 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
     page.section("The cross-check contradicts");
     page.list(&failed, MAX_LIST, "item", |item| {
         format!("- {}: {}", markdown_code(&item.item), text(&item.detail, 400))
+    });
+}
+
+fn reviews(page: &mut Page, report: &Report<'_>) {
+    let reviews = model_reviews(report);
+    if reviews.is_empty() {
+        return;
+    }
+    page.section("Reviews by a model");
+    page.push("| Review | Result | What was answered |\n|---|---|---|");
+    page.list(&reviews, MAX_LIST, "review", |review| {
+        let required = if review.required { "" } else { " (not required)" };
+        let notes: Vec<String> = review.notes.iter().take(MAX_LIST).map(|note| text(note, 300)).collect();
+        format!("| {}{required} | {} | {} |", cell_code(&review.plan, 100), review.status, notes.join("<br>"))
     });
 }
 

@@ -165,6 +165,7 @@ fn assemble(findings: Vec<Finding>, conclusion: Conclusion) -> Sample {
         warning_codes: Vec::new(),
         execution_audit: None,
         adapter_response_hash: digest(lens),
+        review: None,
     });
     let result = SkillResult {
         schema_version: SkillResultTag::V1,
@@ -360,6 +361,7 @@ fn plan(ordinal: u64, lens: &str) -> LensPlan {
         confidence: 100,
         omitted_hunks: Vec::new(),
         planning_codes: Vec::new(),
+        review: None,
     }
 }
 
@@ -592,9 +594,7 @@ fn screenshots() -> Vec<Screenshot> {
         steps: vec!["feature 1 step 2".to_owned()],
         picture,
     };
+    let gone = screenshot("test-results/gone.png", Err(format!("it is not there {HOSTILE}")));
     let picture = Picture::of(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
-    vec![
-        screenshot("test-results/<b>/failed.png", picture),
-        screenshot("test-results/gone.png", Err(format!("it is not there {HOSTILE}"))),
-    ]
+    vec![screenshot("test-results/<b>/failed.png", picture), gone]
 }

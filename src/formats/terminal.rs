@@ -3,11 +3,11 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::contracts::codes::Code;
-use crate::contracts::v1::{Conclusion, Finding, ItemOutcome};
+use crate::contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
-    location, note, quality_gates, reason, verdict_word, why,
+    location, model_reviews, note, quality_gates, reason, verdict_word, why,
 };
 use crate::formats::contract::{Format, FormatSpec, Report};
 use crate::formats::excerpt::{ExcerptLine, Sides, excerpt};
@@ -44,9 +44,9 @@ impl Format for Terminal {
         };
         verdict(&mut page, report);
         let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
-        let parts: [fn(&mut Page, &Report<'_>); 4] = [all_findings, not_looked_at, gates, notes];
+        let parts: [fn(&mut Page, &Report<'_>); 5] = [all_findings, not_looked_at, reviews, gates, notes];
         // What is missing is the message of a run that could not complete, so there it comes first.
-        for part in if incomplete { [parts[1], parts[2], parts[3], parts[0]] } else { parts } {
+        for part in if incomplete { [parts[1], parts[2], parts[3], parts[4], parts[0]] } else { parts } {
             part(&mut page, report);
         }
         preview(&mut page, report);
@@ -254,6 +254,23 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
         page.item("  - ", DIM, &file_gap(gap));
     }
     page.left_out(MAX_LIST, gaps.files.len(), "file");
+}
+
+fn reviews(page: &mut Page, report: &Report<'_>) {
+    let reviews = model_reviews(report);
+    if reviews.is_empty() {
+        return;
+    }
+    page.heading("Reviews by a model");
+    for review in reviews.iter().take(MAX_LIST) {
+        let style = if review.status == LensStatus::Completed { GREEN } else { RED };
+        let required = if review.required { "" } else { " (not required)" };
+        page.item("  - ", style, &format!("{} {}{required}", review.plan, review.status));
+        for note in review.notes.iter().take(MAX_LIST) {
+            page.item("    ", DIM, &visible_cut(note, 300));
+        }
+    }
+    page.left_out(MAX_LIST, reviews.len(), "review");
 }
 
 fn gates(page: &mut Page, report: &Report<'_>) {

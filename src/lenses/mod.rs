@@ -20,6 +20,7 @@ mod parsed;
 mod pattern;
 mod permission_change;
 mod phantom_dependency;
+pub(crate) mod reviews;
 mod scan;
 mod secret_token;
 mod trojan_source;
@@ -51,7 +52,7 @@ pub(crate) static ALL: &[&dyn Lens] = &[
     &workflow_hardening::WorkflowHardening,
 ];
 
-/// The registry, derived from [`ALL`] and the five gates.
+/// The registry, derived from [`ALL`], the reviews and the five gates.
 pub(crate) fn registry() -> crate::contracts::v1::Registry {
     use crate::contracts::v1::{Registry, RegistryLens, RegistryRule};
     let lens = |lens: &&dyn Lens| {
@@ -77,7 +78,8 @@ pub(crate) fn registry() -> crate::contracts::v1::Registry {
             rules,
         }
     };
-    let mut lenses: Vec<RegistryLens> = ALL.iter().map(lens).chain(crate::core::gates::entries()).collect();
+    let mut lenses: Vec<RegistryLens> =
+        ALL.iter().map(lens).chain(reviews::entries()).chain(crate::core::gates::entries()).collect();
     lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
     Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
 }

@@ -4,6 +4,7 @@ mod anthropic_messages;
 pub(crate) mod binding;
 pub(crate) mod contract;
 pub(crate) mod endpoint;
+pub(crate) mod model;
 pub(crate) mod models;
 mod openai_chat;
 mod openai_responses;

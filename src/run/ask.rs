@@ -37,12 +37,14 @@ pub(crate) struct Attempt {
 pub(crate) struct Asked {
     /// In order; the last one decides. Empty when nothing could be sent.
     pub(crate) attempts: Vec<Attempt>,
+    /// What the last attempt got, if it got an answer.
+    pub(crate) answer: Option<(HttpReply, Vec<u8>)>,
     pub(crate) result: Result<Reply, Failed>,
 }
 
 /// How one attempt ended, and how long the server asks to wait before the next.
 struct Ended {
-    status: Option<u16>,
+    answer: Option<(HttpReply, Vec<u8>)>,
     result: Result<Reply, Failed>,
     hint: Duration,
 }
@@ -53,20 +55,21 @@ impl Question<'_> {
         if !self.key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
             let said = "the key has characters that no header may hold";
             let failed = Failed::terminal(Code::ProviderAuthError, said);
-            return Ok(Asked { attempts: Vec::new(), result: Err(failed) });
+            return Ok(Asked { attempts: Vec::new(), answer: None, result: Err(failed) });
         }
         let model = self.binding.model.as_ref();
         let cap = Duration::from_millis(model.map_or(0, |model| model.retry_after_cap_ms));
         let mut attempts = Vec::new();
         loop {
-            let Ended { status, result, hint } = self.attempt(http)?;
+            let Ended { answer, result, hint } = self.attempt(http)?;
+            let status = answer.as_ref().map(|(reply, _)| reply.status);
             let wait = self.binding.retry_backoff_ms.get(attempts.len());
             attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
             // Before the server lets us a try is lost, and a longer wait is more than a review is worth (C-3).
             let again = result.as_ref().is_err_and(|failed| failed.is_transient) && hint <= cap;
             match wait.filter(|_| again) {
                 Some(wait) => http.pause(hint.max(Duration::from_millis(u64::from(*wait))))?,
-                None => return Ok(Asked { attempts, result }),
+                None => return Ok(Asked { attempts, answer, result }),
             }
         }
     }
@@ -80,14 +83,14 @@ impl Question<'_> {
             }
             Err(HttpError::Cancelled) => return Err(HttpError::Cancelled),
             Err(error) => {
-                return Ok(Ended { status: None, result: Err(failed(&error)), hint: Duration::ZERO });
+                return Ok(Ended { answer: None, result: Err(failed(&error)), hint: Duration::ZERO });
             }
         };
         let header = |name: &str| reply.header(name).map(ToOwned::to_owned);
         let result = outcome::decode(self.provider, reply.status, header, &body);
         let hint = result.as_ref().err().and_then(|failed| outcome::wait(failed, header));
         let hint = hint.unwrap_or_default();
-        Ok(Ended { status: Some(reply.status), result, hint })
+        Ok(Ended { answer: Some((reply, body)), result, hint })
     }
 
     fn http_request(&self) -> HttpRequest {

@@ -8,6 +8,7 @@ use super::gates::{self, Caption};
 use super::lookup::Answering;
 use super::parts;
 use super::ports::PortError;
+use super::reviews;
 use super::survey::Surveys;
 use super::sweep::{Assignment, SelfTest, Sweep, Swept};
 use crate::contracts::codes::Code;
@@ -36,6 +37,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) lookups: &'a dyn Answering,
     /// What the gates are judged from.
     pub(crate) evidence: gates::Evidence<'a>,
+    /// What the reviews are judged from.
+    pub(crate) answers: reviews::Evidence<'a>,
     /// The lens of an id.
     pub(crate) lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
 }
@@ -94,6 +97,10 @@ impl Execution<'_> {
                 self.hear(gate, plan, refusals[index], &mut executed)?;
                 continue;
             }
+            if plan.review.is_some() {
+                self.review(plan, refusals[index], &mut executed)?;
+                continue;
+            }
             let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
             let ran = refusals[index].is_none() && (self.lens)(&plan.lens_id).is_some();
             let statements = self.statements(plan, &swept, &mut executed.texts)?;
@@ -147,27 +154,123 @@ impl Execution<'_> {
             warning_codes: heard.warnings.into_iter().collect(),
             execution_audit: heard.audit,
             adapter_response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
+            review: None,
         };
         if let Some(refusal) = refusal {
             refuse(&mut result, refusal.status, refusal.code);
         }
         executed.inspected.push(vec![None; files.len()]);
         executed.results.push(result);
-        for statement in &heard.statements {
-            let position =
-                self.sweep.change_set.files.binary_search_by(|file| file.path.cmp(&statement.file));
-            if let Ok(position) = position
-                && !executed.texts.contains_key(&statement.file)
-            {
-                executed.texts.insert(statement.file.clone(), self.sweep.texts.text(position)?.into_owned());
-            }
-        }
+        self.keep_texts(&heard.statements, &mut executed.texts)?;
         executed.statements.push(heard.statements);
         executed.moved.push(heard.moved);
         executed.screenshots.extend(heard.screenshots);
         executed.retried_tests += heard.retried_tests;
         executed.durations.extend(heard.duration_ms.map(|duration| (gate, duration)));
         Ok(())
+    }
+
+    /// Keeps the text of every changed file that something is said of.
+    fn keep_texts(
+        &self,
+        statements: &[Statement],
+        texts: &mut BTreeMap<RepoPath, FileText>,
+    ) -> Result<(), PortError> {
+        let files = &self.sweep.change_set.files;
+        for statement in statements {
+            let position = files.binary_search_by(|file| file.path.cmp(&statement.file));
+            if let Ok(position) = position
+                && !texts.contains_key(&statement.file)
+            {
+                texts.insert(statement.file.clone(), self.sweep.texts.text(position)?.into_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// A review's plan: what was answered to it, judged like everything else.
+    fn review(
+        &self,
+        plan: &LensPlan,
+        refusal: Option<plan::Refusal>,
+        executed: &mut Executed,
+    ) -> Result<(), PortError> {
+        let files = &self.sweep.change_set.files;
+        let heard = match refusal {
+            None => self.answers.hear(plan)?,
+            Some(_) => reviews::Heard::default(),
+        };
+        let mut judge = Judge {
+            policy: self.policy,
+            waivers: self.waivers,
+            today: findings::day(self.sweep.change_set.base_time),
+            surveys: &[],
+            moved: BTreeMap::new(),
+        };
+        let by_path = by_path(self.sweep.change_set);
+        let findings = findings::judge(&plan.lens_id, heard.statements.clone(), &by_path, &mut judge);
+        let response_hash = heard.response_hash();
+        let Incomplete { mut status, mut errors } = self.omitted(plan);
+        if heard.is_doubtful {
+            status = LensStatus::Degraded;
+            errors.insert(Code::EvidenceUnverified);
+        }
+        if !heard.errors.is_empty() {
+            status = LensStatus::Failed;
+        }
+        errors.extend(heard.errors);
+        let told = |code: &Code| *code != Code::LensNotApplicable;
+        let planned = plan.planning_codes.iter().copied().filter(told);
+        let warnings: BTreeSet<Code> =
+            heard.warnings.into_iter().chain(planned).filter(|code| !errors.contains(code)).collect();
+        let looked_at = refusal.is_none() && status != LensStatus::Failed;
+        let inspected: Inspected = match looked_at {
+            true => included_hunks(plan, files)
+                .into_iter()
+                .map(|hunks| Some(hunks?.iter().filter(|included| **included).count() as u64))
+                .collect(),
+            false => vec![None; files.len()],
+        };
+        let mut evidence_summary = heard.summary;
+        evidence_summary.push(summary(plan, &inspected));
+        let mut result = LensResult {
+            schema_version: Default::default(),
+            plan_ordinal: plan.plan_ordinal,
+            lens_id: plan.lens_id.clone(),
+            sub_lens_id: plan.sub_lens_id.clone(),
+            lens_version: plan.lens_version.clone(),
+            status,
+            degraded: status == LensStatus::Degraded,
+            findings,
+            evidence_summary,
+            usage: heard.usage.unwrap_or(UsageMetrics::NONE),
+            error_codes: errors.into_iter().collect(),
+            warning_codes: warnings.into_iter().collect(),
+            execution_audit: None,
+            adapter_response_hash: response_hash,
+            review: heard.record,
+        };
+        if let Some(refusal) = refusal {
+            refuse(&mut result, refusal.status, refusal.code);
+        }
+        executed.inspected.push(inspected);
+        executed.results.push(result);
+        self.keep_texts(&heard.statements, &mut executed.texts)?;
+        executed.statements.push(heard.statements);
+        executed.moved.push(BTreeMap::new());
+        Ok(())
+    }
+
+    /// What leaving something out makes of a plan.
+    fn omitted(&self, plan: &LensPlan) -> Incomplete {
+        let mut incomplete = Incomplete { status: LensStatus::Completed, errors: BTreeSet::new() };
+        if !plan.omitted_files.is_empty() && !self.policy.limits.allow_omitted {
+            incomplete.status = LensStatus::Degraded;
+            let reasons = [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge];
+            let codes = plan.planning_codes.iter().copied();
+            incomplete.errors.extend(codes.filter(|code| reasons.contains(code)));
+        }
+        incomplete
     }
 
     /// What the lenses of the admitted plans say of some files, without judging it: a shard's part.
@@ -184,8 +287,7 @@ impl Execution<'_> {
 
     /// Why plans do not run, by plan.
     fn refusals(&self, plans: &[LensPlan]) -> Vec<Option<plan::Refusal>> {
-        let max_cost = Some(self.policy.max_cost_micro_usd);
-        plan::reserve(plans, self.policy.mode, self.policy.max_tokens, max_cost)
+        plan::reserve(plans, self.policy)
     }
 
     /// The plans that run, with their places in the queue.
@@ -291,7 +393,7 @@ impl Execution<'_> {
         surveys: &[RecordedSurvey],
     ) -> LensResult {
         let change_set = self.sweep.change_set;
-        let unverified = statements.iter().filter(|statement| !statement.verified).count();
+        let unverified = statements.iter().filter(|statement| statement.doubt.is_some()).count();
         let mostly_unverified = unverified * 2 > statements.len();
         let mut judge = Judge {
             policy: self.policy,
@@ -301,13 +403,7 @@ impl Execution<'_> {
             moved,
         };
         let findings = findings::judge(&plan.lens_id, statements, &by_path(change_set), &mut judge);
-        let mut errors: BTreeSet<Code> = BTreeSet::new();
-        let mut status = LensStatus::Completed;
-        if !plan.omitted_files.is_empty() && !self.policy.limits.allow_omitted {
-            status = LensStatus::Degraded;
-            let reasons = [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge];
-            errors.extend(plan.planning_codes.iter().copied().filter(|code| reasons.contains(code)));
-        }
+        let Incomplete { mut status, mut errors } = self.omitted(plan);
         if mostly_unverified {
             status = LensStatus::Degraded;
             errors.insert(Code::EvidenceUnverified);
@@ -342,6 +438,7 @@ impl Execution<'_> {
             warning_codes: warnings.into_iter().collect(),
             execution_audit: None,
             adapter_response_hash: canonical::digest(&swept.drafts).expect("drafts are made of JSON values"),
+            review: None,
         }
     }
 
@@ -376,6 +473,12 @@ impl Execution<'_> {
         }
         notices.into_iter().collect()
     }
+}
+
+/// Whether and why a plan is not complete.
+struct Incomplete {
+    status: LensStatus,
+    errors: BTreeSet<Code>,
 }
 
 fn refuse(result: &mut LensResult, status: LensStatus, code: Code) {
@@ -429,7 +532,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         subject: String::new(),
         summary: harmless(&draft.summary),
         detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
-        verified: verified && rule.is_some(),
+        doubt: (!verified || rule.is_none()).then_some(Code::EvidenceUnverified),
     }
 }
 

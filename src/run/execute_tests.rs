@@ -198,8 +198,13 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         .collect();
     let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
     let need = |_: usize, _: &ChangedFile| Need::Hunks;
-    let candidate =
-        Candidate { lens: &entry, triggers: PathSet::new(["**"]).unwrap(), symbols: &[], need: &need };
+    let candidate = Candidate {
+        lens: &entry,
+        triggers: PathSet::new(["**"]).unwrap(),
+        symbols: &[],
+        need: &need,
+        asking: None,
+    };
     let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate], &|_| Vec::new());
     plans.iter_mut().for_each(adjust);
     let cancellation = Cancellation::default();
@@ -225,6 +230,10 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
             reports: &RecordedGates::default(),
             execution: &RecordedExecution::default(),
             key: &crate::core::canonical::sha256(b"").into(),
+        },
+        answers: crate::run::reviews::Evidence {
+            reviews: crate::run::reviews::Reviews::of(&policy, &change_set, &texts, None),
+            replies: &RecordedReplies::default(),
         },
         lens: &|_| Some(lens),
     };

@@ -12,6 +12,7 @@ pub(crate) mod outlines;
 pub(crate) mod parts;
 pub(crate) mod ports;
 pub(crate) mod retry;
+pub(crate) mod reviews;
 pub(crate) mod survey;
 pub(crate) mod sweep;
 mod workers;

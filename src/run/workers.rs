@@ -11,6 +11,15 @@ const BATCH: usize = 16;
 /// Where a batch starts and what came of it.
 type Batch<R> = (usize, Result<Vec<R>, PortError>);
 
+/// As [`map`], for items that take long by themselves, so that each is taken alone.
+pub(super) fn each<R: Send>(
+    count: usize,
+    workers: u64,
+    each: impl Fn(usize) -> Result<R, PortError> + Sync,
+) -> Result<Vec<R>, PortError> {
+    map_by(1, count, workers, || Ok(()), |(), position| each(position))
+}
+
 /// Maps every position from 0 to `count`. `prepare` makes each thread's own state. The first error by position wins,
 /// whichever thread met one first, so the outcome does not depend on timing.
 pub(super) fn map<S, R: Send>(
@@ -19,7 +28,17 @@ pub(super) fn map<S, R: Send>(
     prepare: impl Fn() -> Result<S, PortError> + Sync,
     each: impl Fn(&S, usize) -> Result<R, PortError> + Sync,
 ) -> Result<Vec<R>, PortError> {
-    let threads = usize::try_from(workers).unwrap_or(1).min(count.div_ceil(BATCH)).max(1);
+    map_by(BATCH, count, workers, prepare, each)
+}
+
+fn map_by<S, R: Send>(
+    batch: usize,
+    count: usize,
+    workers: u64,
+    prepare: impl Fn() -> Result<S, PortError> + Sync,
+    each: impl Fn(&S, usize) -> Result<R, PortError> + Sync,
+) -> Result<Vec<R>, PortError> {
+    let threads = usize::try_from(workers).unwrap_or(1).min(count.div_ceil(batch)).max(1);
     if threads == 1 {
         let state = prepare()?;
         return (0..count).map(|position| each(&state, position)).collect();
@@ -31,11 +50,11 @@ pub(super) fn map<S, R: Send>(
             scope.spawn(|| {
                 let state = prepare();
                 loop {
-                    let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let start = next.fetch_add(batch, Ordering::Relaxed);
                     if start >= count {
                         return;
                     }
-                    let range = start..(start + BATCH).min(count);
+                    let range = start..(start + batch).min(count);
                     let result = match &state {
                         Ok(state) => range.map(|position| each(state, position)).collect(),
                         Err(error) => Err(error.clone()),

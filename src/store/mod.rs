@@ -3,6 +3,7 @@
 mod archive;
 mod part;
 mod read;
+mod replies;
 mod root;
 pub(crate) mod rubrics;
 mod write;
@@ -10,6 +11,7 @@ mod write;
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
 pub(crate) use part::{read_part, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
+pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, RunWriter};
 

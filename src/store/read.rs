@@ -13,8 +13,8 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::{
-    Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, SkillInput,
-    Trace,
+    Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups,
+    RecordedReplies, SkillInput, Trace,
 };
 use crate::contracts::{schema, strict_json};
 use crate::core::canonical;
@@ -252,6 +252,7 @@ impl RunDirectory {
                     RecordedGates::FILE,
                     RecordedExecution::FILE,
                     RecordedLookups::FILE,
+                    RecordedReplies::FILE,
                 ];
                 path.starts_with("recordings/") && !others.contains(&path.as_str())
             })

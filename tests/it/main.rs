@@ -27,6 +27,7 @@ mod lookups;
 mod models;
 mod rehearsal;
 mod replay;
+mod reviews;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

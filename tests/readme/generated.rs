@@ -71,9 +71,11 @@ ratchet (blocks where the base already complies), `A` advises, `–` is off.
         );
         for rule in lens.rules {
             let anchor = rule.rule_id.replace('/', "");
-            let page_of_rule = match GateName::ALL.iter().any(|gate| gate.text() == lens.lens_id) {
-                true => "gates.md#rules".to_owned(),
-                false => format!("../tests/corpus/lenses/{}.md#{anchor}", lens.lens_id),
+            let is_gate = GateName::ALL.iter().any(|gate| gate.text() == lens.lens_id);
+            let page_of_rule = match (is_gate, lens.lens_id.starts_with("review-")) {
+                (true, _) => "gates.md#rules".to_owned(),
+                (false, true) => format!("reviews.md#{anchor}"),
+                (false, false) => format!("../tests/corpus/lenses/{}.md#{anchor}", lens.lens_id),
             };
             page.push_str(&format!(
                 "| [`{}`]({page_of_rule}) | {} | {} | {} | {} | {} |\n",

@@ -49,12 +49,15 @@ fn run_directory(scratch: &Scratch) -> PathBuf {
 #[test]
 fn the_files_of_a_run_are_those_of_the_tables() {
     let scratch = Scratch::new();
-    // With gates that read and that run, and an import to follow, since their files are there only then.
+    // With gates that read and that run, an import to follow, and a model that has no key here, since their files are
+    // there only then.
     scratch.commit_on_topic("use.py", "from shape import area\n\nprint(area(2, 3))\n");
+    let model = "[models.m]\nprovider = \"openai-codex\"\nmodel = \"gpt-5.5\"\n\
+                 [lenses.review-security]\nmodel = \"m\"\n";
     let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n\
                 [gates.type_check]\nrequired = false\nrun = [\"mypy\"]\n";
     scratch.commit_on_base("mypy.ini", "[mypy]\n");
-    scratch.commit_on_base(".qa-skill/policy.toml", gate);
+    scratch.commit_on_base(".qa-skill/policy.toml", &format!("{gate}{model}"));
     let output = run_bash(&scratch.checkout(), "echo '[]' > ruff.json && qa-skill run");
     assert!(output.status.success(), "{output:#?}");
     let kept = files_below(&run_directory(&scratch), "");

@@ -301,6 +301,7 @@ fn open_change(
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
         standing: standing(change, inputs.head.is_some()),
+        models: super::ask_models::ModelUse::default(),
         settings,
     };
     let mut opened = open_in(&request, repository)?;

@@ -182,6 +182,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         artifact_root: None,
         refresh: false,
         standing: Standing::Own,
+        models: super::ask_models::ModelUse::default(),
         settings: Vec::new(),
     }
 }

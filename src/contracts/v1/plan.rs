@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlockingPolicy, ExecutionCommandSpec, LensClass, OverflowPolicy, PermissionProfileId};
+use super::{
+    BlockingPolicy, ExecutionCommandSpec, LensClass, OverflowPolicy, PermissionProfileId, TokenEstimator,
+};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
@@ -101,6 +103,27 @@ pub struct LensPlan {
     pub omitted_hunks: Vec<OmittedHunk>,
     /// What the planner has to say about it.
     pub planning_codes: Vec<Code>,
+    /// How a model is asked; null for a plan that asks none.
+    pub review: Option<PlannedReview>,
+}
+
+/// How a plan asks a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlannedReview {
+    /// The digest of what it is told to do, without the change.
+    pub prompt_template_hash: Sha256Hex,
+    /// How tokens are counted before any are used.
+    pub token_estimator: TokenEstimator,
+    /// How many answers it asks for.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
+    pub samples: u64,
+    /// How many of them have to say the same before it may block.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
+    pub agree: u64,
+    /// Whether it is given a defect that nobody wrote, to see whether it looks.
+    pub canary: bool,
 }
 
 /// All plans of a run in queue order.

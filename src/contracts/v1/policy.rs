@@ -251,6 +251,19 @@ pub struct PolicyLens {
     pub ignore: Vec<String>,
     /// What happens when it is over budget.
     pub overflow: Option<OverflowPolicy>,
+    /// The model that it asks, by its name in `models`; of a review alone, and none runs without.
+    pub model: Option<String>,
+    /// How many answers a review asks for; 1 when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
+    pub samples: Option<u64>,
+    /// How many of them have to say the same before a finding may block; more than half when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
+    pub agree: Option<u64>,
+    /// Whether a review is given a defect that nobody wrote, and is not complete without naming it; false when absent.
+    pub canary: Option<bool>,
+    /// The most tokens a review reads for one answer, all its parts together; 70,000 when absent.
+    #[cfg_attr(test, schemars(range(min = 1000, max = 10000000)))]
+    pub max_input_tokens: Option<u64>,
 }
 
 /// Settings of one rule.

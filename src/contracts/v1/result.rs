@@ -171,6 +171,84 @@ pub struct LensResult {
     pub execution_audit: Option<ExecutionAudit>,
     /// The digest over what came back to it: recorded replies or, for rules, the drafts.
     pub adapter_response_hash: Sha256Hex,
+    /// What a model answered; null where none was to be asked.
+    pub review: Option<ReviewRecord>,
+}
+
+/// What a model answered to a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewRecord {
+    /// The request; `recordings/replies.json` has what came of it.
+    pub request_hash: Sha256Hex,
+    /// Each answer, by number of the sample.
+    pub samples: Vec<ReviewSample>,
+    /// How many findings quote what does not stand where they claim, in all answers together.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub unverified: u64,
+    /// Whether every answer names the defect that nobody wrote; null where there was none.
+    pub canary_found: Option<bool>,
+}
+
+/// One answer of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewSample {
+    /// Why it is no answer; null for one.
+    pub code: Option<Code>,
+    /// How many findings it has.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub findings: u64,
+    /// What the provider says about how it answered.
+    pub effective: EffectiveModel,
+    /// What it used.
+    pub usage: ReviewUsage,
+}
+
+/// What a provider says about how it answered; null where it says nothing.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EffectiveModel {
+    /// The model.
+    pub model: Option<String>,
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The share of the most likely words.
+    pub top_p: Option<f64>,
+    /// The effort.
+    pub effort: Option<String>,
+    /// The tier of service.
+    pub service_tier: Option<String>,
+    /// The provider's own mark of its configuration.
+    pub system_fingerprint: Option<String>,
+}
+
+/// What an answer used, in tokens; null where the provider says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewUsage {
+    /// All that was sent.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub input_tokens: Option<u64>,
+    /// Of these, read from the provider's cache.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cached_input_tokens: Option<u64>,
+    /// Of these, written to it.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cache_write_tokens: Option<u64>,
+    /// All that was generated.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub output_tokens: Option<u64>,
+    /// Of these, reasoning that is not part of the answer.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub reasoning_tokens: Option<u64>,
+    /// What it cost, in millionths of a US dollar.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cost_micro_usd: Option<u64>,
 }
 
 /// All results of a run by plan ordinal.

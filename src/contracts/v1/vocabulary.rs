@@ -197,6 +197,13 @@ words! {
         /// `POST /v1/messages`.
         AnthropicMessages = "anthropic.messages",
     }
+    /// How tokens are counted before any are used: from bytes alone, on the high side of what code and prose have.
+    TokenEstimator {
+        /// Three bytes a token.
+        OpenaiBytes = "bytes-3",
+        /// 2.2 bytes a token.
+        AnthropicBytes = "bytes-2.2",
+    }
     /// How a key is sent.
     AuthScheme {
         /// `Authorization: Bearer`.

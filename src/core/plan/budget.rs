@@ -1,7 +1,10 @@
 //! Admits plans by reservation in queue order, so that timing never decides who is skipped (C-26).
 
+use std::collections::BTreeMap;
+
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{LensPlan, LensStatus, OverflowPolicy, RunMode};
+use crate::core::policy::Policy;
 use crate::core::usage::micro_usd;
 
 /// What a plan that is not admitted becomes.
@@ -17,17 +20,21 @@ pub(crate) struct Refusal {
 ///
 /// Overflow (C-25): a required plan stops whatever the mode; a plan that is not required stops in strict mode, and in
 /// best-effort mode does what its overflow policy says.
-pub(crate) fn reserve(
-    plans: &[LensPlan],
-    mode: RunMode,
-    max_tokens: u64,
-    max_cost_micro_usd: Option<u64>,
-) -> Vec<Option<Refusal>> {
-    let mut tokens_left = max_tokens;
-    let mut cost_left = max_cost_micro_usd;
+pub(crate) fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
+    let mut tokens_left = policy.max_tokens;
+    let mut cost_left = Some(policy.max_cost_micro_usd);
+    let mut read: BTreeMap<&str, u64> = BTreeMap::new();
     plans
         .iter()
         .map(|plan| {
+            if let Some(review) = &plan.review {
+                let own = policy.lenses.get(&plan.lens_id).and_then(|lens| lens.review.as_ref());
+                let read = read.entry(&plan.lens_id).or_default();
+                *read = read.saturating_add(plan.max_input_tokens / review.samples.max(1));
+                if *read > own.map_or(0, |own| own.max_input_tokens) {
+                    return Some(refusal(plan, policy.mode, Code::BudgetLensExceeded));
+                }
+            }
             let tokens = plan.max_input_tokens.saturating_add(plan.max_output_tokens);
             let cost = plan.max_cost_usd.map_or(0, micro_usd);
             let fits = tokens <= tokens_left && cost_left.is_none_or(|left| cost <= left);
@@ -36,13 +43,13 @@ pub(crate) fn reserve(
                 cost_left = cost_left.map(|left| left - cost);
                 return None;
             }
-            Some(refusal(plan, mode))
+            Some(refusal(plan, policy.mode, Code::BudgetRunExceeded))
         })
         .collect()
 }
 
-fn refusal(plan: &LensPlan, mode: RunMode) -> Refusal {
-    let stop = Refusal { status: LensStatus::Failed, code: Code::BudgetRunExceeded, escalated: false };
+fn refusal(plan: &LensPlan, mode: RunMode, code: Code) -> Refusal {
+    let stop = Refusal { status: LensStatus::Failed, code, escalated: false };
     if plan.required {
         return stop;
     }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod budget;
+mod parts;
 mod selection;
 
 use serde::Serialize;
@@ -19,6 +20,7 @@ use crate::contracts::v1::{
 
 pub(crate) use bounds::HardBounds;
 pub(crate) use budget::{Refusal, reserve};
+pub(crate) use parts::Asking;
 
 /// The binding of plans that ask no model (C-28).
 pub(crate) const BUILTIN_BINDING: &str = "builtin";
@@ -44,6 +46,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) symbols: &'static [&'static str],
     /// How much it needs of a file that matches, which stands at that position of the change set.
     pub(crate) need: &'a (dyn Fn(usize, &ChangedFile) -> Need + Sync),
+    /// How a review asks its model; null for every other lens.
+    pub(crate) asking: Option<&'a Asking<'a>>,
 }
 
 /// Plans every enabled and requested lens, in queue order.
@@ -59,9 +63,12 @@ pub(crate) fn plan(
     let mut plans: Vec<LensPlan> = candidates
         .iter()
         .filter(|candidate| is_selected(candidate.lens, policy, requested))
-        .map(|candidate| match gates::find(&candidate.lens.lens_id) {
-            Some(gate) => plan_gate(candidate.lens, policy, commands(gate)),
-            None => plan_lens(candidate, &change_set.files, sensitivity, policy, &hard),
+        .flat_map(|candidate| match gates::find(&candidate.lens.lens_id) {
+            Some(gate) => vec![plan_gate(candidate.lens, policy, commands(gate))],
+            None => {
+                let whole = plan_lens(candidate, &change_set.files, sensitivity, policy, &hard);
+                parts::of(candidate, whole, &change_set.files, policy)
+            }
         })
         .collect();
     sort_queue(&mut plans);
@@ -127,7 +134,7 @@ fn plan_lens(
         .map(|&index| files[index].path.clone())
         .collect();
     LensPlan {
-        scope_digest: scope_digest(lens, &changed, &full_context_files, &omitted_hunks),
+        scope_digest: scope_digest(lens, None, &changed, &full_context_files, &omitted_hunks),
         changed_files: changed.iter().map(|file| file.path.clone()).collect(),
         full_context_files,
         omitted_files,
@@ -155,7 +162,7 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionComman
             [] => PermissionProfileId::ReadOnly,
             [_, ..] => policy.execution.profile,
         },
-        scope_digest: scope_digest(lens, &[], &[], &[]),
+        scope_digest: scope_digest(lens, None, &[], &[], &[]),
         changed_files: Vec::new(),
         full_context_files: Vec::new(),
         omitted_files: Vec::new(),
@@ -167,6 +174,7 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionComman
         confidence: 100,
         omitted_hunks: Vec::new(),
         planning_codes: Vec::new(),
+        review: None,
     }
 }
 
@@ -199,6 +207,7 @@ struct ScopeFile<'a> {
 /// The scope digest covers blobs and modes and not only names, so that a plan's identity is what it looks at.
 fn scope_digest(
     lens: &RegistryLens,
+    sub_lens_id: Option<&str>,
     files: &[&ChangedFile],
     full_context_files: &[RepoPath],
     omitted_hunks: &[OmittedHunk],
@@ -224,7 +233,7 @@ fn scope_digest(
         })
         .collect();
     let scope =
-        Scope { lens_id: &lens.lens_id, sub_lens_id: None, changed_files, full_context_files, omitted_hunks };
+        Scope { lens_id: &lens.lens_id, sub_lens_id, changed_files, full_context_files, omitted_hunks };
     canonical::digest(&scope).expect("paths and ids have a canonical form")
 }
 

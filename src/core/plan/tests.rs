@@ -90,6 +90,7 @@ impl Setup {
                 triggers: PathSet::new(lens.triggers.iter().map(String::as_str)).unwrap(),
                 symbols: self.symbols,
                 need: &need,
+                asking: None,
             })
             .collect();
         let scores = change_set
@@ -258,7 +259,7 @@ fn budgets_are_reserved_in_queue_order_and_overflow_follows_mode_and_requirednes
     };
     let outcome = |required, mode, overflow| {
         let plans = [plan(true, OverflowPolicy::Stop), plan(required, overflow)];
-        let refusals = reserve(&plans, mode, 100, None);
+        let refusals = reserve(&plans, &budget(mode, 100, u64::MAX));
         assert_eq!(refusals[0], None);
         let refusal = refusals[1].unwrap();
         assert_eq!(refusal.code, Code::BudgetRunExceeded);
@@ -274,9 +275,16 @@ fn budgets_are_reserved_in_queue_order_and_overflow_follows_mode_and_requirednes
     assert_eq!(outcome(false, RunMode::BestEffort, skip), (LensStatus::Skipped, false));
     assert_eq!(outcome(false, RunMode::BestEffort, escalate), (LensStatus::Skipped, true));
     let dear = LensPlan { max_cost_usd: Some(7.0), ..plan(true, stop) };
-    let refused: Vec<bool> = reserve(&[dear.clone(), dear], RunMode::Strict, 1000, Some(12_000_000))
+    let refused: Vec<bool> = reserve(&[dear.clone(), dear], &budget(RunMode::Strict, 1000, 12_000_000))
         .iter()
         .map(Option::is_some)
         .collect();
     assert_eq!(refused, [false, true]);
+}
+
+fn budget(mode: RunMode, max_tokens: u64, max_cost_micro_usd: u64) -> Policy {
+    let registry = Registry { schema_version: Default::default(), skill_id: String::new(), lenses: vec![] };
+    let overrides = Overrides { mode: Some(mode), ..Overrides::default() };
+    let policy = Policy::read(None, &overrides, &registry).unwrap();
+    Policy { max_tokens, max_cost_micro_usd, ..policy }
 }

@@ -10,7 +10,8 @@ use crate::contracts::v1::{
 };
 use crate::core::escape::{visible, visible_cut};
 use crate::formats::common::{
-    codes as all_codes, counted, gate_word, plan_name, plan_totals, quality_gates, verdict_word,
+    codes as all_codes, counted, gate_word, model_reviews, plan_name, plan_totals, quality_gates,
+    verdict_word,
 };
 use crate::formats::contract::Report;
 use crate::formats::gaps::Gaps;
@@ -91,6 +92,29 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
                 }))
                 (left_out(MAX_ROWS, gaps.files.len(), "file", "coverage.json"))
             }
+        }
+    }
+}
+
+pub(super) fn reviews(report: &Report<'_>) -> Markup {
+    let reviews = model_reviews(report);
+    if reviews.is_empty() {
+        return html! {};
+    }
+    html! {
+        section aria-labelledby="reviews" {
+            h2 id="reviews" { "Reviews by a model" }
+            (table("Reviews by a model", "gates", columns(&["Review", "Result", "Needed for PASS", "What was answered"], &[]), html! {
+                @for review in reviews.iter().take(MAX_ROWS) {
+                    tr {
+                        th scope="row" { code { (visible(&review.plan)) } }
+                        td { span.tag.(review.status.text()) { (review.status) } }
+                        td { @if review.required { "yes" } @else { "no" } }
+                        td { @for note in review.notes.iter().take(MAX_ROWS) { div { (visible_cut(note, 400)) } } }
+                    }
+                }
+            }))
+            (left_out(MAX_ROWS, reviews.len(), "review", "lens-results.json"))
         }
     }
 }

@@ -163,7 +163,7 @@ impl<'a> Features<'a> {
             subject: harmless(&format!("feature {}{number}: {}", step.feature, step.text)),
             summary: headline(&format!("feature {}{number} is not shown: {why}", step.feature)),
             detail: BTreeMap::from([("step".to_owned(), step.step.into())]),
-            verified: true,
+            doubt: None,
         }
     }
 }

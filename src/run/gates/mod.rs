@@ -401,7 +401,7 @@ fn said(
             ("report".to_owned(), origin.from.clone().into()),
             ("tool".to_owned(), origin.tool.into()),
         ]),
-        verified: true,
+        doubt: None,
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod parts;
 pub(crate) mod prism;
 mod program;
 mod repo;
+pub(crate) mod reviews;
 mod run_dir;
 pub(crate) mod server;
 pub(crate) mod step;

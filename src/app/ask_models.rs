@@ -1,0 +1,86 @@
+//! Asks the models of a run, before anything is derived: how much that may cost is said first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::client::client;
+use super::derive::{plans, reviews};
+use super::exit::Failure;
+use super::face::say;
+use super::inputs::{Opened, artifact_root};
+use super::prepare::Prepared;
+use crate::config::{provider_key, provider_keys};
+use crate::contracts::v1::{LensPlan, RecordedReplies};
+use crate::core::plan;
+use crate::core::usage::{micro_usd, usd};
+use crate::run::ports::{Cancellation, Progress};
+use crate::run::reviews::{Asking, RepliesMode};
+use crate::store::Replies;
+
+/// The longest that all questions of a run may take together.
+const BUDGET: Duration = Duration::from_secs(3 * 3600);
+
+/// How the models of a run are asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ModelUse {
+    /// Where answers come from.
+    pub(crate) replies: RepliesMode,
+    /// Whether none is asked.
+    pub(crate) no_model: bool,
+}
+
+/// Asks every model that the policy has reviews for. Nothing is opened and nothing said where there is none.
+pub(crate) fn ask(
+    prepared: &Prepared<'_>,
+    opened: &Opened,
+    cancellation: &Arc<Cancellation>,
+    progress: &dyn Progress,
+) -> Result<RecordedReplies, Failure> {
+    prepared.with_ports(opened, cancellation, progress, |ports| {
+        let recorded = prepared.recorded(ports);
+        let reviews = reviews(&recorded);
+        if reviews.models().is_empty() {
+            return Ok(RecordedReplies::default());
+        }
+        let plans = plans(&recorded);
+        let refusals = plan::reserve(&plans, recorded.policy);
+        let asks = |plan: &&LensPlan| plan.review.is_some() && !plan.changed_files.is_empty();
+        let admitted = plans.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+        let asking: Vec<&LensPlan> = admitted.map(|(plan, _)| plan).filter(asks).collect();
+        if asking.is_empty() {
+            return Ok(RecordedReplies::default());
+        }
+        let ModelUse { replies: mode, no_model } = prepared.request.models;
+        if !no_model && mode != RepliesMode::Replay {
+            say(&bound(&asking));
+        }
+        let root = artifact_root(prepared.request, &opened.repository.root);
+        let asking = Asking {
+            reviews: &reviews,
+            plans: &plans,
+            refusals: &refusals,
+            mode,
+            store: &Replies::below(&root)?,
+            http: &client(BUDGET, cancellation)?,
+            key: &provider_key,
+            secrets: &provider_keys(),
+            refused: no_model.then_some("the run was told to ask no model"),
+            concurrency: recorded.policy.max_concurrency,
+            cancellation,
+            progress,
+        };
+        Ok(asking.run()?)
+    })
+}
+
+/// The most that plans may use, said before anything is asked.
+fn bound(plans: &[&LensPlan]) -> String {
+    let questions: u64 = plans.iter().filter_map(|plan| Some(plan.review.as_ref()?.samples)).sum();
+    let input: u64 = plans.iter().map(|plan| plan.max_input_tokens).sum();
+    let output: u64 = plans.iter().map(|plan| plan.max_output_tokens).sum();
+    let costs: Option<u64> = plans.iter().map(|plan| plan.max_cost_usd.map(micro_usd)).sum();
+    let cost = costs.map_or("a cost that no list tells".to_owned(), |cost| format!("{} USD", usd(cost)));
+    format!(
+        "models are asked {questions} questions: at most {input} tokens in, {output} tokens out, {cost}; answers that were kept cost nothing\n"
+    )
+}

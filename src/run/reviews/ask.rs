@@ -1,0 +1,154 @@
+//! Asks what the admitted plans ask, a few questions at a time, and keeps what came of each.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::{Request, Reviews, record};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::Sha256Hex;
+use crate::contracts::secret::Secret;
+use crate::contracts::v1::{LensPlan, RecordedReplies, RecordedReply};
+use crate::core::plan::Refusal;
+use crate::run::ask::Question;
+use crate::run::http::{Http, HttpError};
+use crate::run::ports::{Cancellation, PortError, Progress};
+use crate::run::workers;
+
+/// Where answers come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum RepliesMode {
+    /// From models, and nothing is kept for another run.
+    Off,
+    /// From models, and kept.
+    Record,
+    /// From what was kept, and nothing is ever asked.
+    Replay,
+    /// From what was kept, and where nothing was, from models; then it is kept.
+    #[default]
+    ReplayOrRecord,
+}
+
+impl RepliesMode {
+    /// All, with their words.
+    pub(crate) const ALL: [(Self, &'static str); 4] = [
+        (Self::Off, "off"),
+        (Self::Record, "record"),
+        (Self::Replay, "replay"),
+        (Self::ReplayOrRecord, "replay_or_record"),
+    ];
+
+    /// Reads a word.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(mode, _)| mode)
+    }
+
+    fn reads(self) -> bool {
+        matches!(self, Self::Replay | Self::ReplayOrRecord)
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Record | Self::ReplayOrRecord)
+    }
+}
+
+/// What was kept of other runs. Called from any thread.
+pub(crate) trait ReplyStore: Sync {
+    /// What was kept. With a key only what somebody with the same key has kept.
+    fn kept(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply>;
+
+    /// Keeps a reply; one that cannot be kept is asked for again.
+    fn keep(&self, reply: &RecordedReply, key: &Secret);
+}
+
+/// Everything that asking needs.
+pub(crate) struct Asking<'a> {
+    pub(crate) reviews: &'a Reviews<'a>,
+    pub(crate) plans: &'a [LensPlan],
+    pub(crate) refusals: &'a [Option<Refusal>],
+    pub(crate) mode: RepliesMode,
+    pub(crate) store: &'a dyn ReplyStore,
+    pub(crate) http: &'a dyn Http,
+    /// The key in a variable.
+    pub(crate) key: &'a (dyn Fn(&str) -> Option<Secret> + Sync),
+    /// Every secret that no record may have.
+    pub(crate) secrets: &'a [Secret],
+    /// Why nothing is asked, if that is so.
+    pub(crate) refused: Option<&'a str>,
+    /// How many questions at a time.
+    pub(crate) concurrency: u64,
+    pub(crate) cancellation: &'a Cancellation,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Asking<'_> {
+    /// Asks everything, and gives it in the order of hashes and samples whichever came first.
+    pub(crate) fn run(&self) -> Result<RecordedReplies, PortError> {
+        let admitted = self.plans.iter().zip(self.refusals).filter(|(_, refusal)| refusal.is_none());
+        let jobs: Vec<(&LensPlan, u64)> = admitted
+            .filter_map(|(plan, _)| Some((plan, plan.review.as_ref()?.samples)))
+            .flat_map(|(plan, samples)| (1..=samples).map(move |sample| (plan, sample)))
+            .collect();
+        let done = AtomicUsize::new(0);
+        let replies = workers::each(jobs.len(), self.concurrency, |position| {
+            self.cancellation.check()?;
+            let (plan, sample) = jobs[position];
+            let reply = match self.reviews.request(plan)? {
+                Some(request) => Some(self.reply(&request, sample)?),
+                None => None,
+            };
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            self.progress.step("asking models", done, jobs.len());
+            Ok(reply)
+        })?;
+        let mut replies: Vec<RecordedReply> = replies.into_iter().flatten().collect();
+        replies.sort_by(|left, right| {
+            (&left.request_hash, left.sample).cmp(&(&right.request_hash, right.sample))
+        });
+        let mut seen = BTreeSet::new();
+        replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
+        Ok(RecordedReplies { schema_version: Default::default(), replies })
+    }
+
+    fn reply(&self, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
+        let hash = &request.encoded.request_hash;
+        if self.mode == RepliesMode::Replay {
+            let kept = self.store.kept(hash, sample, None);
+            let missing =
+                || record::refused(request, sample, Code::ReplayRecordingMissing, "nothing was kept");
+            return Ok(kept.unwrap_or_else(missing));
+        }
+        if let Some(why) = self.refused {
+            return Ok(record::refused(request, sample, Code::ReviewNotAsked, why));
+        }
+        let Some(key) = (self.key)(request.model.key_variable()) else {
+            let problem = format!("{} is not set, so nothing was sent", request.model.key_variable());
+            return Ok(record::refused(request, sample, Code::ProviderAuthError, &problem));
+        };
+        // Only an answer is worth keeping: what failed may succeed now.
+        if self.mode.reads()
+            && let Some(kept) = self.store.kept(hash, sample, Some(&key))
+            && request.answer(&kept).is_ok()
+        {
+            return Ok(kept);
+        }
+        let question = Question {
+            provider: request.model.provider,
+            binding: &request.model.binding,
+            request: &request.encoded,
+            key: &key,
+            deadline: Duration::from_millis(request.model.binding.timeout_ms),
+        };
+        let asked = question.ask(self.http).map_err(cancelled)?;
+        let reply = record::asked(request, sample, &asked, self.secrets);
+        if self.mode.writes() {
+            self.store.keep(&reply, &key);
+        }
+        Ok(reply)
+    }
+}
+
+fn cancelled(error: HttpError) -> PortError {
+    let code = error.code();
+    PortError { code, message: error.to_string(), hint: code.hint() }
+}

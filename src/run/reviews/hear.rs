@@ -1,0 +1,394 @@
+//! Judges what a model answered from the record alone: which findings stand, and whether it looked at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{Evidence, Request};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{RepoPath, Sha256Hex};
+use crate::contracts::v1::{
+    EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample, ReviewUsage,
+    Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
+};
+use crate::core::canonical;
+use crate::core::findings::Statement;
+use crate::core::packet::Packet;
+use crate::core::plan::included_hunks;
+use crate::core::reviews::CONSISTENCY;
+use crate::core::usage::usd;
+use crate::lenses::reviews::answer::{Said, locate, read};
+use crate::lenses::reviews::packet::shown_path;
+use crate::lenses::reviews::plain::plain;
+use crate::providers::contract::Reply;
+use crate::providers::outcome;
+use crate::run::ports::PortError;
+
+/// Two answers mean the same place when their lines are no further apart.
+const NEAR_LINES: u64 = 3;
+/// The longest sentence of a finding, in characters.
+const SENTENCE: usize = 300;
+
+/// What the answers to a plan come to.
+#[derive(Default)]
+pub(crate) struct Heard {
+    pub(crate) statements: Vec<Statement>,
+    /// Why the plan is not complete.
+    pub(crate) errors: BTreeSet<Code>,
+    pub(crate) warnings: BTreeSet<Code>,
+    /// Whether too much of what was said stands nowhere.
+    pub(crate) is_doubtful: bool,
+    pub(crate) summary: Vec<String>,
+    pub(crate) usage: Option<UsageMetrics>,
+    pub(crate) record: Option<ReviewRecord>,
+    /// What came back, without what differs between equal answers.
+    pub(crate) responses: Vec<Normalised>,
+}
+
+/// An answer without ids, times and usage.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Normalised {
+    surface: Surface,
+    requested_model: String,
+    echoed_model: Option<String>,
+    outcome: Option<Code>,
+    parsed_output: Option<Vec<Said>>,
+}
+
+/// Something that answers say of one place.
+struct Claim {
+    said: Said,
+    path: RepoPath,
+    line: u64,
+    quote: String,
+    /// Which answers say it.
+    samples: BTreeSet<u64>,
+}
+
+impl Request<'_> {
+    /// What an answer says, or why it is none. The same for an answer that came just now and for one that was recorded.
+    pub(super) fn answer(&self, recorded: &RecordedReply) -> Result<(Reply, Vec<Said>), (Code, String)> {
+        let Some(response) = &recorded.response else {
+            let problem = recorded.problem.clone().unwrap_or_default();
+            return Err((recorded.code.unwrap_or(Code::InternalError), problem));
+        };
+        let header = |name: &str| {
+            let header = response.headers.iter().find(|header| header.name == name);
+            header.map(|header| header.value.clone())
+        };
+        let decoded = outcome::decode(self.model.provider, response.status, header, response.body.as_bytes());
+        let reply = decoded.map_err(|failed| (failed.code, failed.said))?;
+        let invalid = |said: String| (Code::ProviderOutputInvalid, said);
+        if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
+        {
+            let wanted = &self.model.binding.model_id;
+            return Err(invalid(format!("{echoed} answered in the place of {wanted}")));
+        }
+        let said = read(&reply.text, &self.rule_ids).map_err(invalid)?;
+        Ok((reply, said))
+    }
+
+    fn effective(reply: &Reply) -> EffectiveModel {
+        let echoed = reply.echoed.clone();
+        EffectiveModel {
+            model: echoed.model,
+            temperature: echoed.temperature,
+            top_p: echoed.top_p,
+            effort: echoed.effort,
+            service_tier: echoed.service_tier,
+            system_fingerprint: echoed.system_fingerprint,
+        }
+    }
+
+    fn usage(&self, reply: &Reply) -> ReviewUsage {
+        let used = reply.usage;
+        ReviewUsage {
+            input_tokens: used.input,
+            cached_input_tokens: used.cached_input,
+            cache_write_tokens: used.cache_write,
+            output_tokens: used.output,
+            reasoning_tokens: used.reasoning,
+            cost_micro_usd: self.model.cost_micro_usd(reply.echoed.service_tier.as_deref(), used),
+        }
+    }
+}
+
+impl Evidence<'_> {
+    /// What was answered to a plan.
+    pub(crate) fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
+        let Some(request) = self.reviews.request(plan)? else { return Ok(Heard::default()) };
+        let review = plan.review.as_ref().expect("only a review's plan asks");
+        let mut heard = Heard::default();
+        let mut claims: Vec<Claim> = Vec::new();
+        let mut samples = Vec::new();
+        let (mut said_in_all, mut unverified, mut canary_found) = (0, 0, true);
+        for sample in 1..=review.samples {
+            let answer = match find(self.replies, &request.encoded.request_hash, sample) {
+                Some(recorded) => request.answer(recorded),
+                None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
+            };
+            let (code, said) = match answer {
+                Ok((reply, said)) => {
+                    heard.take_reply(&request, &reply, &said);
+                    let (own, said) = without_canary(&request, said);
+                    canary_found &= own > 0;
+                    samples.push(ReviewSample {
+                        code: None,
+                        findings: said.len() as u64,
+                        effective: Request::effective(&reply),
+                        usage: request.usage(&reply),
+                    });
+                    (None, said)
+                }
+                Err((code, problem)) => {
+                    heard.fail(&request, sample, code, &problem);
+                    samples.push(ReviewSample {
+                        code: Some(code),
+                        findings: 0,
+                        effective: EffectiveModel::default(),
+                        usage: unused(find(self.replies, &request.encoded.request_hash, sample)),
+                    });
+                    (Some(code), Vec::new())
+                }
+            };
+            if code.is_some() {
+                continue;
+            }
+            said_in_all += said.len() as u64;
+            for said in said {
+                match self.locate(plan, &said)? {
+                    Some((path, line, quote)) => claim(&mut claims, sample, said, (path, line, quote)),
+                    None => {
+                        unverified += 1;
+                        heard.statements.extend(self.unverified(&request, &said));
+                    }
+                }
+            }
+        }
+        let stated =
+            claims.into_iter().map(|claim| statement(&request, claim, (review.samples, review.agree)));
+        heard.statements.extend(stated);
+        heard.is_doubtful = unverified * 2 > said_in_all;
+        if unverified > 0 {
+            heard.warnings.insert(Code::EvidenceUnverified);
+        }
+        let has_answers = samples.iter().any(|sample| sample.code.is_none());
+        let canary_found = request.planted.is_some().then_some(canary_found && has_answers);
+        if canary_found == Some(false) && has_answers {
+            heard.errors.insert(Code::ReviewCanaryMissed);
+        }
+        if !request.cleaned.is_nothing() {
+            heard.warnings.insert(Code::ReviewTextCleaned);
+            heard.summary.push(taken_out(&request));
+        }
+        heard.count(&request, &samples, unverified);
+        heard.record = Some(ReviewRecord {
+            request_hash: request.encoded.request_hash.clone(),
+            samples,
+            unverified,
+            canary_found,
+        });
+        Ok(heard)
+    }
+
+    /// Where a finding stands: the file, the line, and what is there.
+    fn locate(&self, plan: &LensPlan, said: &Said) -> Result<Option<(RepoPath, u64, String)>, PortError> {
+        let files = &self.reviews.change_set.files;
+        let Some(position) = files.iter().position(|file| shown_path(&file.path) == said.file) else {
+            return Ok(None);
+        };
+        let Some(included) = included_hunks(plan, files).swap_remove(position) else { return Ok(None) };
+        let text = self.reviews.texts.text(position)?;
+        let packet = Packet { file: &files[position], text: &text, included: &included };
+        Ok(locate(said, &packet).map(|(line, quote)| (files[position].path.clone(), line, quote)))
+    }
+
+    /// What quotes something that does not stand there is kept as that; about a file that did not change it says nothing.
+    fn unverified(&self, request: &Request<'_>, said: &Said) -> Option<Statement> {
+        let files = &self.reviews.change_set.files;
+        let file = files.iter().find(|file| shown_path(&file.path) == said.file)?;
+        let claim = Claim {
+            said: Said { severity: Severity::Info, ..said.clone() },
+            path: file.path.clone(),
+            line: said.start_line,
+            quote: plain(&said.evidence_quote, SENTENCE),
+            samples: BTreeSet::new(),
+        };
+        let stated = statement(request, claim, (1, 1));
+        Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: said.end_line, ..stated })
+    }
+}
+
+fn find<'r>(replies: &'r RecordedReplies, request: &Sha256Hex, sample: u64) -> Option<&'r RecordedReply> {
+    replies.replies.iter().find(|reply| (&reply.request_hash, reply.sample) == (request, sample))
+}
+
+/// What a sample used that has no answer: nothing, where nothing was sent.
+fn unused(recorded: Option<&RecordedReply>) -> ReviewUsage {
+    if recorded.is_some_and(|reply| !reply.attempts.is_empty()) {
+        return ReviewUsage::default();
+    }
+    let zero = Some(0);
+    ReviewUsage {
+        input_tokens: zero,
+        cached_input_tokens: zero,
+        cache_write_tokens: zero,
+        output_tokens: zero,
+        reasoning_tokens: zero,
+        cost_micro_usd: zero,
+    }
+}
+
+/// How often the canary is named, and what else is said.
+fn without_canary(request: &Request<'_>, said: Vec<Said>) -> (usize, Vec<Said>) {
+    let Some(planted) = &request.planted else { return (0, said) };
+    let (own, said): (Vec<Said>, Vec<Said>) = said.into_iter().partition(|said| said.file == planted.path);
+    let names =
+        |said: &&Said| said.start_line <= *planted.lines.end() && said.end_line >= *planted.lines.start();
+    (own.iter().filter(names).count(), said)
+}
+
+/// Adds what an answer says to what others said of the same place.
+fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): (RepoPath, u64, String)) {
+    let same = claims.iter_mut().find(|claim| {
+        claim.path == path && claim.said.rule_id == said.rule_id && claim.line.abs_diff(line) <= NEAR_LINES
+    });
+    match same {
+        // One answer that says two things of a place says two things.
+        Some(claim) if !claim.samples.contains(&sample) => {
+            claim.samples.insert(sample);
+        }
+        Some(_) | None => {
+            claims.push(Claim { said, path, line, quote, samples: BTreeSet::from([sample]) });
+        }
+    }
+}
+
+fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) -> Statement {
+    let Claim { said, path, line, quote, samples: by } = claim;
+    let mut detail = BTreeMap::new();
+    let rule = match request.spec.id == CONSISTENCY {
+        true => {
+            detail.insert("convention".to_owned(), said.rule_id.clone().into());
+            request.spec.rules.first()
+        }
+        false => request.spec.rules.iter().find(|rule| rule.id == said.rule_id),
+    };
+    let count = by.len() as u64;
+    let mut summary = plain(&said.summary, SENTENCE);
+    if samples > 1 && count > 0 {
+        summary.push_str(&format!(" ({count} of {samples} answers)"));
+    }
+    let suggested = said.suggestion.as_deref().map(|text| plain(text, SENTENCE));
+    let own = rule.map_or("", |rule| rule.fix);
+    Statement {
+        rule_id: rule.map_or(said.rule_id.clone(), |rule| rule.id.to_owned()),
+        severity: said.severity,
+        fix: suggested.filter(|text| !text.is_empty()).unwrap_or_else(|| own.to_owned()),
+        moves: false,
+        file: path,
+        side: Side::Head,
+        start_line: line,
+        end_line: line,
+        start_column: 0,
+        end_column: 0,
+        quote: crate::core::escape::harmless(&quote),
+        value: None,
+        subject: String::new(),
+        summary,
+        detail,
+        doubt: (count < agree).then_some(Code::ReviewNotAgreed),
+    }
+}
+
+fn taken_out(request: &Request<'_>) -> String {
+    let cleaned = request.cleaned;
+    let counts = [
+        (cleaned.characters, "hidden characters"),
+        (cleaned.comments, "comments"),
+        (cleaned.alt_texts, "alternative texts"),
+        (cleaned.cut_lines, "ends of long lines"),
+    ];
+    let shown: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!("kept from the model: {}", shown.join(", "))
+}
+
+impl Heard {
+    fn take_reply(&mut self, request: &Request<'_>, reply: &Reply, said: &[Said]) {
+        if reply.echoed.model.as_ref().is_some_and(|echoed| request.model.is_alias_of(echoed)) {
+            self.warnings.insert(Code::ModelAliasUnpinned);
+        }
+        self.responses.push(Normalised {
+            surface: request.model.provider.spec().surface,
+            requested_model: request.model.binding.model_id.clone(),
+            echoed_model: reply.echoed.model.clone(),
+            outcome: None,
+            parsed_output: Some(said.to_vec()),
+        });
+    }
+
+    fn fail(&mut self, request: &Request<'_>, sample: u64, code: Code, problem: &str) {
+        self.errors.insert(code);
+        let problem = crate::core::escape::visible_cut(problem, SENTENCE);
+        self.summary.push(format!("answer {sample}: {code}: {problem}"));
+        self.responses.push(Normalised {
+            surface: request.model.provider.spec().surface,
+            requested_model: request.model.binding.model_id.clone(),
+            echoed_model: None,
+            outcome: Some(code),
+            parsed_output: None,
+        });
+    }
+
+    /// What the answers used together; null where one of them does not say.
+    fn count(&mut self, request: &Request<'_>, samples: &[ReviewSample], unverified: u64) {
+        let sum = |member: fn(&ReviewUsage) -> Option<u64>| {
+            let counts = samples.iter().map(|sample| member(&sample.usage));
+            counts.reduce(|left, right| Some(left?.saturating_add(right?))).flatten()
+        };
+        let (input, output) = (sum(|usage| usage.input_tokens), sum(|usage| usage.output_tokens));
+        let cost = sum(|usage| usage.cost_micro_usd);
+        let lacks_tokens = input.is_none() || output.is_none();
+        let failed = samples.iter().any(|sample| sample.code.is_some());
+        let unavailable_reason = match (lacks_tokens, cost) {
+            (true, _) if failed => Some(UsageUnavailableReason::AdapterError),
+            (true, _) => Some(UsageUnavailableReason::MissingUsageData),
+            (false, None) => Some(UsageUnavailableReason::ProviderNotSupported),
+            (false, Some(_)) => None,
+        };
+        if lacks_tokens {
+            self.warnings.insert(Code::ProviderUsageUnavailable);
+        }
+        let answered = samples.iter().filter(|sample| sample.code.is_none()).count();
+        let findings: u64 = samples.iter().map(|sample| sample.findings).sum();
+        let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+        let cost_shown = cost.map_or("cost unknown".to_owned(), |cost| format!("{} USD", usd(cost)));
+        self.summary.insert(
+            0,
+            format!(
+                "{} answered {answered} of {}: {findings} findings, {unverified} without proof; {} tokens in, {} out, {cost_shown}",
+                request.model.binding.model_id,
+                samples.len(),
+                tokens(input),
+                tokens(output),
+            ),
+        );
+        self.usage = Some(UsageMetrics {
+            input_tokens: input,
+            output_tokens: output,
+            total_tokens: input.zip(output).map(|(input, output)| input.saturating_add(output)),
+            cost_usd: cost.map(usd),
+            unavailable_reason,
+        });
+    }
+
+    /// The digest over what came back.
+    pub(crate) fn response_hash(&self) -> Sha256Hex {
+        canonical::digest(&self.responses).expect("answers were read as JSON")
+    }
+}

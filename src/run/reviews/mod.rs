@@ -1,0 +1,170 @@
+//! Reviews: what models are asked about a change, and what their recorded answers come to.
+
+mod ask;
+mod hear;
+mod record;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+pub(crate) use ask::{Asking, RepliesMode, ReplyStore};
+pub(crate) use hear::Heard;
+
+use super::gather::Texts;
+use super::ports::PortError;
+use crate::contracts::v1::{ChangeSet, ChangedFile, FileClass, LensPlan, RecordedReplies, Rubric, Scope};
+use crate::core::packet::Packet;
+use crate::core::plan::{self, Need, included_hunks};
+use crate::core::policy::Policy;
+use crate::lenses::reviews::answer;
+use crate::lenses::reviews::clean::Cleaned;
+use crate::lenses::reviews::contract::ReviewSpec;
+use crate::lenses::reviews::packet::file_block;
+use crate::lenses::reviews::question::{Planted, instructions, prompt_template_hash, question, rule_ids};
+use crate::lenses::reviews::{self};
+use crate::providers::contract::Prompt;
+use crate::providers::model::Model;
+use crate::providers::request::Encoded;
+
+/// What stands around the blocks of a packet, and a canary among them, have at most so many bytes.
+const FENCE_BYTES: u64 = 2048;
+
+/// The reviews of a policy over a change.
+pub(crate) struct Reviews<'a> {
+    change_set: &'a ChangeSet,
+    texts: &'a dyn Texts,
+    rubric: Option<&'a Rubric>,
+    /// The model that each asks, by lens.
+    models: BTreeMap<&'static str, (&'a str, Model)>,
+    /// The bytes of each file's block, once they were needed.
+    bytes: Vec<OnceLock<u64>>,
+}
+
+/// What a plan asks.
+pub(crate) struct Request<'r> {
+    pub(crate) spec: &'static ReviewSpec,
+    pub(crate) model: &'r Model,
+    pub(crate) encoded: Encoded,
+    pub(crate) cleaned: Cleaned,
+    pub(crate) planted: Option<Planted>,
+    /// What an answer may name.
+    rule_ids: Vec<&'r str>,
+}
+
+impl<'a> Reviews<'a> {
+    /// The reviews that the policy has a model for.
+    pub(crate) fn of(
+        policy: &'a Policy,
+        change_set: &'a ChangeSet,
+        texts: &'a dyn Texts,
+        rubric: Option<&'a Rubric>,
+    ) -> Self {
+        let model = |spec: &&'static ReviewSpec| {
+            let settings = policy.lenses.get(spec.id).filter(|lens| lens.enabled)?;
+            let name = settings.review.as_ref()?.model.as_str();
+            let model = policy.models.get(name).map(|model| Model::of(name, model));
+            let model = model.and_then(Result::ok).expect("reading the policy has resolved every model");
+            Some((spec.id, (name, model)))
+        };
+        let models: BTreeMap<_, _> = reviews::ALL.iter().filter_map(model).collect();
+        let count = if models.is_empty() { 0 } else { change_set.files.len() };
+        let bytes = (0..count).map(|_| OnceLock::new()).collect();
+        Self { change_set, texts, rubric, models, bytes }
+    }
+
+    /// The models that are asked, by the policy's name, each once.
+    pub(crate) fn models(&self) -> BTreeMap<&'a str, &Model> {
+        self.models.values().map(|(name, model)| (*name, model)).collect()
+    }
+
+    /// Whether a model could say something about a file: text that people write and change.
+    pub(crate) fn need(file: &ChangedFile) -> Need {
+        let written = match file.class {
+            FileClass::Test
+            | FileClass::Docs
+            | FileClass::Infra
+            | FileClass::Config
+            | FileClass::Source
+            | FileClass::Unknown => true,
+            FileClass::Asset => false,
+        };
+        let theirs = matches!(file.scope, Scope::Generated | Scope::Vendored);
+        if file.text && written && !theirs && !file.hunks.is_empty() { Need::Hunks } else { Need::Nothing }
+    }
+
+    /// What the planner has to know of how a review asks; null for a lens that is none, or has no model.
+    pub(crate) fn planning<'s>(
+        &'s self,
+        lens_id: &str,
+        file_bytes: &'s (dyn Fn(usize) -> u64 + Sync),
+        cost: &'s (dyn Fn(u64, u64) -> Option<u64> + Sync),
+    ) -> Option<plan::Asking<'s>> {
+        let spec = reviews::find(lens_id)?;
+        let (name, model) = self.models.get(spec.id)?;
+        let schema = answer::schema(&rule_ids(spec, self.rubric)).to_string();
+        let frame = instructions(spec, self.rubric).len() + schema.len();
+        Some(plan::Asking {
+            binding_id: name,
+            prompt_template_hash: prompt_template_hash(spec),
+            estimator: model.estimator(),
+            frame_bytes: frame as u64 + FENCE_BYTES,
+            file_bytes,
+            max_output_tokens: model.binding.max_tokens,
+            cost_micro_usd: cost,
+        })
+    }
+
+    /// The most that an answer to a review costs, by tokens in and out.
+    pub(crate) fn cost_bound(&self, lens_id: &str, input: u64, output: u64) -> Option<u64> {
+        self.models.get(lens_id)?.1.cost_bound_micro_usd(input, output)
+    }
+
+    /// The bytes of a file's block. One that cannot be read is longer than any part; whoever reads it next says why.
+    pub(crate) fn file_bytes(&self, position: usize) -> u64 {
+        *self.bytes[position].get_or_init(|| {
+            let file = &self.change_set.files[position];
+            let included = vec![true; file.hunks.len()];
+            let Ok(text) = self.texts.text(position) else { return u64::MAX };
+            file_block(&Packet { file, text: &text, included: &included }).0.len() as u64
+        })
+    }
+
+    /// What a plan asks; null where it is no review's or looks at no file.
+    pub(crate) fn request(&self, plan: &LensPlan) -> Result<Option<Request<'_>>, PortError> {
+        let (Some(spec), Some(review)) = (reviews::find(&plan.lens_id), &plan.review) else {
+            return Ok(None);
+        };
+        let Some((_, model)) = self.models.get(spec.id) else { return Ok(None) };
+        let files = &self.change_set.files;
+        let mut blocks = Vec::new();
+        for (position, included) in included_hunks(plan, files).into_iter().enumerate() {
+            let Some(included) = included else { continue };
+            let text = self.texts.text(position)?;
+            blocks.push(file_block(&Packet { file: &files[position], text: &text, included: &included }));
+        }
+        if blocks.is_empty() {
+            return Ok(None);
+        }
+        let question = question(spec, self.rubric, blocks, review.canary.then_some(&plan.scope_digest));
+        let prompt = Prompt {
+            instructions: question.instructions,
+            packet: question.packet,
+            schema_name: answer::SCHEMA_NAME,
+            schema: question.schema,
+        };
+        Ok(Some(Request {
+            spec,
+            model,
+            encoded: model.request(&prompt),
+            cleaned: question.cleaned,
+            planted: question.planted,
+            rule_ids: rule_ids(spec, self.rubric),
+        }))
+    }
+}
+
+/// What reviews are judged from.
+pub(crate) struct Evidence<'a> {
+    pub(crate) reviews: Reviews<'a>,
+    pub(crate) replies: &'a RecordedReplies,
+}

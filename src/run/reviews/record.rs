@@ -1,0 +1,141 @@
+//! What is kept of an answer: nothing of the account, nothing secret, and enough to judge it again.
+
+use serde_json::Value;
+
+use super::Request;
+use crate::contracts::codes::Code;
+use crate::contracts::secret::Secret;
+use crate::contracts::strict_json;
+use crate::contracts::v1::{RecordedAttempt, RecordedHeader, RecordedReply, RecordedResponse};
+use crate::core::escape::visible_cut;
+use crate::core::{canonical, secrets};
+use crate::run::ask::Asked;
+use crate::run::http::HttpReply;
+
+/// Headers that say something about the answer and nothing about the account.
+const HEADERS: &[&str] = &[
+    "anthropic-version",
+    "content-type",
+    "openai-version",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-request-id",
+    "x-should-retry",
+];
+/// Members of a body that only mean something to the provider, or say something about the account.
+const MEMBERS: &[&str] = &["billing", "encrypted_content", "safety_identifier", "signature"];
+/// As much of a body is kept that is no JSON.
+const MOST_OTHER_BYTES: usize = 64 << 10;
+/// A shorter key is an ordinary word, which stands in answers by chance.
+const SHORTEST_KEY: usize = 12;
+
+/// The record of a question that was asked.
+pub(super) fn asked(request: &Request<'_>, sample: u64, asked: &Asked, keys: &[Secret]) -> RecordedReply {
+    let attempts = asked.attempts.iter();
+    let attempts = attempts.map(|one| RecordedAttempt { status: one.status, code: one.code }).collect();
+    let response = asked.answer.as_ref().map(|(reply, body)| response(reply, body, keys));
+    let (code, problem) = match (&response, &asked.result) {
+        (None, Err(failed)) => (Some(failed.code), Some(shown(&failed.said, keys))),
+        (None, Ok(_)) => (Some(Code::InternalError), Some("an answer without a body".to_owned())),
+        (Some(_), _) => (None, None),
+    };
+    RecordedReply { attempts, response, code, problem, ..unasked(request, sample) }
+}
+
+/// The record of a question that was not asked, and why.
+pub(super) fn refused(request: &Request<'_>, sample: u64, code: Code, problem: &str) -> RecordedReply {
+    RecordedReply { code: Some(code), problem: Some(problem.to_owned()), ..unasked(request, sample) }
+}
+
+fn unasked(request: &Request<'_>, sample: u64) -> RecordedReply {
+    RecordedReply {
+        request_hash: request.encoded.request_hash.clone(),
+        sample,
+        surface: request.model.provider.spec().surface,
+        request_body_sha256: canonical::sha256(&request.encoded.body),
+        attempts: Vec::new(),
+        response: None,
+        code: None,
+        problem: None,
+    }
+}
+
+fn response(reply: &HttpReply, body: &[u8], keys: &[Secret]) -> RecordedResponse {
+    let kept = reply.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
+    let mut headers: Vec<RecordedHeader> =
+        kept.map(|(name, value)| RecordedHeader { name: name.clone(), value: shown(value, keys) }).collect();
+    headers.sort();
+    RecordedResponse {
+        status: reply.status,
+        headers,
+        body: kept_body(body, keys),
+        body_sha256: canonical::sha256(body),
+    }
+}
+
+/// The body without what is not kept. JSON is written anew, so that a key cannot hide behind escapes.
+fn kept_body(body: &[u8], keys: &[Secret]) -> String {
+    let canonical = strict_json::parse(body).ok().and_then(|mut value| {
+        strip(&mut value);
+        String::from_utf8(canonical::to_vec(&value).ok()?).ok()
+    });
+    let text = canonical.unwrap_or_else(|| {
+        let cut = &body[..body.len().min(MOST_OTHER_BYTES)];
+        String::from_utf8_lossy(cut).into_owned()
+    });
+    let mut text = masked(&text, keys);
+    let spans = secrets::find(&text);
+    secrets::mask(&mut text, &spans);
+    text
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, _| !MEMBERS.contains(&name.as_str()));
+            members.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn masked(text: &str, keys: &[Secret]) -> String {
+    let long = keys.iter().filter(|key| key.expose().len() >= SHORTEST_KEY);
+    long.fold(text.to_owned(), |text, key| key.masked_in(&text))
+}
+
+/// What a server says, for a person.
+fn shown(said: &str, keys: &[Secret]) -> String {
+    visible_cut(&masked(said, keys), 300)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_keys_nor_accounts_are_kept() {
+        let key = [Secret::new("sk-verysecretvalue").unwrap()];
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let reply = HttpReply {
+            status: 200,
+            headers: vec![
+                header("x-request-id", "r sk-verysecretvalue"),
+                header("set-cookie", "a=b"),
+                header("openai-organization", "o"),
+                header("content-type", "application/json"),
+            ],
+        };
+        let body = br#"{"b":{"signature":"s","text":"sk-verysecretvalue"},"a":[{"billing":{"x":1}}],"c":"sk\u002dverysecretvalue"}"#;
+        let kept = response(&reply, body, &key);
+        assert_eq!(kept.body, r#"{"a":[{}],"b":{"text":"***"},"c":"***"}"#);
+        let headers: Vec<(&str, &str)> =
+            kept.headers.iter().map(|header| (header.name.as_str(), header.value.as_str())).collect();
+        assert_eq!(headers, [("content-type", "application/json"), ("x-request-id", "r ***")]);
+        assert_eq!(kept.body_sha256, canonical::sha256(body));
+        assert_eq!(kept_body(b"no json: sk-verysecretvalue", &key), "no json: ***");
+        assert_eq!(kept_body(b"a local matter", &[Secret::new("local").unwrap()]), "a local matter");
+    }
+}

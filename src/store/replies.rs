@@ -1,0 +1,111 @@
+//! What models answered in earlier runs, by request: a file each below the artifact root, sealed with the key of whoever
+//! asked, since anybody who may write here could otherwise answer in the model's place.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use super::root::{ignored_directory, own_directory};
+use crate::contracts::ids::Sha256Hex;
+use crate::contracts::secret::Secret;
+use crate::contracts::v1::RecordedReply;
+use crate::core::canonical;
+use crate::core::seal::seal;
+use crate::run::reviews::ReplyStore;
+
+/// A larger file was not written here.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// A directory of replies.
+pub(crate) struct Replies {
+    directory: PathBuf,
+}
+
+/// What a file holds.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Kept {
+    reply: RecordedReply,
+    seal: Sha256Hex,
+}
+
+impl Replies {
+    /// The replies below an artifact root.
+    pub(crate) fn below(root: &Path) -> Result<Self, StoreError> {
+        let directory = root.join("replies");
+        own_directory(root)?;
+        ignored_directory(&directory)?;
+        Ok(Self { directory })
+    }
+
+    fn path(&self, request: &Sha256Hex, sample: u64) -> PathBuf {
+        self.directory.join(format!("{request}-{sample}.json"))
+    }
+
+    fn write(&self, reply: &RecordedReply, key: &Secret) -> Result<(), StoreError> {
+        let path = self.path(&reply.request_hash, reply.sample);
+        let failed = |error| StoreError::write(&path, error);
+        let invalid = |error: canonical::CanonicalError| failed(std::io::Error::other(error.to_string()));
+        let kept = Kept { seal: seal(reply, key).map_err(invalid)?, reply: reply.clone() };
+        let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&self.directory);
+        let mut staged = staged.map_err(failed)?;
+        staged.write_all(&canonical::to_vec(&kept).map_err(invalid)?).map_err(failed)?;
+        staged.persist(&path).map_err(|error| StoreError::write(&path, error.error))?;
+        Ok(())
+    }
+}
+
+impl ReplyStore for Replies {
+    fn kept(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply> {
+        let path = self.path(request, sample);
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        if !metadata.is_file() || metadata.len() > MOST_BYTES {
+            return None;
+        }
+        let kept: Kept = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        let is_own = key.is_none_or(|key| seal(&kept.reply, key).is_ok_and(|seal| seal == kept.seal));
+        let is_it = kept.reply.request_hash == *request && kept.reply.sample == sample;
+        (is_own && is_it).then_some(kept.reply)
+    }
+
+    fn keep(&self, reply: &RecordedReply, key: &Secret) {
+        let _it_is_asked_for_again = self.write(reply, key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::Surface;
+
+    #[test]
+    fn a_reply_is_found_by_whoever_has_the_key_it_was_kept_with() {
+        let root = tempfile::tempdir().unwrap();
+        let replies = Replies::below(root.path()).unwrap();
+        let (key, other) = (Secret::new("one").unwrap(), Secret::new("two").unwrap());
+        let hash = canonical::sha256(b"request");
+        let reply = RecordedReply {
+            request_hash: hash.clone(),
+            sample: 1,
+            surface: Surface::OpenaiChat,
+            request_body_sha256: canonical::sha256(b"body"),
+            attempts: Vec::new(),
+            response: None,
+            code: None,
+            problem: Some("kept".to_owned()),
+        };
+        assert_eq!(replies.kept(&hash, 1, Some(&key)), None);
+        replies.keep(&reply, &key);
+        assert_eq!(replies.kept(&hash, 1, Some(&key)), Some(reply.clone()));
+        assert_eq!(replies.kept(&hash, 1, Some(&other)), None);
+        assert_eq!(replies.kept(&hash, 1, None), Some(reply.clone()));
+        assert_eq!(replies.kept(&hash, 2, None), None);
+        let path = replies.path(&hash, 1);
+        let planted = fs::read_to_string(&path).unwrap().replace("kept", "fine");
+        fs::write(&path, planted).unwrap();
+        assert_eq!(replies.kept(&hash, 1, Some(&key)), None, "what was changed is not its owner's");
+    }
+}

@@ -1,0 +1,342 @@
+//! Reviews: what a model says about a change counts by its proof, and a model that fails never makes a change pass.
+
+use serde_json::{Value, json};
+
+use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer};
+use crate::support::reviews::{
+    FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, only, packet, repository, result, reviewing,
+    run, said,
+};
+use crate::support::{Response, Server};
+
+const BLOCK: &str = "[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
+const REQUIRED: &str = "required = true";
+
+#[test]
+fn a_proven_finding_counts_by_its_rule_in_each_dialect_and_is_derived_again_without_the_model() {
+    for surface in SURFACES {
+        let server = Server::start(move |_| findings(surface, &[finding()]));
+        let repo = faulty(surface, &server, &format!("{REQUIRED}\n{BLOCK}"));
+        let outcome = run(&repo).run().expect(1);
+        assert_eq!(server.requests().len(), 1);
+        let directory = only(&repo);
+        assert_eq!(directory.findings(), ["review-security/injection app.py:5"]);
+        let result = result(&directory);
+        let found = &result["findings"][0];
+        assert_eq!((found["blocking"].as_bool(), &found["evidence"]["quote"]), (Some(true), &json!(QUOTE)));
+        assert_eq!(result["usage"]["inputTokens"], 1000);
+        assert!(result["usage"]["costUsd"].as_f64().unwrap() > 0.0);
+        assert_eq!(result["review"]["samples"][0]["code"], Value::Null);
+        has_no_key(&outcome, &repo.beside("out"));
+        drop(server);
+        directory.verify().run().expect(0);
+        directory.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    }
+}
+
+#[test]
+fn by_default_a_finding_advises_and_no_finding_is_no_noise() {
+    let server = Server::start(|_| findings(RESPONSES, &[finding()]));
+    let repo = faulty(RESPONSES, &server, "");
+    run(&repo).run().expect(0);
+    assert_eq!(only(&repo).findings(), ["review-security/injection app.py:5"]);
+    let server = Server::start(|_| findings(RESPONSES, &[]));
+    let repo = faulty(RESPONSES, &server, REQUIRED);
+    run(&repo).run().expect(0);
+    assert_eq!(only(&repo).findings(), [""; 0]);
+    assert_eq!(only(&repo).json("final-verdict.json")["degraded"], false);
+}
+
+#[test]
+fn what_does_not_stand_there_does_not_block_and_too_much_of_it_leaves_the_review_incomplete() {
+    let elsewhere = said("review-security/injection", "app.py", 1, QUOTE);
+    let invented = said("review-security/injection", "app.py", 5, "os.system(name)");
+    let gone = said("review-security/injection", "app.py", 5, "pass");
+    let no_file = said("review-security/injection", "other.py", 5, QUOTE);
+    for wrong in [elsewhere, invented, gone, no_file] {
+        // Half of what it says is proven: the proven half counts.
+        let own = wrong.clone();
+        let server = Server::start(move |_| findings(MESSAGES, &[finding(), own.clone()]));
+        let repo = faulty(MESSAGES, &server, &format!("{REQUIRED}\n{BLOCK}"));
+        run(&repo).run().expect(1);
+        let halved = result(&only(&repo));
+        assert_eq!((&halved["status"], &halved["review"]["unverified"]), (&json!("completed"), &json!(1)));
+        // None is: it could not complete, and nothing blocks.
+        let server = Server::start(move |_| findings(MESSAGES, std::slice::from_ref(&wrong)));
+        let repo = faulty(MESSAGES, &server, &format!("{REQUIRED}\n{BLOCK}"));
+        run(&repo).run().expect(3);
+        let doubtful = result(&only(&repo));
+        assert_eq!(doubtful["errorCodes"], json!(["EVIDENCE_UNVERIFIED"]));
+        let all = doubtful["findings"].as_array().unwrap();
+        assert!(all.iter().all(|found| found["blocking"] == false), "{doubtful}");
+    }
+}
+
+/// An answer, and what it comes to.
+fn outcomes() -> Vec<(&'static str, Response, &'static str)> {
+    let text = |surface, text: &str| Response::json(200, &answer(surface, text));
+    let with = |surface, at: &str, value: Value| {
+        let mut body = answer(surface, "{\"findings\":[]}");
+        *body.pointer_mut(at).unwrap() = value;
+        Response::json(200, &body)
+    };
+    let refusal = json!([{"type": "refusal", "refusal": "no"}]);
+    let mut cut = answer(RESPONSES, "{\"findings\":[]}");
+    cut["status"] = "incomplete".into();
+    cut["incomplete_details"] = json!({"reason": "max_output_tokens"});
+    let mut failed = answer(RESPONSES, "");
+    failed["status"] = "failed".into();
+    failed["error"] = json!({"code": "invalid_prompt", "message": "no"});
+    vec![
+        (RESPONSES, text(RESPONSES, "no finding"), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, text(RESPONSES, "[]"), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, text(RESPONSES, "{}"), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, text(RESPONSES, "{\"findings\":[],\"findings\":[]}"), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, text(RESPONSES, "{\"findings\":[],\"approved\":true}"), "PROVIDER_OUTPUT_INVALID"),
+        (CHAT, findings(CHAT, &[said("security/made-up", "app.py", 5, QUOTE)]), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, Response::json(200, &cut), "PROVIDER_INCOMPLETE"),
+        (RESPONSES, with(RESPONSES, "/status", "thinking".into()), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, with(RESPONSES, "/output/1/content", refusal), "PROVIDER_REFUSAL"),
+        (RESPONSES, with(RESPONSES, "/model", "gpt-4o".into()), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, Response::json(200, &failed), "PROVIDER_REFUSAL"),
+        (CHAT, with(CHAT, "/choices/0/finish_reason", "length".into()), "PROVIDER_INCOMPLETE"),
+        (CHAT, with(CHAT, "/choices/0/finish_reason", "content_filter".into()), "PROVIDER_REFUSAL"),
+        (CHAT, with(CHAT, "/choices/0/finish_reason", "tool_calls".into()), "PROVIDER_OUTPUT_INVALID"),
+        (CHAT, with(CHAT, "/choices/0/message/refusal", "no".into()), "PROVIDER_REFUSAL"),
+        (MESSAGES, with(MESSAGES, "/stop_reason", "max_tokens".into()), "PROVIDER_INCOMPLETE"),
+        (MESSAGES, with(MESSAGES, "/stop_reason", "refusal".into()), "PROVIDER_REFUSAL"),
+        (MESSAGES, with(MESSAGES, "/stop_reason", "unheard_of".into()), "PROVIDER_OUTPUT_INVALID"),
+        (RESPONSES, Response::json(401, &json!({"error": {"message": KEY}})), "PROVIDER_AUTH_ERROR"),
+        (MESSAGES, Response::json(402, &json!({})), "PROVIDER_QUOTA_EXHAUSTED"),
+        (CHAT, Response::json(404, &json!({})), "PROVIDER_MODEL_UNAVAILABLE"),
+        (CHAT, Response::json(413, &json!({})), "CONTEXT_BOUND_EXCEEDED"),
+        (CHAT, Response::json(400, &json!({})), "PROVIDER_REQUEST_REJECTED"),
+        (MESSAGES, Response::json(529, &json!({})).header("x-should-retry", "false"), "PROVIDER_UNAVAILABLE"),
+        (MESSAGES, Response::json(429, &json!({})).header("retry-after", "900"), "PROVIDER_RATE_LIMIT"),
+        (MESSAGES, Response::json(504, &json!({})).header("x-should-retry", "false"), "PROVIDER_TIMEOUT"),
+        (CHAT, Response::new(200, "<html>"), "PROVIDER_OUTPUT_INVALID"),
+    ]
+}
+
+#[test]
+fn a_required_review_without_an_answer_never_passes_and_its_record_says_why() {
+    for (surface, response, code) in outcomes() {
+        for mode in ["strict", "best_effort"] {
+            let answered = response.clone();
+            let server = Server::start(move |_| answered.clone());
+            let repo = faulty(surface, &server, REQUIRED);
+            let outcome = run(&repo).args(["--mode", mode]).run().expect(3);
+            let directory = only(&repo);
+            assert_eq!(result(&directory)["errorCodes"], json!([code]), "{surface} {mode}");
+            assert_eq!(result(&directory)["status"], "failed");
+            assert!(outcome.text().contains(code), "{}", outcome.text());
+            has_no_key(&outcome, &repo.beside("out"));
+            drop(server);
+            directory.verify().run().expect(0);
+        }
+    }
+}
+
+#[test]
+fn a_review_that_is_not_required_leaves_a_pass_that_says_what_is_missing() {
+    for mode in ["strict", "best_effort"] {
+        let server = Server::start(|_| Response::json(503, &json!({})));
+        let repo = faulty(CHAT, &server, "");
+        run(&repo).args(["--mode", mode]).run().expect(0);
+        assert_eq!(server.requests().len(), 3, "asked again twice and no more");
+        let verdict = only(&repo).json("final-verdict.json");
+        assert_eq!((&verdict["status"], &verdict["degraded"]), (&json!("PASS"), &json!(true)));
+        assert!(verdict["errorCodes"].as_array().unwrap().contains(&json!("PROVIDER_UNAVAILABLE")));
+        let attempts = &only(&repo).json("recordings/replies.json")["replies"][0]["attempts"];
+        assert_eq!(
+            *attempts,
+            json!([{"code": "PROVIDER_UNAVAILABLE", "status": 503}, {"code": "PROVIDER_UNAVAILABLE", "status": 503}, {"code": "PROVIDER_UNAVAILABLE", "status": 503}])
+        );
+    }
+}
+
+#[test]
+fn without_a_key_or_told_so_nothing_is_sent_and_the_other_lenses_still_judge() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    for (settings, exit) in [("", 0), (REQUIRED, 3)] {
+        let repo = faulty(CHAT, &server, settings);
+        let outcome = repo.judge().run().expect(exit);
+        assert_eq!(result(&only(&repo))["errorCodes"], json!(["PROVIDER_AUTH_ERROR"]));
+        assert!(outcome.text().contains("OPENAI_API_KEY is not set"), "{}", outcome.text());
+        let repo = faulty(CHAT, &server, settings);
+        run(&repo).args(["--no-model"]).run().expect(exit);
+        assert_eq!(result(&only(&repo))["errorCodes"], json!(["REVIEW_NOT_ASKED"]));
+    }
+    assert_eq!(server.requests(), []);
+}
+
+#[test]
+fn an_answer_is_kept_for_whoever_has_the_key_and_an_outage_is_not() {
+    let server = Server::start(|_| findings(CHAT, &[finding()]));
+    let repo = faulty(CHAT, &server, REQUIRED);
+    run(&repo).run().expect(0);
+    let first = only(&repo).run_digest();
+    run(&repo).run().expect(0);
+    assert_eq!(server.requests().len(), 1, "the second run asks nothing");
+    let replies = repo.beside("out").join("replies");
+    let kept: Vec<_> = std::fs::read_dir(&replies).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let kept = kept.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap();
+    // Another key: what is kept could be anybody's.
+    run(&repo).env("OPENAI_API_KEY", "another-key-27182818284").run().expect(0);
+    assert_eq!(server.requests().len(), 2);
+    // Whoever writes there without the key is not believed.
+    let planted = std::fs::read_to_string(kept).unwrap().replace("injection", "path-traversal");
+    std::fs::write(kept, planted).unwrap();
+    run(&repo).run().expect(0);
+    assert_eq!(server.requests().len(), 3);
+    run(&repo).args(["--replies", "off"]).run().expect(0);
+    run(&repo).args(["--replies", "record"]).run().expect(0);
+    assert_eq!(server.requests().len(), 5);
+    // With the server gone only what is kept counts, byte for byte as before.
+    drop(server);
+    run(&repo).args(["--replies", "replay"]).run().expect(0);
+    repo.judge().args(["--replies", "replay"]).run().expect(0);
+    let runs = crate::support::runs_in(&repo.beside("out"));
+    for directory in runs {
+        assert_eq!(crate::support::RunDir(directory).run_digest(), first);
+    }
+    std::fs::remove_file(kept).unwrap();
+    run(&repo).args(["--replies", "replay"]).run().expect(3);
+}
+
+#[test]
+fn an_unchanged_tree_asks_nothing_again_wherever_it_is_committed() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let repo = faulty(CHAT, &server, REQUIRED);
+    run(&repo).run().expect(0);
+    let tree = repo.git.revparse_single("topic^{tree}").unwrap().id();
+    let base = repo.git.revparse_single("main^{commit}").unwrap().id();
+    let base_tree = repo.git.revparse_single("main^{tree}").unwrap().id();
+    let newer = repo.commit_at(base_tree, &[base], 1_714_650_000);
+    let rebased = repo.commit_at(tree, &[newer], 1_714_660_000);
+    repo.git.reference("refs/heads/main", newer, true, "").unwrap();
+    repo.git.reference("refs/heads/topic", rebased, true, "").unwrap();
+    run(&repo).run().expect(0);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn several_answers_have_to_agree_before_a_finding_blocks() {
+    for (agreeing, exit) in [(3, 1), (2, 1), (1, 0)] {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let server = Server::start(move |_| {
+            let number = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            findings(CHAT, &if number < agreeing { vec![finding()] } else { Vec::new() })
+        });
+        let repo = faulty(CHAT, &server, &format!("{REQUIRED}\nsamples = 3\nagree = 2\n{BLOCK}"));
+        run(&repo).run().expect(exit);
+        assert_eq!(server.requests().len(), 3);
+        let bodies: std::collections::BTreeSet<_> =
+            server.requests().into_iter().map(|request| request.body).collect();
+        assert_eq!(bodies.len(), 1, "the same question");
+        let result = result(&only(&repo));
+        let summary = result["findings"][0]["summary"].as_str().unwrap();
+        assert!(summary.ends_with(&format!("({agreeing} of 3 answers)")), "{summary}");
+        let codes = &result["findings"][0]["codes"];
+        assert_eq!(*codes, if agreeing == 1 { json!(["REVIEW_NOT_AGREED"]) } else { json!([]) });
+    }
+}
+
+#[test]
+fn a_model_that_does_not_see_the_canary_did_not_look() {
+    let blind = Server::start(|_| findings(CHAT, &[]));
+    let repo = faulty(CHAT, &blind, &format!("{REQUIRED}\ncanary = true"));
+    run(&repo).run().expect(3);
+    assert_eq!(result(&only(&repo))["errorCodes"], json!(["REVIEW_CANARY_MISSED"]));
+    let sharp = Server::start(|request| {
+        let packet = packet(request);
+        let mut file = packet.lines().filter_map(|line| line.strip_prefix("file \"")?.split('"').next());
+        let file = file.find(|file| *file != "app.py" && !file.ends_with(".toml")).unwrap().to_owned();
+        findings(
+            CHAT,
+            &(1..20).map(|line| said("review-security/injection", &file, line, "x")).collect::<Vec<_>>(),
+        )
+    });
+    let repo = faulty(CHAT, &sharp, &format!("{REQUIRED}\ncanary = true"));
+    run(&repo).run().expect(0);
+    let result = result(&only(&repo));
+    assert_eq!((&result["review"]["canaryFound"], &result["findings"]), (&json!(true), &json!([])));
+}
+
+#[test]
+fn what_a_budget_does_not_allow_is_not_asked() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let limits = ["[budget]\nmax-tokens = 1000\n", "[budget]\nmax-cost-micro-usd = 10\n"];
+    for limit in limits {
+        for (settings, exit) in [("", 0), (REQUIRED, 3)] {
+            let policy = format!("{limit}{}", reviewing(CHAT, &server.url(), settings));
+            let repo = repository(&policy, &[("app.py", FAULT)]);
+            run(&repo).run().expect(exit);
+            assert_eq!(result(&only(&repo))["errorCodes"], json!(["BUDGET_RUN_EXCEEDED"]), "{limit}");
+        }
+    }
+    let repo = faulty(CHAT, &server, &format!("{REQUIRED}\nmax-input-tokens = 1000"));
+    run(&repo).run().expect(3);
+    assert_eq!(result(&only(&repo))["errorCodes"], json!(["CONTEXT_BOUND_EXCEEDED"]));
+    assert_eq!(server.requests(), []);
+}
+
+#[test]
+fn a_large_change_is_asked_about_in_parts_that_follow_from_the_change_alone() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let text: String = (0..900).map(|line| format!("value_{line} = {line}\n")).collect();
+    let names: Vec<String> = (0..10).map(|file| format!("part_{file}.py")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let policy = reviewing(CHAT, &server.url(), REQUIRED);
+    let repo = repository(&policy, &files);
+    let mut bodies = Vec::new();
+    for jobs in ["1", "8"] {
+        run(&repo).args(["--jobs", jobs, "--replies", "off", "--refresh"]).run().expect(3);
+        let mut asked: Vec<Vec<u8>> = server.requests().into_iter().map(|request| request.body).collect();
+        asked.sort();
+        bodies.push(asked);
+    }
+    let first = bodies[0].len();
+    assert!(first > 1, "several parts");
+    let again: Vec<_> = bodies[1].chunks(2).map(|pair| pair[0].clone()).collect();
+    assert_eq!((bodies[1].len(), again), (2 * first, bodies[0].clone()));
+    let runs = crate::support::runs_in(&repo.beside("out"));
+    let results = crate::support::RunDir(runs[0].clone()).json("lens-results.json");
+    let over = results["lensResults"].as_array().unwrap().iter();
+    let over = over.filter(|result| result["errorCodes"] == json!(["BUDGET_LENS_EXCEEDED"])).count();
+    assert!(over > 0, "what the review may read at most is not more");
+}
+
+#[test]
+fn a_setting_that_means_nothing_is_an_error_of_the_policy() {
+    let model = crate::support::answers::policy(CHAT, "http://127.0.0.1:9", "");
+    for (lens, words) in [
+        ("[lenses.review-security]\nmodel = \"reviev\"", "there is no [models.reviev]"),
+        ("[lenses.review-security]\nenabled = true", "names no `model`"),
+        ("[lenses.review-security]\nrequired = true", "names no `model`"),
+        ("[lenses.review-security]\nmodel = \"review\"\nsamples = 10", "samples of `review-security` is 10"),
+        ("[lenses.review-security]\nmodel = \"review\"\nagree = 2", "agree of `review-security` is 2"),
+        ("[lenses.review-consistency]\nmodel = \"review\"", "[consistency] names none"),
+        ("[lenses.secret-token]\nmodel = \"review\"", "asks no model"),
+        ("[lenses.secret-token]\ncanary = true", "asks no model"),
+    ] {
+        let repo = repository(&format!("{lens}\n{model}"), &[("app.py", FAULT)]);
+        let outcome = run(&repo).run().expect(2);
+        assert!(
+            outcome.stderr.contains(words) && outcome.stderr.contains("POLICY_INVALID"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn secrets_of_a_change_do_not_leave_the_machine() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let token = crate::support::token();
+    let text = format!("{FAULT}token = \"{token}\"\n");
+    let repo = repository(&reviewing(CHAT, &server.url(), REQUIRED), &[("app.py", &text)]);
+    run(&repo).run().expect(1);
+    let sent = packet(&server.requests()[0]);
+    assert!(sent.contains("token = \"ghp_***") && !sent.contains(&token), "{sent}");
+}
