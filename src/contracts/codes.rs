@@ -139,6 +139,7 @@ codes! {
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
         ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
+        ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
         ReviewNotAgreed = "REVIEW_NOT_AGREED", Notice, "too few of the model's answers say it, so it does not block";
         ReviewNotAsked = "REVIEW_NOT_ASKED", Degradation, "the run was told to ask no model; leave out `--no-model`";
         ReviewTextCleaned = "REVIEW_TEXT_CLEANED", Notice, "hidden characters, comments or alternative texts of the change were kept from the model; look for what they say";

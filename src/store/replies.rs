@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
@@ -14,7 +15,7 @@ use crate::contracts::secret::Secret;
 use crate::contracts::v1::RecordedReply;
 use crate::core::canonical;
 use crate::core::seal::seal;
-use crate::run::reviews::ReplyStore;
+use crate::run::reviews::{KeptHunk, ReplyStore};
 
 /// A larger file was not written here.
 const MOST_BYTES: u64 = 8 << 20;
@@ -26,9 +27,9 @@ pub(crate) struct Replies {
 
 /// What a file holds.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Kept {
-    reply: RecordedReply,
+#[serde(deny_unknown_fields)]
+struct Kept<T> {
+    kept: T,
     seal: Sha256Hex,
 }
 
@@ -45,34 +46,55 @@ impl Replies {
         self.directory.join(format!("{request}-{sample}.json"))
     }
 
-    fn write(&self, reply: &RecordedReply, key: &Secret) -> Result<(), StoreError> {
-        let path = self.path(&reply.request_hash, reply.sample);
-        let failed = |error| StoreError::write(&path, error);
+    fn path_of_hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex) -> PathBuf {
+        self.directory.join(format!("{}-{hunk}.hunk.json", context.short()))
+    }
+
+    /// Writes a value sealed; the file is whole or as it was.
+    fn write<T: Serialize>(&self, path: &Path, kept: T, key: &Secret) -> Result<(), StoreError> {
+        let failed = |error| StoreError::write(path, error);
         let invalid = |error: canonical::CanonicalError| failed(std::io::Error::other(error.to_string()));
-        let kept = Kept { seal: seal(reply, key).map_err(invalid)?, reply: reply.clone() };
+        let kept = Kept { seal: seal(&kept, key).map_err(invalid)?, kept };
         let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&self.directory);
         let mut staged = staged.map_err(failed)?;
         staged.write_all(&canonical::to_vec(&kept).map_err(invalid)?).map_err(failed)?;
-        staged.persist(&path).map_err(|error| StoreError::write(&path, error.error))?;
+        staged.persist(path).map_err(|error| StoreError::write(path, error.error))?;
         Ok(())
+    }
+
+    /// Reads a value that was sealed with a key; without one whoever sealed it.
+    fn read<T: Serialize + DeserializeOwned>(path: &Path, key: Option<&Secret>) -> Option<T> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if !metadata.is_file() || metadata.len() > MOST_BYTES {
+            return None;
+        }
+        let kept: Kept<T> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let is_own = key.is_none_or(|key| seal(&kept.kept, key).is_ok_and(|seal| seal == kept.seal));
+        is_own.then_some(kept.kept)
     }
 }
 
 impl ReplyStore for Replies {
     fn kept(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply> {
-        let path = self.path(request, sample);
-        let metadata = fs::symlink_metadata(&path).ok()?;
-        if !metadata.is_file() || metadata.len() > MOST_BYTES {
-            return None;
-        }
-        let kept: Kept = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-        let is_own = key.is_none_or(|key| seal(&kept.reply, key).is_ok_and(|seal| seal == kept.seal));
-        let is_it = kept.reply.request_hash == *request && kept.reply.sample == sample;
-        (is_own && is_it).then_some(kept.reply)
+        let reply: RecordedReply = Self::read(&self.path(request, sample), key)?;
+        (reply.request_hash == *request && reply.sample == sample).then_some(reply)
     }
 
     fn keep(&self, reply: &RecordedReply, key: &Secret) {
-        let _it_is_asked_for_again = self.write(reply, key);
+        let path = self.path(&reply.request_hash, reply.sample);
+        let _it_is_asked_for_again = self.write(&path, reply, key);
+    }
+
+    fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk> {
+        let kept: KeptHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
+        (kept.context == *context && kept.said.hunk == *hunk).then_some(kept)
+    }
+
+    fn keep_said(&self, said: &KeptHunk, key: &Secret) {
+        let path = self.path_of_hunk(&said.context, &said.said.hunk);
+        if Self::read::<KeptHunk>(&path, Some(key)).is_none() {
+            let _it_counts_as_asked_about_next_time = self.write(&path, said, key);
+        }
     }
 }
 
@@ -95,7 +117,7 @@ mod tests {
             attempts: Vec::new(),
             response: None,
             code: None,
-            problem: Some("kept".to_owned()),
+            problem: Some("said".to_owned()),
         };
         assert_eq!(replies.kept(&hash, 1, Some(&key)), None);
         replies.keep(&reply, &key);
@@ -104,7 +126,7 @@ mod tests {
         assert_eq!(replies.kept(&hash, 1, None), Some(reply.clone()));
         assert_eq!(replies.kept(&hash, 2, None), None);
         let path = replies.path(&hash, 1);
-        let planted = fs::read_to_string(&path).unwrap().replace("kept", "fine");
+        let planted = fs::read_to_string(&path).unwrap().replace("said", "fine");
         fs::write(&path, planted).unwrap();
         assert_eq!(replies.kept(&hash, 1, Some(&key)), None, "what was changed is not its owner's");
     }

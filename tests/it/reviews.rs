@@ -1,5 +1,8 @@
 //! Reviews: what a model says about a change counts by its proof, and a model that fails never makes a change pass.
 
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer};
@@ -7,7 +10,7 @@ use crate::support::reviews::{
     FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, only, packet, repository, result, reviewing,
     run, said,
 };
-use crate::support::{Response, Server};
+use crate::support::{Files, Repo, Response, RunDir, Server, runs_in};
 
 const BLOCK: &str = "[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
 const REQUIRED: &str = "required = true";
@@ -180,7 +183,8 @@ fn an_answer_is_kept_for_whoever_has_the_key_and_an_outage_is_not() {
     assert_eq!(server.requests().len(), 1, "the second run asks nothing");
     let replies = repo.beside("out").join("replies");
     let kept: Vec<_> = std::fs::read_dir(&replies).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let kept = kept.iter().find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap();
+    let ends = |path: &&PathBuf| path.to_string_lossy().ends_with("-1.json");
+    let kept = kept.iter().find(ends).unwrap();
     // Another key: what is kept could be anybody's.
     run(&repo).env("OPENAI_API_KEY", "another-key-27182818284").run().expect(0);
     assert_eq!(server.requests().len(), 2);
@@ -196,9 +200,9 @@ fn an_answer_is_kept_for_whoever_has_the_key_and_an_outage_is_not() {
     drop(server);
     run(&repo).args(["--replies", "replay"]).run().expect(0);
     repo.judge().args(["--replies", "replay"]).run().expect(0);
-    let runs = crate::support::runs_in(&repo.beside("out"));
+    let runs = runs_in(&repo.beside("out"));
     for directory in runs {
-        assert_eq!(crate::support::RunDir(directory).run_digest(), first);
+        assert_eq!(RunDir(directory).run_digest(), first);
     }
     std::fs::remove_file(kept).unwrap();
     run(&repo).args(["--replies", "replay"]).run().expect(3);
@@ -300,8 +304,8 @@ fn a_large_change_is_asked_about_in_parts_that_follow_from_the_change_alone() {
     assert!(first > 1, "several parts");
     let again: Vec<_> = bodies[1].chunks(2).map(|pair| pair[0].clone()).collect();
     assert_eq!((bodies[1].len(), again), (2 * first, bodies[0].clone()));
-    let runs = crate::support::runs_in(&repo.beside("out"));
-    let results = crate::support::RunDir(runs[0].clone()).json("lens-results.json");
+    let runs = runs_in(&repo.beside("out"));
+    let results = RunDir(runs[0].clone()).json("lens-results.json");
     let over = results["lensResults"].as_array().unwrap().iter();
     let over = over.filter(|result| result["errorCodes"] == json!(["BUDGET_LENS_EXCEEDED"])).count();
     assert!(over > 0, "what the review may read at most is not more");
@@ -339,4 +343,66 @@ fn secrets_of_a_change_do_not_leave_the_machine() {
     run(&repo).run().expect(1);
     let sent = packet(&server.requests()[0]);
     assert!(sent.contains("token = \"ghp_***") && !sent.contains(&token), "{sent}");
+}
+
+/// Commits files on top of the change, as a push does.
+fn push(repo: &Repo, policy: &str, files: &[(&str, &str)]) {
+    let mut all = vec![(".qa-skill/policy.toml", policy)];
+    all.extend_from_slice(files);
+    let parent = repo.git.revparse_single("topic^{commit}").unwrap().id();
+    let commit = repo.commit(repo.tree(&Files::of(&all)), &[parent]);
+    repo.git.reference("refs/heads/topic", commit, true, "").unwrap();
+}
+
+/// The findings of the newest of some runs with whether they block and their codes.
+fn newest(repo: &Repo) -> Vec<(String, bool, Value)> {
+    let head = repo.git.revparse_single("topic^{commit}").unwrap().id().to_string();
+    let runs = runs_in(&repo.beside("out")).into_iter().map(RunDir);
+    let run = runs.into_iter().find(|run| run.json("change-set.json")["headSha"] == head).unwrap();
+    run.verify().run().expect(0);
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    let found = result(&run)["findings"].as_array().unwrap().clone();
+    let shown = |found: &Value| {
+        let place = format!("{}:{}", found["file"].as_str().unwrap(), found["startLine"]);
+        (place, found["blocking"].as_bool().unwrap(), found["codes"].clone())
+    };
+    found.iter().map(shown).collect()
+}
+
+#[test]
+fn what_is_said_late_of_unchanged_lines_does_not_block_and_what_was_said_before_stays() {
+    // What the model says next.
+    let says = Arc::new(Mutex::new(Vec::new()));
+    let said = Arc::clone(&says);
+    let server = Server::start(move |_| findings(CHAT, &said.lock().unwrap()));
+    let policy = reviewing(CHAT, &server.url(), &format!("{REQUIRED}\n{BLOCK}"));
+    let moved = format!("# A line above.\n{FAULT}");
+
+    // Nothing was said of it at first.
+    let repo = repository(&policy, &[("app.py", FAULT)]);
+    run(&repo).run().expect(0);
+    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 1\n")]);
+    *says.lock().unwrap() = vec![said_at(6)];
+    run(&repo).run().expect(0);
+    assert_eq!(newest(&repo), [("app.py:6".to_owned(), false, json!(["REVIEW_LATE"]))]);
+    // Somebody else's word, or none, is no reason to take it for late.
+    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 2\n")]);
+    run(&repo).env("OPENAI_API_KEY", "another-key-27182818284").run().expect(1);
+
+    // It was said once, and the lines are as they were.
+    let repo = repository(&policy, &[("app.py", FAULT)]);
+    *says.lock().unwrap() = vec![said_at(5)];
+    run(&repo).run().expect(1);
+    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 1\n")]);
+    says.lock().unwrap().clear();
+    run(&repo).run().expect(1);
+    assert_eq!(newest(&repo), [("app.py:6".to_owned(), true, json!([]))]);
+    // The lines changed: what is said now counts alone.
+    push(&repo, &policy, &[("app.py", &FAULT.replace("name +", "safe(name) +")), ("b.py", "b = 1\n")]);
+    run(&repo).run().expect(0);
+    assert_eq!(newest(&repo), []);
+}
+
+fn said_at(line: u64) -> Value {
+    said("review-security/injection", "app.py", line, QUOTE)
 }

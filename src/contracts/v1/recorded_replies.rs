@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Surface;
+use super::{Severity, Surface};
 use crate::contracts::artifact::{Artifact, schema_tag};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::Sha256Hex;
@@ -21,11 +21,46 @@ pub struct RecordedReplies {
     pub schema_version: RecordedRepliesTag,
     /// The replies.
     pub replies: Vec<RecordedReply>,
+    /// What was said of hunks of this change when they were asked about in another request, by lens and hunk.
+    pub earlier: Vec<EarlierHunk>,
 }
 
 impl Artifact for RecordedReplies {
     const SCHEMA: &'static str = "recorded-replies.v1";
     const FILE: &'static str = "recordings/replies.json";
+}
+
+/// What a review said of a hunk before.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EarlierHunk {
+    /// The review.
+    pub lens_id: String,
+    /// The digest over the file's path, the removed and the added lines.
+    pub hunk: Sha256Hex,
+    /// What it found there.
+    pub findings: Vec<EarlierFinding>,
+}
+
+/// A finding that stood when it was made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EarlierFinding {
+    /// What the model named: a rule, or a convention.
+    pub rule_id: String,
+    /// What stood on its line.
+    pub quote: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// One sentence.
+    pub summary: String,
+    /// What to do about it.
+    pub suggestion: Option<String>,
+    /// How many answers said it.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
+    pub answers: u64,
 }
 
 /// What came of one request.

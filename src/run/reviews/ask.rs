@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::earlier::{self, KeptHunk};
+use super::hear::Judging;
 use super::{Request, Reviews, record};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::secret::Secret;
-use crate::contracts::v1::{LensPlan, RecordedReplies, RecordedReply};
+use crate::contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply};
 use crate::core::plan::Refusal;
 use crate::run::ask::Question;
 use crate::run::http::{Http, HttpError};
@@ -59,6 +61,12 @@ pub(crate) trait ReplyStore: Sync {
 
     /// Keeps a reply; one that cannot be kept is asked for again.
     fn keep(&self, reply: &RecordedReply, key: &Secret);
+
+    /// What was said of a hunk when it was asked about first, in one way of asking; by the same keys.
+    fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk>;
+
+    /// Keeps what was said of a hunk, unless something was kept already.
+    fn keep_said(&self, said: &KeptHunk, key: &Secret);
 }
 
 /// Everything that asking needs.
@@ -107,7 +115,38 @@ impl Asking<'_> {
         });
         let mut seen = BTreeSet::new();
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
-        Ok(RecordedReplies { schema_version: Default::default(), replies })
+        let mut replies =
+            RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
+        replies.earlier = self.earlier(&jobs, &replies)?;
+        Ok(replies)
+    }
+
+    /// What was said of the hunks of all plans when they were part of other requests; what is said now is kept for later.
+    fn earlier(
+        &self,
+        jobs: &[(&LensPlan, u64)],
+        replies: &RecordedReplies,
+    ) -> Result<Vec<EarlierHunk>, PortError> {
+        let mut all = BTreeSet::new();
+        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
+            let Some(request) = self.reviews.request(plan)? else { continue };
+            let key = (self.key)(request.model.key_variable());
+            let context = earlier::context(&request, plan, self.reviews.rubric);
+            let is_replay = self.mode == RepliesMode::Replay;
+            if is_replay || self.mode.reads() && key.is_some() {
+                for hunk in self.reviews.hunks(plan)? {
+                    let kept = self.store.said(&context, &hunk.digest, key.as_ref().filter(|_| !is_replay));
+                    let others = kept.filter(|kept| kept.request_hash != request.encoded.request_hash);
+                    all.extend(others.map(|kept| kept.said));
+                }
+            }
+            let (Some(key), true) = (&key, self.mode.writes()) else { continue };
+            for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
+                let request_hash = request.encoded.request_hash.clone();
+                self.store.keep_said(&KeptHunk { context: context.clone(), request_hash, said }, key);
+            }
+        }
+        Ok(all.into_iter().collect())
     }
 
     fn reply(&self, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {

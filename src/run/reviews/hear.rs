@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Evidence, Request};
+use super::earlier::{held_against, said_of};
+use super::{Evidence, Request, Reviews};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
 use crate::contracts::v1::{
-    EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample, ReviewUsage,
-    Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
+    EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample,
+    ReviewUsage, Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
 };
 use crate::core::canonical;
 use crate::core::findings::Statement;
@@ -57,13 +58,17 @@ pub(crate) struct Normalised {
 }
 
 /// Something that answers say of one place.
-struct Claim {
-    said: Said,
-    path: RepoPath,
-    line: u64,
-    quote: String,
-    /// Which answers say it.
-    samples: BTreeSet<u64>,
+pub(super) struct Claim {
+    pub(super) said: Said,
+    pub(super) path: RepoPath,
+    pub(super) line: u64,
+    pub(super) quote: String,
+    /// Which answers say it now.
+    pub(super) samples: BTreeSet<u64>,
+    /// How many said it, now or when it was said first.
+    pub(super) answers: u64,
+    /// Whether its lines were asked about before and nothing was said of them.
+    pub(super) is_late: bool,
 }
 
 impl Request<'_> {
@@ -114,69 +119,47 @@ impl Request<'_> {
     }
 }
 
+/// What the answers to a plan say together.
+struct Collected {
+    heard: Heard,
+    claims: Vec<Claim>,
+    samples: Vec<ReviewSample>,
+    /// How many things were said, and how many of them stand nowhere.
+    said: u64,
+    unverified: u64,
+    canary_found: bool,
+}
+
 impl Evidence<'_> {
     /// What was answered to a plan.
     pub(crate) fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
+        Judging { reviews: &self.reviews, replies: self.replies }.hear(plan)
+    }
+}
+
+/// Reviews and what was answered to them.
+pub(super) struct Judging<'j, 'a> {
+    pub(super) reviews: &'j Reviews<'a>,
+    pub(super) replies: &'j RecordedReplies,
+}
+
+impl Judging<'_, '_> {
+    fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
         let Some(request) = self.reviews.request(plan)? else { return Ok(Heard::default()) };
         let review = plan.review.as_ref().expect("only a review's plan asks");
-        let mut heard = Heard::default();
-        let mut claims: Vec<Claim> = Vec::new();
-        let mut samples = Vec::new();
-        let (mut said_in_all, mut unverified, mut canary_found) = (0, 0, true);
-        for sample in 1..=review.samples {
-            let answer = match find(self.replies, &request.encoded.request_hash, sample) {
-                Some(recorded) => request.answer(recorded),
-                None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
-            };
-            let (code, said) = match answer {
-                Ok((reply, said)) => {
-                    heard.take_reply(&request, &reply, &said);
-                    let (own, said) = without_canary(&request, said);
-                    canary_found &= own > 0;
-                    samples.push(ReviewSample {
-                        code: None,
-                        findings: said.len() as u64,
-                        effective: Request::effective(&reply),
-                        usage: request.usage(&reply),
-                    });
-                    (None, said)
-                }
-                Err((code, problem)) => {
-                    heard.fail(&request, sample, code, &problem);
-                    samples.push(ReviewSample {
-                        code: Some(code),
-                        findings: 0,
-                        effective: EffectiveModel::default(),
-                        usage: unused(find(self.replies, &request.encoded.request_hash, sample)),
-                    });
-                    (Some(code), Vec::new())
-                }
-            };
-            if code.is_some() {
-                continue;
-            }
-            said_in_all += said.len() as u64;
-            for said in said {
-                match self.locate(plan, &said)? {
-                    Some((path, line, quote)) => claim(&mut claims, sample, said, (path, line, quote)),
-                    None => {
-                        unverified += 1;
-                        heard.statements.extend(self.unverified(&request, &said));
-                    }
-                }
-            }
-        }
+        let Collected { mut heard, claims, samples, said, unverified, canary_found } =
+            self.collect(plan, &request)?;
+        let hunks = self.reviews.hunks(plan)?;
+        let claims = held_against(&self.replies.earlier, &hunks, &plan.lens_id, claims);
         let stated =
             claims.into_iter().map(|claim| statement(&request, claim, (review.samples, review.agree)));
         heard.statements.extend(stated);
-        heard.is_doubtful = unverified * 2 > said_in_all;
+        heard.is_doubtful = unverified * 2 > said;
         if unverified > 0 {
             heard.warnings.insert(Code::EvidenceUnverified);
         }
-        let has_answers = samples.iter().any(|sample| sample.code.is_none());
-        let canary_found = request.planted.is_some().then_some(canary_found && has_answers);
-        if canary_found == Some(false) && has_answers {
-            heard.errors.insert(Code::ReviewCanaryMissed);
+        if heard.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
+            heard.warnings.insert(Code::ReviewLate);
         }
         if !request.cleaned.is_nothing() {
             heard.warnings.insert(Code::ReviewTextCleaned);
@@ -187,9 +170,86 @@ impl Evidence<'_> {
             request_hash: request.encoded.request_hash.clone(),
             samples,
             unverified,
-            canary_found,
+            canary_found: request.planted.is_some().then_some(canary_found),
         });
         Ok(heard)
+    }
+
+    /// What was said of each hunk of a plan, if it was answered whole.
+    pub(super) fn said(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Vec<EarlierHunk>, PortError> {
+        let collected = self.collect(plan, request)?;
+        if !collected.heard.errors.is_empty() {
+            return Ok(Vec::new());
+        }
+        let hunks = self.reviews.hunks(plan)?;
+        Ok(said_of(&hunks, &collected.claims, &plan.lens_id).into_values().collect())
+    }
+
+    fn collect(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Collected, PortError> {
+        let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
+        let mut all = Collected {
+            heard: Heard::default(),
+            claims: Vec::new(),
+            samples: Vec::new(),
+            said: 0,
+            unverified: 0,
+            canary_found: true,
+        };
+        for sample in 1..=wanted {
+            let recorded = find(self.replies, &request.encoded.request_hash, sample);
+            let answer = match recorded {
+                Some(recorded) => request.answer(recorded),
+                None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
+            };
+            match answer {
+                Ok((reply, said)) => self.take(plan, request, (sample, &reply, said), &mut all)?,
+                Err((code, problem)) => {
+                    all.heard.fail(request, sample, code, &problem);
+                    all.canary_found = false;
+                    all.samples.push(ReviewSample {
+                        code: Some(code),
+                        findings: 0,
+                        effective: EffectiveModel::default(),
+                        usage: unused(recorded),
+                    });
+                }
+            }
+        }
+        let has_answers = all.samples.iter().any(|sample| sample.code.is_none());
+        if request.planted.is_some() && has_answers && !all.canary_found {
+            all.heard.errors.insert(Code::ReviewCanaryMissed);
+        }
+        Ok(all)
+    }
+
+    /// Takes an answer.
+    fn take(
+        &self,
+        plan: &LensPlan,
+        request: &Request<'_>,
+        (sample, reply, said): (u64, &Reply, Vec<Said>),
+        all: &mut Collected,
+    ) -> Result<(), PortError> {
+        all.heard.take_reply(request, reply, &said);
+        let (own, said) = without_canary(request, said);
+        all.canary_found &= own > 0;
+        all.said += said.len() as u64;
+        all.samples.push(ReviewSample {
+            code: None,
+            findings: said.len() as u64,
+            effective: Request::effective(reply),
+            usage: request.usage(reply),
+        });
+        for said in said {
+            match self.locate(plan, &said)? {
+                Some(place) => claim(&mut all.claims, sample, said, place),
+                None => {
+                    all.unverified += 1;
+                    all.heard.statements.extend(self.unverified(request, &said));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Where a finding stands: the file, the line, and what is there.
@@ -214,6 +274,8 @@ impl Evidence<'_> {
             line: said.start_line,
             quote: plain(&said.evidence_quote, SENTENCE),
             samples: BTreeSet::new(),
+            answers: 1,
+            is_late: false,
         };
         let stated = statement(request, claim, (1, 1));
         Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: said.end_line, ..stated })
@@ -251,22 +313,27 @@ fn without_canary(request: &Request<'_>, said: Vec<Said>) -> (usize, Vec<Said>) 
 
 /// Adds what an answer says to what others said of the same place.
 fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): (RepoPath, u64, String)) {
+    // One answer that says two things of a place says two things.
     let same = claims.iter_mut().find(|claim| {
-        claim.path == path && claim.said.rule_id == said.rule_id && claim.line.abs_diff(line) <= NEAR_LINES
+        claim.path == path
+            && claim.said.rule_id == said.rule_id
+            && claim.line.abs_diff(line) <= NEAR_LINES
+            && !claim.samples.contains(&sample)
     });
     match same {
-        // One answer that says two things of a place says two things.
-        Some(claim) if !claim.samples.contains(&sample) => {
+        Some(claim) => {
             claim.samples.insert(sample);
+            claim.answers += 1;
         }
-        Some(_) | None => {
-            claims.push(Claim { said, path, line, quote, samples: BTreeSet::from([sample]) });
+        None => {
+            let samples = BTreeSet::from([sample]);
+            claims.push(Claim { said, path, line, quote, samples, answers: 1, is_late: false });
         }
     }
 }
 
 fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) -> Statement {
-    let Claim { said, path, line, quote, samples: by } = claim;
+    let Claim { said, path, line, quote, answers, is_late, samples: _ } = claim;
     let mut detail = BTreeMap::new();
     let rule = match request.spec.id == CONSISTENCY {
         true => {
@@ -275,10 +342,9 @@ fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) 
         }
         false => request.spec.rules.iter().find(|rule| rule.id == said.rule_id),
     };
-    let count = by.len() as u64;
     let mut summary = plain(&said.summary, SENTENCE);
-    if samples > 1 && count > 0 {
-        summary.push_str(&format!(" ({count} of {samples} answers)"));
+    if samples > 1 {
+        summary.push_str(&format!(" ({answers} of {samples} answers)"));
     }
     let suggested = said.suggestion.as_deref().map(|text| plain(text, SENTENCE));
     let own = rule.map_or("", |rule| rule.fix);
@@ -298,7 +364,11 @@ fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) 
         subject: String::new(),
         summary,
         detail,
-        doubt: (count < agree).then_some(Code::ReviewNotAgreed),
+        doubt: match (is_late, answers < agree) {
+            (true, _) => Some(Code::ReviewLate),
+            (false, true) => Some(Code::ReviewNotAgreed),
+            (false, false) => None,
+        },
     }
 }
 

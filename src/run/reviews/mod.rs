@@ -1,6 +1,7 @@
 //! Reviews: what models are asked about a change, and what their recorded answers come to.
 
 mod ask;
+mod earlier;
 mod hear;
 mod record;
 
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 pub(crate) use ask::{Asking, RepliesMode, ReplyStore};
+pub(crate) use earlier::KeptHunk;
 pub(crate) use hear::Heard;
 
 use super::gather::Texts;
