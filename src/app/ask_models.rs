@@ -10,6 +10,7 @@ use super::face::say;
 use super::inputs::{Opened, artifact_root};
 use super::prepare::Prepared;
 use crate::config::{provider_key, provider_keys};
+use crate::contracts::secret::Secret;
 use crate::contracts::v1::{LensPlan, RecordedReplies};
 use crate::core::plan;
 use crate::core::usage::{micro_usd, usd};
@@ -21,12 +22,23 @@ use crate::store::Replies;
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
 
 /// How the models of a run are asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelUse {
     /// Where answers come from.
     pub(crate) replies: RepliesMode,
     /// Whether none is asked.
     pub(crate) no_model: bool,
+    /// The pull request whose budget is used.
+    pub(crate) pull_request: Option<u64>,
+    /// The job's own token, which is the key of GitHub's models.
+    pub(crate) token: Option<Secret>,
+}
+
+impl ModelUse {
+    /// The key in a variable; of the job's token also without one, since a step has it as an input.
+    fn key(&self, variable: &str) -> Option<Secret> {
+        provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
+    }
 }
 
 /// Asks every model that the policy has reviews for. Nothing is opened and nothing said where there is none.
@@ -50,7 +62,10 @@ pub(crate) fn ask(
         if asking.is_empty() {
             return Ok(RecordedReplies::default());
         }
-        let ModelUse { replies: mode, no_model } = prepared.request.models;
+        let ModelUse { replies: mode, no_model, .. } = prepared.request.models;
+        let models = &prepared.request.models;
+        let most = recorded.policy.max_pull_request_cost_micro_usd;
+        let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
         if !no_model && mode != RepliesMode::Replay {
             say(&bound(&asking));
         }
@@ -62,9 +77,10 @@ pub(crate) fn ask(
             mode,
             store: &Replies::below(&root)?,
             http: &client(BUDGET, cancellation)?,
-            key: &provider_key,
-            secrets: &provider_keys(),
+            key: &|variable| models.key(variable),
+            secrets: &secrets,
             refused: no_model.then_some("the run was told to ask no model"),
+            purse: models.pull_request.zip(most),
             concurrency: recorded.policy.max_concurrency,
             cancellation,
             progress,

@@ -144,6 +144,9 @@ struct RunArgs {
     /// Where models' answers come from: asked anew, kept ones, or kept ones first
     #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
     replies: RepliesMode,
+    /// The pull request whose budget for models this run uses
+    #[arg(long, value_name = "NUMBER")]
+    pull_request: Option<u64>,
     /// Ask no model; what a required review would say is then missing
     #[arg(long)]
     no_model: bool,
@@ -165,6 +168,9 @@ struct PlanArgs {
     /// How to print it
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     format: String,
+    /// Print what reviews may cost at most instead; nothing is asked
+    #[arg(long, conflicts_with_all = ["format", "shards"])]
+    cost: bool,
     /// Print the matrix of a job that runs so many shards, 1 to 256, instead
     #[arg(long, value_name = "N", conflicts_with = "format")]
     shards: Option<u64>,
@@ -319,6 +325,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
             let shown = match (arguments.shards, arguments.format.as_str()) {
+                _ if arguments.cost => Shown::Cost,
                 (Some(shards), _) => Shown::Matrix(shards),
                 (None, "json") => Shown::Json,
                 (None, _) => Shown::Table,
@@ -375,7 +382,12 @@ fn run(
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
     let request = Request {
-        models: ModelUse { replies: arguments.replies, no_model: arguments.no_model },
+        models: ModelUse {
+            replies: arguments.replies,
+            no_model: arguments.no_model,
+            pull_request: arguments.pull_request,
+            token: None,
+        },
         ..arguments.change.request(arguments.refresh)
     };
     if let Some(shard) = arguments.shard {

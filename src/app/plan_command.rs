@@ -7,8 +7,10 @@ use super::prepare::{Ports, prepare};
 use super::shard::matrix;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{LensPlan, LensPlanList, RecordedLookups};
-use crate::core::canonical;
 use crate::core::escape::visible;
+use crate::core::policy::Policy;
+use crate::core::usage::{micro_usd, usd};
+use crate::core::{canonical, plan};
 use crate::run::lookup::Asked;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::RecordedSurveys;
@@ -19,6 +21,8 @@ pub(crate) enum Shown {
     Table,
     /// The artifact a run would write.
     Json,
+    /// What reviews may cost.
+    Cost,
     /// The matrix for so many shards.
     Matrix(u64),
 }
@@ -56,6 +60,9 @@ pub(crate) fn plan_opened(
         return matrix(&recorded, shards);
     }
     let plans = plans(&recorded);
+    if shown == Shown::Cost {
+        return Ok(cost(&plans, recorded.policy).into_bytes());
+    }
     if shown == Shown::Json {
         let list = LensPlanList { schema_version: Default::default(), lens_plans: plans };
         let mut bytes = canonical::to_vec(&list).expect("plans have a canonical form");
@@ -78,6 +85,38 @@ pub(crate) fn plan_opened(
     plans.iter().for_each(|plan| text.push_str(&row(plan)));
     text.push_str(&commands(&plans));
     Ok(text.into_bytes())
+}
+
+/// What each review may use at most and whether the budget lets it. Answers that were kept cost nothing.
+fn cost(plans: &[LensPlan], policy: &Policy) -> String {
+    let refusals = plan::reserve(plans, policy);
+    let rows = plans.iter().zip(&refusals).filter(|(plan, _)| plan.review.is_some());
+    let mut text = format!(
+        "{:<34} {:<12} {:>7} {:>10} {:>10} {:>10}  {}\n",
+        "review", "model", "answers", "tokens in", "out", "USD", "budget"
+    );
+    let mut sum = Some(0u64);
+    for (plan, refusal) in rows {
+        let part = plan.sub_lens_id.as_ref().map_or(String::new(), |part| format!("/{part}"));
+        let usd = plan.max_cost_usd.map_or("unknown".to_owned(), |usd| usd.to_string());
+        let asked =
+            if plan.changed_files.is_empty() { 0 } else { plan.review.as_ref().map_or(0, |it| it.samples) };
+        text.push_str(&format!(
+            "{:<34} {:<12} {asked:>7} {:>10} {:>10} {usd:>10}  {}\n",
+            format!("{}{part}", plan.lens_id),
+            plan.provider_binding_id,
+            plan.max_input_tokens,
+            plan.max_output_tokens,
+            refusal.map_or("reserved", |refusal| refusal.code.text()),
+        ));
+        if refusal.is_none() {
+            sum = sum.zip(plan.max_cost_usd.map(micro_usd)).map(|(sum, cost)| sum + cost);
+        }
+    }
+    let sum = sum.map_or("unknown: a model has no price in the table".to_owned(), |sum| {
+        format!("{} of {} USD", usd(sum), usd(policy.max_cost_micro_usd))
+    });
+    format!("{text}\nat most {sum}\n")
 }
 
 /// What would be run, and where.

@@ -11,6 +11,7 @@ use crate::contracts::secret::Secret;
 use crate::contracts::v1::{Preset, RunMode, SettingOrigin};
 use crate::core::escape::visible_cut;
 use crate::core::shard::{MAX_SHARDS, Shard};
+use crate::run::reviews::RepliesMode;
 
 /// An input or variable that cannot be used. Completes "failed to read …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +77,8 @@ pub(crate) struct Inputs {
     pub(crate) shards: Option<u64>,
     pub(crate) parts: Option<PathBuf>,
     pub(crate) publish_timeout: u64,
+    pub(crate) replies: RepliesMode,
+    pub(crate) no_model: bool,
 }
 
 /// How long publishing may take, in seconds, unless an input says otherwise.
@@ -166,6 +169,8 @@ struct RawInputs {
     shards: Option<String>,
     parts: Option<String>,
     publish_timeout: Option<String>,
+    replies: Option<String>,
+    no_model: Option<String>,
 }
 
 impl RawInputs {
@@ -216,6 +221,10 @@ impl RawInputs {
             publish_timeout: read
                 .number("publish-timeout", self.publish_timeout, 5, 3600)?
                 .unwrap_or(PUBLISH_TIMEOUT_SECONDS),
+            replies: read
+                .word("replies", self.replies, &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?
+                .unwrap_or_default(),
+            no_model: read.flag("no-model", self.no_model, false)?,
         })
     }
 }

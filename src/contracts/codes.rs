@@ -95,6 +95,7 @@ codes! {
         ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
         BinaryContent = "BINARY_CONTENT", Notice, "a file's content is not text; only its path, mode and kind of change were looked at";
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
+        BudgetPullRequestExceeded = "BUDGET_PULL_REQUEST_EXCEEDED", Degradation, "what models cost this pull request so far and could cost now is over budget.max-pull-request-cost-micro-usd; raise it on the base branch, or split the change";
         Cancelled = "CANCELLED", Transient, "the run was cancelled; nothing was published and nothing stored";
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
         CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";
@@ -116,6 +117,7 @@ codes! {
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
         LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
+        ModelRetiring = "MODEL_RETIRING", Notice, "the model is switched off within ninety days of the base commit, or is already; name another one on the base branch";
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
         NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";

@@ -132,6 +132,9 @@ pub(crate) struct Policy {
     pub(crate) min_support: u64,
     pub(crate) max_tokens: u64,
     pub(crate) max_cost_micro_usd: u64,
+    /// Of all runs of one pull request; decides what is asked, and so what is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_pull_request_cost_micro_usd: Option<u64>,
     /// Of lenses and gates; a gate that the file does not declare is not enabled.
     pub(crate) lenses: BTreeMap<String, LensPolicy>,
     /// What commands of gates may do.
@@ -265,6 +268,7 @@ impl Policy {
             min_support,
             max_tokens,
             max_cost_micro_usd,
+            max_pull_request_cost_micro_usd: file.budget.max_pull_request_cost_micro_usd,
             lenses: resolve_lenses(file, registry)?,
             execution: ExecutionPolicy::of(&file.execution),
             gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::of(gate))).collect(),

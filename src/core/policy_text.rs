@@ -266,6 +266,12 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         ("memory-mib", commands.memory_mib, 1, 1 << 20),
         ("processes", commands.processes, 1, 65_536),
         ("max-tokens", file.budget.max_tokens, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
+        (
+            "max-pull-request-cost-micro-usd",
+            file.budget.max_pull_request_cost_micro_usd,
+            0,
+            crate::contracts::limits::MAX_SAFE_INTEGER,
+        ),
         ("max-cost-micro-usd", file.budget.max_cost_micro_usd, 0, crate::contracts::limits::MAX_SAFE_INTEGER),
     ];
     for (name, value, least, most) in ranges {

@@ -64,6 +64,12 @@ impl Model {
         self.cost_micro_usd(None, usage)
     }
 
+    /// Whether it is switched off by a day, `YYYY-MM-DD`, as far as the table knows.
+    pub(crate) fn retires_by(&self, day: &str) -> bool {
+        let known = models::find(models::bare(&self.binding.model_id));
+        known.and_then(|model| model.retires.as_deref()).is_some_and(|retires| retires <= day)
+    }
+
     /// Whether the model that answered is the one that was asked, or one that its name may stand for.
     pub(crate) fn is_answered_by(&self, echoed: &str) -> bool {
         date_behind(&self.binding.model_id, echoed).is_some()

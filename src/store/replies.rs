@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,16 @@ const MOST_BYTES: u64 = 8 << 20;
 /// A directory of replies.
 pub(crate) struct Replies {
     directory: PathBuf,
+    /// Held while a sum is read and written.
+    spending: Mutex<()>,
+}
+
+/// What a pull request has cost.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Spent {
+    pull_request: u64,
+    micro_usd: u64,
 }
 
 /// What a file holds.
@@ -39,7 +50,7 @@ impl Replies {
         let directory = root.join("replies");
         own_directory(root)?;
         ignored_directory(&directory)?;
-        Ok(Self { directory })
+        Ok(Self { directory, spending: Mutex::new(()) })
     }
 
     fn path(&self, request: &Sha256Hex, sample: u64) -> PathBuf {
@@ -48,6 +59,12 @@ impl Replies {
 
     fn path_of_hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex) -> PathBuf {
         self.directory.join(format!("{}-{hunk}.hunk.json", context.short()))
+    }
+
+    fn path_of_spending(&self, pull_request: u64, key: &Secret) -> Option<PathBuf> {
+        // By the seal of a word, so that two keys count apart and neither is named.
+        let of = seal("spent", key).ok()?;
+        Some(self.directory.join(format!("{pull_request}-{}.spent.json", of.short())))
     }
 
     /// Writes a value sealed; the file is whole or as it was.
@@ -88,6 +105,20 @@ impl ReplyStore for Replies {
     fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk> {
         let kept: KeptHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
         (kept.context == *context && kept.said.hunk == *hunk).then_some(kept)
+    }
+
+    fn spent(&self, pull_request: u64, key: &Secret) -> u64 {
+        let path = self.path_of_spending(pull_request, key);
+        let spent: Option<Spent> = path.and_then(|path| Self::read(&path, Some(key)));
+        spent.filter(|spent| spent.pull_request == pull_request).map_or(0, |spent| spent.micro_usd)
+    }
+
+    fn spend(&self, pull_request: u64, micro_usd: u64, key: &Secret) {
+        let _held = self.spending.lock();
+        let micro_usd = self.spent(pull_request, key).saturating_add(micro_usd);
+        if let Some(path) = self.path_of_spending(pull_request, key) {
+            let _it_was_spent_all_the_same = self.write(&path, Spent { pull_request, micro_usd }, key);
+        }
     }
 
     fn keep_said(&self, said: &KeptHunk, key: &Secret) {

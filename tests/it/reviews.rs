@@ -10,7 +10,7 @@ use crate::support::reviews::{
     FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, only, packet, repository, result, reviewing,
     run, said,
 };
-use crate::support::{Files, Repo, Response, RunDir, Server, runs_in};
+use crate::support::{Files, Repo, Response, RunDir, Server, qa_skill, runs_in};
 
 const BLOCK: &str = "[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
 const REQUIRED: &str = "required = true";
@@ -405,4 +405,59 @@ fn what_is_said_late_of_unchanged_lines_does_not_block_and_what_was_said_before_
 
 fn said_at(line: u64) -> Value {
     said("review-security/injection", "app.py", line, QUOTE)
+}
+
+#[test]
+fn a_pull_request_pays_for_all_its_runs_together() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    // An answer costs 2,800 millionths, and the bound of one is far higher.
+    let policy = format!(
+        "[budget]\nmax-pull-request-cost-micro-usd = 140000\n{}",
+        reviewing(CHAT, &server.url(), REQUIRED)
+    );
+    let repo = repository(&policy, &[("app.py", FAULT)]);
+    let ask = |number: &str| run(&repo).args(["--pull-request", number]).run();
+    ask("7").expect(0);
+    // What is kept costs nothing, however often it is looked at.
+    ask("7").expect(0);
+    let mut asked = 1;
+    let refused = (2..30).find(|turn| {
+        push(&repo, &policy, &[("app.py", &format!("{FAULT}# {turn}\n"))]);
+        let exit = ask("7").exit;
+        asked += usize::from(exit == 0);
+        exit == 3
+    });
+    assert!(refused.is_some_and(|turn| turn > 2), "{refused:?}");
+    assert_eq!(server.requests().len(), asked);
+    assert_eq!(newest_codes(&repo), json!(["BUDGET_PULL_REQUEST_EXCEEDED"]));
+    ask("8").expect(0);
+}
+
+/// The codes of the review in the run of head.
+fn newest_codes(repo: &Repo) -> Value {
+    let head = repo.git.revparse_single("topic^{commit}").unwrap().id().to_string();
+    let runs = runs_in(&repo.beside("out")).into_iter().map(RunDir);
+    let run = runs.into_iter().find(|run| run.json("change-set.json")["headSha"] == head).unwrap();
+    result(&run)["errorCodes"].clone()
+}
+
+#[test]
+fn what_reviews_may_cost_is_told_before_anything_is_asked() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let repo = faulty(CHAT, &server, "samples = 2");
+    let plan = |more: &str| {
+        let program = qa_skill(["plan", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+        program.args([more]).run().expect(0).text()
+    };
+    let text = plan("--cost");
+    let row = text.lines().find(|line| line.starts_with("review-security")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((words[1], words[2], words[4], words[6]), ("review", "2", "32000", "reserved"), "{text}");
+    assert!(text.contains("at most 0.2") && text.contains(" of 12 USD"), "{text}");
+    let bound = run(&repo).run().expect(0).stderr;
+    assert!(
+        bound.contains(&format!("models are asked 2 questions: at most {} tokens in", words[3])),
+        "{bound}"
+    );
+    assert_eq!(server.requests().len(), 2);
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use self::commits::{Base, Sources};
 use self::publication::{Publication, Published};
 use self::surfaces::{Runner, annotate, print_quoting};
+use super::ask_models::ModelUse;
 use super::check::{Finished, check_opened};
 use super::exit::{Exit, Failure};
 use super::face;
@@ -301,7 +302,12 @@ fn open_change(
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
         standing: standing(change, inputs.head.is_some()),
-        models: super::ask_models::ModelUse::default(),
+        models: ModelUse {
+            replies: inputs.replies,
+            no_model: inputs.no_model,
+            pull_request: number,
+            token: inputs.token.clone(),
+        },
         settings,
     };
     let mut opened = open_in(&request, repository)?;

@@ -164,6 +164,10 @@ pub struct PolicyBudget {
     /// The most a run may cost, in millionths of a US dollar.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub max_cost_micro_usd: Option<u64>,
+    /// The most that reviews of one pull request may cost together, in millionths of a US dollar, as far as replies are
+    /// kept from push to push; no bound when absent.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub max_pull_request_cost_micro_usd: Option<u64>,
 }
 
 /// How the run uses the machine.

@@ -1,6 +1,6 @@
 //! Asks what the admitted plans ask, a few questions at a time, and keeps what came of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use crate::contracts::ids::Sha256Hex;
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply};
 use crate::core::plan::Refusal;
+use crate::core::usage::micro_usd;
 use crate::run::ask::Question;
 use crate::run::http::{Http, HttpError};
 use crate::run::ports::{Cancellation, PortError, Progress};
@@ -65,6 +66,12 @@ pub(crate) trait ReplyStore: Sync {
     /// What was said of a hunk when it was asked about first, in one way of asking; by the same keys.
     fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk>;
 
+    /// What a pull request has cost so far, with one key, in millionths of a US dollar.
+    fn spent(&self, pull_request: u64, key: &Secret) -> u64;
+
+    /// Adds to it.
+    fn spend(&self, pull_request: u64, micro_usd: u64, key: &Secret);
+
     /// Keeps what was said of a hunk, unless something was kept already.
     fn keep_said(&self, said: &KeptHunk, key: &Secret);
 }
@@ -83,25 +90,63 @@ pub(crate) struct Asking<'a> {
     pub(crate) secrets: &'a [Secret],
     /// Why nothing is asked, if that is so.
     pub(crate) refused: Option<&'a str>,
+    /// The pull request that pays, and the most that it may cost with earlier runs.
+    pub(crate) purse: Option<(u64, u64)>,
     /// How many questions at a time.
     pub(crate) concurrency: u64,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
 }
 
+/// A plan, and which of its answers.
+type Job<'p> = (&'p LensPlan, u64);
+
 impl Asking<'_> {
+    /// The plans that a pull request cannot pay for, in queue order: what is kept costs nothing, and what no list has a
+    /// price for cannot be paid.
+    fn over(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
+        let mut over = BTreeSet::new();
+        let Some((pull_request, most)) = self.purse.filter(|_| self.refused.is_none()) else {
+            return Ok(over);
+        };
+        let mut used: BTreeMap<&str, u64> = BTreeMap::new();
+        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
+            let Some(request) = self.reviews.request(plan)? else { continue };
+            let variable = request.model.key_variable();
+            let Some(key) = (self.key)(variable) else { continue };
+            used.entry(variable).or_insert_with(|| self.store.spent(pull_request, &key));
+            let samples = plan.review.as_ref().map_or(0, |review| review.samples);
+            if (1..=samples).all(|sample| self.kept(&request, sample, &key).is_some()) {
+                continue;
+            }
+            let bound = plan.max_cost_usd.map_or(u64::MAX, micro_usd);
+            let all = used.values().fold(bound, |sum, used| sum.saturating_add(*used));
+            if all > most {
+                over.insert(plan.plan_ordinal);
+            } else {
+                used.entry(variable).and_modify(|used| *used += bound);
+            }
+        }
+        Ok(over)
+    }
+
     /// Asks everything, and gives it in the order of hashes and samples whichever came first.
     pub(crate) fn run(&self) -> Result<RecordedReplies, PortError> {
         let admitted = self.plans.iter().zip(self.refusals).filter(|(_, refusal)| refusal.is_none());
-        let jobs: Vec<(&LensPlan, u64)> = admitted
+        let jobs: Vec<Job<'_>> = admitted
             .filter_map(|(plan, _)| Some((plan, plan.review.as_ref()?.samples)))
             .flat_map(|(plan, samples)| (1..=samples).map(move |sample| (plan, sample)))
             .collect();
+        let over = self.over(&jobs)?;
         let done = AtomicUsize::new(0);
         let replies = workers::each(jobs.len(), self.concurrency, |position| {
             self.cancellation.check()?;
             let (plan, sample) = jobs[position];
             let reply = match self.reviews.request(plan)? {
+                Some(request) if over.contains(&plan.plan_ordinal) => {
+                    let problem = "the reviews of this pull request have cost too much already";
+                    Some(record::refused(&request, sample, Code::BudgetPullRequestExceeded, problem))
+                }
                 Some(request) => Some(self.reply(&request, sample)?),
                 None => None,
             };
@@ -122,11 +167,7 @@ impl Asking<'_> {
     }
 
     /// What was said of the hunks of all plans when they were part of other requests; what is said now is kept for later.
-    fn earlier(
-        &self,
-        jobs: &[(&LensPlan, u64)],
-        replies: &RecordedReplies,
-    ) -> Result<Vec<EarlierHunk>, PortError> {
+    fn earlier(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
         for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
             let Some(request) = self.reviews.request(plan)? else { continue };
@@ -164,11 +205,7 @@ impl Asking<'_> {
             let problem = format!("{} is not set, so nothing was sent", request.model.key_variable());
             return Ok(record::refused(request, sample, Code::ProviderAuthError, &problem));
         };
-        // Only an answer is worth keeping: what failed may succeed now.
-        if self.mode.reads()
-            && let Some(kept) = self.store.kept(hash, sample, Some(&key))
-            && request.answer(&kept).is_ok()
-        {
+        if let Some(kept) = self.kept(request, sample, &key) {
             return Ok(kept);
         }
         let question = Question {
@@ -180,10 +217,20 @@ impl Asking<'_> {
         };
         let asked = question.ask(self.http).map_err(cancelled)?;
         let reply = record::asked(request, sample, &asked, self.secrets);
+        if let Some((pull_request, _)) = self.purse {
+            self.store.spend(pull_request, request.spent_micro_usd(&reply), &key);
+        }
         if self.mode.writes() {
             self.store.keep(&reply, &key);
         }
         Ok(reply)
+    }
+
+    /// An answer that was kept. What failed is not one: it may succeed now.
+    fn kept(&self, request: &Request<'_>, sample: u64, key: &Secret) -> Option<RecordedReply> {
+        let hash = &request.encoded.request_hash;
+        let kept = self.mode.reads().then(|| self.store.kept(hash, sample, Some(key))).flatten()?;
+        request.answer(&kept).is_ok().then_some(kept)
     }
 }
 

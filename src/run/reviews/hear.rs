@@ -13,7 +13,7 @@ use crate::contracts::v1::{
     ReviewUsage, Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
 };
 use crate::core::canonical;
-use crate::core::findings::Statement;
+use crate::core::findings::{Statement, day};
 use crate::core::packet::Packet;
 use crate::core::plan::included_hunks;
 use crate::core::reviews::CONSISTENCY;
@@ -27,6 +27,8 @@ use crate::run::ports::PortError;
 
 /// Two answers mean the same place when their lines are no further apart.
 const NEAR_LINES: u64 = 3;
+/// A model that is switched off so soon after the base commit is warned about: ninety days.
+const SOON_SECONDS: i64 = 90 * 86_400;
 /// The longest sentence of a finding, in characters.
 const SENTENCE: usize = 300;
 
@@ -92,6 +94,12 @@ impl Request<'_> {
         }
         let said = read(&reply.text, &self.rule_ids).map_err(invalid)?;
         Ok((reply, said))
+    }
+
+    /// What an answer cost, as far as its maker's list tells; one that failed says nothing.
+    pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply) -> u64 {
+        let answer = self.answer(recorded).ok();
+        answer.and_then(|(reply, _)| self.usage(&reply).cost_micro_usd).unwrap_or(0)
     }
 
     fn effective(reply: &Reply) -> EffectiveModel {
@@ -160,6 +168,9 @@ impl Judging<'_, '_> {
         }
         if heard.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
             heard.warnings.insert(Code::ReviewLate);
+        }
+        if request.model.retires_by(&day(self.reviews.change_set.base_time + SOON_SECONDS)) {
+            heard.warnings.insert(Code::ModelRetiring);
         }
         if !request.cleaned.is_nothing() {
             heard.warnings.insert(Code::ReviewTextCleaned);
