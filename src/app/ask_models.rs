@@ -1,5 +1,6 @@
 //! Asks the models of a run, before anything is derived: how much that may cost is said first.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::contracts::secret::Secret;
 use crate::contracts::v1::{LensPlan, RecordedReplies};
 use crate::core::plan;
 use crate::core::usage::{micro_usd, usd};
-use crate::run::ports::{Cancellation, Progress};
+use crate::run::ports::{Cancellation, Objects, Progress};
 use crate::run::reviews::{Asking, RepliesMode};
 use crate::store::Replies;
 
@@ -70,6 +71,9 @@ pub(crate) fn ask(
             say(&bound(&asking));
         }
         let root = artifact_root(prepared.request, &opened.repository.root);
+        if mode == RepliesMode::Replay {
+            not_committed(&root, opened)?;
+        }
         let asking = Asking {
             reviews: &reviews,
             plans: &plans,
@@ -89,14 +93,29 @@ pub(crate) fn ask(
     })
 }
 
+/// What is replayed is believed without a seal, so it must be nothing that came with the change.
+fn not_committed(root: &Path, opened: &Opened) -> Result<(), Failure> {
+    let inside = root.strip_prefix(&opened.repository.root).ok().and_then(|inside| inside.to_str());
+    let Some(inside) = inside else { return Ok(()) };
+    let resolved = &opened.resolved;
+    for commit in [&resolved.head, &resolved.base] {
+        if opened.objects.is_tracked_at(commit, &format!("{inside}/replies"))? {
+            let message = format!("{inside}/replies is committed, so a change could answer for the model");
+            return Err(Failure::usage(message, "pass --out with a directory that no commit has"));
+        }
+    }
+    Ok(())
+}
+
 /// The most that plans may use, said before anything is asked.
 fn bound(plans: &[&LensPlan]) -> String {
     let questions: u64 = plans.iter().filter_map(|plan| Some(plan.review.as_ref()?.samples)).sum();
     let input: u64 = plans.iter().map(|plan| plan.max_input_tokens).sum();
     let output: u64 = plans.iter().map(|plan| plan.max_output_tokens).sum();
     let costs: Option<u64> = plans.iter().map(|plan| plan.max_cost_usd.map(micro_usd)).sum();
-    let cost = costs.map_or("a cost that no list tells".to_owned(), |cost| format!("{} USD", usd(cost)));
+    let cost =
+        costs.map_or("at a price that no list tells".to_owned(), |cost| format!("at most {} USD", usd(cost)));
     format!(
-        "models are asked {questions} questions: at most {input} tokens in, {output} tokens out, {cost}; answers that were kept cost nothing\n"
+        "models are asked {questions} questions: an estimated {input} tokens in, at most {output} out, {cost}; what was kept is not asked again\n"
     )
 }

@@ -24,7 +24,7 @@ use crate::core::policy::{Overrides, Policy};
 use crate::core::policy_text;
 use crate::core::reviews::is_review;
 use crate::core::verdict::{Grounds, verdict};
-use crate::core::weakening::{added_waivers, models_changed, weakened};
+use crate::core::weakening::{added_waivers, models_changed, reviews_changed, weakened};
 use crate::lenses;
 use crate::lenses::contract::Lens;
 use crate::run::execute::{Executed, Execution};
@@ -142,7 +142,9 @@ pub(crate) fn plans(recorded: &Recorded<'_>) -> Vec<LensPlan> {
                     Need::WholeFile if !texts.has_whole_file(position) => Need::Hunks,
                     need @ (Need::Nothing | Need::Hunks | Need::WholeFile) => need,
                 }),
-                None if is_review(&entry.lens_id) => Box::new(|_, file| Reviews::need(file)),
+                None if is_review(&entry.lens_id) => {
+                    Box::new(|_, file| Reviews::need(&entry.lens_id, recorded.policy, file))
+                }
                 None => Box::new(|_, _| Need::Nothing),
             }
         })
@@ -354,6 +356,7 @@ fn preview(
     };
     let mut settings = weakened(recorded.policy, &head);
     settings.extend(models_changed(recorded.policy, &head));
+    settings.extend(reviews_changed(recorded.policy, &head));
     settings.extend(head_waivers(recorded));
     Some(PolicyPreview {
         conclusion: Some(conclusion),

@@ -35,6 +35,7 @@ const CAUSES_FIRST: &[&str] = &[
     "recordings/gates.json",
     "recordings/execution.json",
     "recordings/lookups.json",
+    "recordings/replies.json",
     "change-set.json",
     "change-sensitivity.json",
     "lens-plan.json",

@@ -60,6 +60,7 @@ pub(crate) fn cross_check(subject: &Subject<'_>) -> CrossCheck {
         policy_change_reported(subject),
         reports_say_so(subject),
         gates_agree(subject),
+        reviews_answered(subject),
     ];
     let passed = items.iter().all(|item| item.outcome != ItemOutcome::Failed);
     CrossCheck { schema_version: Default::default(), passed, items }
@@ -368,6 +369,27 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
         let missing = gate.said.iter().any(|one| !turned_off(one) && !is_told(one));
         let silent = missing || !gate.passed && gate.said.is_empty();
         silent.then(|| format!("{} is silent about what its reports say", plan.lens_id))
+    })
+}
+
+/// A review that is complete has as many answers as it asked for, and each is one.
+fn reviews_answered(subject: &Subject<'_>) -> CrossCheckItem {
+    let reviews: Vec<(&LensPlan, &LensResult)> = subject
+        .plans
+        .iter()
+        .zip(subject.results)
+        .filter(|(plan, result)| {
+            plan.review.is_some() && !plan.changed_files.is_empty() && result.status == LensStatus::Completed
+        })
+        .collect();
+    over("reviews-answered", Direction::FalsePass, &reviews, "complete reviews", |(plan, result)| {
+        let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
+        let is_whole = result.review.as_ref().is_some_and(|review| {
+            review.samples.len() as u64 == wanted
+                && review.samples.iter().all(|sample| sample.code.is_none())
+                && review.canary_found != Some(false)
+        });
+        (!is_whole).then(|| format!("{} is complete without all of its answers", plan.lens_id))
     })
 }
 

@@ -32,7 +32,8 @@ pub(crate) struct Statement {
     pub(crate) quote: String,
     /// What tells it from another with the same quote, where the quote is masked.
     pub(crate) value: Option<u32>,
-    /// What tells it from another where there is no quote: a test's name, a tool's message. Empty beside a quote.
+    /// What tells it from another at the same place: a test's name, a tool's message, a convention. A lens that quotes
+    /// needs none.
     pub(crate) subject: String,
     pub(crate) summary: String,
     pub(crate) detail: BTreeMap<String, Value>,
@@ -96,10 +97,10 @@ pub(crate) fn judge(
     judge: &mut Judge<'_>,
 ) -> Vec<Finding> {
     let mut statements = statements;
-    // Of two that say the same of a place the one without doubt is kept.
+    // Of two that say the same of a place the one without doubt is kept, and then the worse.
     let place =
         |of: &Statement| (of.file.clone(), of.start_line, of.start_column, of.rule_id.clone(), of.side);
-    let rest = |of: &Statement| (of.subject.clone(), of.doubt, of.quote.clone());
+    let rest = |of: &Statement| (of.subject.clone(), of.doubt, of.severity, of.quote.clone());
     statements.sort_by_cached_key(|statement| (place(statement), rest(statement)));
     statements.dedup_by(|next, kept| {
         (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)

@@ -182,11 +182,12 @@ impl Origins {
 }
 
 impl Policy {
-    /// Without its quality gates, which judge what other tools report about one moment.
-    pub(crate) fn leave_out_gates(&mut self) {
+    /// Without its quality gates and reviews, which judge what other tools and models say at one moment.
+    pub(crate) fn leave_out_what_is_asked(&mut self) {
         self.gates.clear();
-        let of_gates = self.lenses.iter_mut().filter(|(id, _)| gates::find(id).is_some());
-        of_gates.for_each(|(_, lens)| (lens.enabled, lens.required) = (false, false));
+        let asked = self.lenses.iter_mut();
+        let asked = asked.filter(|(id, _)| gates::find(id).is_some() || is_review(id));
+        asked.for_each(|(_, lens)| (lens.enabled, lens.required) = (false, false));
     }
 
     /// Reads and resolves a policy file; `None` is an absent one.

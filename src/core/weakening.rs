@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gates;
 use super::policy::{Policy, in_scope};
+use super::reviews::ReviewPolicy;
 use crate::contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyImportBoundary,
     PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
@@ -72,6 +73,29 @@ fn rubric_less(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
         base: base.version.to_string(),
         head: head.map_or_else(|| "none".to_owned(), |head| head.version.to_string()),
     })
+}
+
+/// Reviews that ask in another way. More answers, or more that have to agree, is stricter in one way and milder in another.
+pub(crate) fn reviews_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
+    let shown = |review: Option<&ReviewPolicy>| match review {
+        Some(ReviewPolicy { model, samples, agree, canary, max_input_tokens }) => {
+            let canary = if *canary { "with a canary" } else { "without a canary" };
+            format!("{model}, {agree} of {samples} answers, {canary}, {max_input_tokens} tokens")
+        }
+        None => "none".to_owned(),
+    };
+    let reviews = base.lenses.iter().map(|(id, base)| {
+        let head = head.lenses.get(id).and_then(|head| head.review.as_ref());
+        (id, base.review.as_ref(), head)
+    });
+    reviews
+        .filter(|(_, base, head)| base.is_some() && base != head)
+        .map(|(id, base, head)| WeakenedSetting {
+            name: format!("lenses.{id}.model"),
+            base: shown(base),
+            head: shown(head),
+        })
+        .collect()
 }
 
 /// Models that are other ones, or asked elsewhere. Nothing says which is stricter, so that no rule speaks about it, but it

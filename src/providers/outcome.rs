@@ -8,6 +8,7 @@ use super::contract::{Failed, Fault, Provider, Reply};
 use super::parts::invalid;
 use crate::contracts::codes::Code;
 use crate::contracts::strict_json;
+use crate::contracts::v1::Surface;
 
 /// Words for an account that cannot pay, whatever the status.
 const QUOTA: &[&str] = &[
@@ -36,7 +37,9 @@ pub(crate) fn decode(
             strict_json::parse(body).map_err(|error| invalid(&format!("the answer is no JSON: {error}")))?;
         // Some servers tell an error with the status of a success. The one dialect that does so by design has a status
         // of its own for it.
-        if !body["error"].is_null() && body["status"] != "failed" {
+        let tells_by_design =
+            provider.spec().surface == Surface::OpenaiResponses && body["status"] == "failed";
+        if !body["error"].is_null() && !tells_by_design {
             let Fault { word, message } = provider.fault(&body);
             let code = terminal_word(&provider.fault(&body)).unwrap_or(Code::ProviderOutputInvalid);
             return Err(Failed::terminal(code, &format!("an error with status {status}: {word}: {message}")));

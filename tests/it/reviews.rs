@@ -10,7 +10,8 @@ use crate::support::reviews::{
     FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, only, packet, repository, result, reviewing,
     run, said,
 };
-use crate::support::{Files, Repo, Response, RunDir, Server, qa_skill, runs_in};
+use crate::support::server::Request;
+use crate::support::{Files, Repo, Response, RunDir, Server, change, qa_skill, repair, runs_in, write_json};
 
 const BLOCK: &str = "[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
 const REQUIRED: &str = "required = true";
@@ -252,19 +253,34 @@ fn a_model_that_does_not_see_the_canary_did_not_look() {
     let repo = faulty(CHAT, &blind, &format!("{REQUIRED}\ncanary = true"));
     run(&repo).run().expect(3);
     assert_eq!(result(&only(&repo))["errorCodes"], json!(["REVIEW_CANARY_MISSED"]));
+    // Lines of its file are not enough: its fault has to be quoted.
+    let guess = Server::start(|request| findings(CHAT, &canary_lines(request, |_| "x = 1".to_owned())));
+    let repo = faulty(CHAT, &guess, &format!("{REQUIRED}\ncanary = true"));
+    run(&repo).run().expect(3);
     let sharp = Server::start(|request| {
-        let packet = packet(request);
-        let mut file = packet.lines().filter_map(|line| line.strip_prefix("file \"")?.split('"').next());
-        let file = file.find(|file| *file != "app.py" && !file.ends_with(".toml")).unwrap().to_owned();
-        findings(
-            CHAT,
-            &(1..20).map(|line| said("review-security/injection", &file, line, "x")).collect::<Vec<_>>(),
-        )
+        let mut all = canary_lines(request, |line| line.to_owned());
+        all.push(finding());
+        findings(CHAT, &all)
     });
-    let repo = faulty(CHAT, &sharp, &format!("{REQUIRED}\ncanary = true"));
-    run(&repo).run().expect(0);
+    let repo = faulty(CHAT, &sharp, &format!("{REQUIRED}\ncanary = true\n{BLOCK}"));
+    run(&repo).run().expect(1);
     let result = result(&only(&repo));
-    assert_eq!((&result["review"]["canaryFound"], &result["findings"]), (&json!(true), &json!([])));
+    assert_eq!(result["review"]["canaryFound"], true);
+    assert_eq!(only(&repo).findings(), ["review-security/injection app.py:5"]);
+}
+
+/// What a model says that reports every line of the file that nobody wrote.
+fn canary_lines(request: &Request, quote: impl Fn(&str) -> String) -> Vec<Value> {
+    let packet = packet(request);
+    let begins =
+        |line: &&str| line.starts_with("file \"") && !line.contains("app.py") && !line.contains(".toml");
+    let mut lines = packet.lines().skip_while(|line| !begins(line));
+    let file = lines.next().unwrap().split('"').nth(1).unwrap().to_owned();
+    let texts = lines.skip(1).map_while(|line| line.split_once(" + | ").map(|(_, text)| text.to_owned()));
+    (1..)
+        .zip(texts)
+        .map(|(line, text)| said("review-security/injection", &file, line, &quote(&text)))
+        .collect()
 }
 
 #[test]
@@ -456,8 +472,106 @@ fn what_reviews_may_cost_is_told_before_anything_is_asked() {
     assert!(text.contains("at most 0.2") && text.contains(" of 12 USD"), "{text}");
     let bound = run(&repo).run().expect(0).stderr;
     assert!(
-        bound.contains(&format!("models are asked 2 questions: at most {} tokens in", words[3])),
+        bound.contains(&format!("models are asked 2 questions: an estimated {} tokens in", words[3])),
         "{bound}"
     );
     assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn the_worst_that_is_said_of_a_place_counts() {
+    let milder = |severity: &str| {
+        let mut said = finding();
+        said["severity"] = severity.into();
+        said
+    };
+    let by_severity = "blocking-policy = \"severity_threshold\"\nblocking-threshold = \"high\"\n";
+    for answers in [[milder("info"), milder("critical")], [milder("critical"), milder("info")]] {
+        // Two answers, and two findings of one answer.
+        let (turns, turn) = (answers.clone(), std::sync::atomic::AtomicUsize::new(0));
+        let one_each = Server::start(move |_| {
+            let turn = turn.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            findings(CHAT, std::slice::from_ref(&turns[turn]))
+        });
+        let both = Server::start(move |_| findings(CHAT, &answers));
+        for (server, samples) in [(&one_each, 2), (&both, 1)] {
+            let policy = reviewing(CHAT, &server.url(), &format!("{REQUIRED}\nsamples = {samples}"));
+            let repo = repository(&format!("{by_severity}{policy}"), &[("app.py", FAULT)]);
+            run(&repo).args(["--jobs", "1"]).run().expect(1);
+        }
+    }
+}
+
+#[test]
+fn what_a_model_was_not_shown_is_not_reviewed() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    // A line of any length is shown whole, and what a page calls a comment may be code.
+    let long = format!("x = \"{}\"; run(name)\n", "a".repeat(5000));
+    let page = "<script>var a = \"<!--\"; run(name)</script>\n";
+    let policy = reviewing(CHAT, &server.url(), REQUIRED);
+    let repo =
+        repository(&policy, &[("app.py", &long), ("page.html", page), ("note.md", "a <!-- hidden -->\n")]);
+    run(&repo).run().expect(0);
+    let sent = packet(&server.requests()[0]);
+    assert!(sent.contains("a\"; run(name)") && sent.contains("\"<!--\"; run(name)"), "{sent}");
+    assert!(sent.contains("a [comment removed]"), "{sent}");
+    assert_eq!(result(&only(&repo))["warningCodes"], json!(["REVIEW_TEXT_CLEANED"]));
+    // A file that is too large to be read, whatever the other lenses say.
+    let policy = format!("[limits]\nmax-blob-bytes = 1000\n{policy}");
+    let repo = repository(&policy, &[("app.py", &long)]);
+    run(&repo).args(["--lens", "review-security"]).run().expect(3);
+    assert_eq!(result(&only(&repo))["errorCodes"], json!(["BLOB_TOO_LARGE"]));
+    // A new name that nobody would look at does not take what it hides along.
+    let policy = reviewing(CHAT, &server.url(), REQUIRED);
+    let repo = change(
+        &[(".qa-skill/policy.toml", &policy), ("app.py", &FAULT.repeat(4))],
+        &[(".qa-skill/policy.toml", &policy), ("vendor/app.py", &format!("{}run(name)\n", FAULT.repeat(4)))],
+    );
+    let before = server.requests().len();
+    run(&repo).run();
+    assert!(packet(&server.requests()[before]).contains("vendor/app.py"));
+}
+
+#[test]
+fn a_record_that_is_not_of_its_plans_is_refused_and_a_shard_asks_nothing() {
+    let server = Server::start(|_| findings(CHAT, &[finding()]));
+    let repo = faulty(CHAT, &server, &format!("{REQUIRED}\n{BLOCK}"));
+    for shard in ["1/2", "2/2"] {
+        run(&repo).args(["--shard", shard]).run().expect(0);
+    }
+    let parts = repo.beside("out").join("parts");
+    assert_eq!(server.requests().len(), 0);
+    let aggregate = qa_skill(["aggregate", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+    let joined = repo.beside("joined");
+    let aggregate = aggregate.arg("--out").arg(&joined).arg("--parts").arg(&parts);
+    aggregate.env("OPENAI_API_KEY", KEY).run().expect(1);
+    run(&repo).run().expect(1);
+    let (whole, joined) = (only(&repo), RunDir::only(&joined));
+    let of = |run: &RunDir, file: &str| run.digests()[file].clone();
+    for file in ["lens-results.json", "final-verdict.json", "recordings/replies.json"] {
+        assert_eq!(of(&whole, file), of(&joined, file), "{file}");
+    }
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 5] = [
+        ("another answer", |replies| {
+            let body = answer(CHAT, "{\"findings\":[]}").to_string();
+            replies["replies"][0]["response"]["body"] = body.into();
+        }),
+        ("none", |replies| replies["replies"] = json!([])),
+        ("twice", |replies| {
+            let one = replies["replies"][0].clone();
+            replies["replies"].as_array_mut().unwrap().push(one);
+        }),
+        ("of another request", |replies| replies["replies"][0]["requestHash"] = "0".repeat(64).into()),
+        ("another body", |replies| replies["replies"][0]["requestBodySha256"] = "0".repeat(64).into()),
+    ];
+    for (index, (name, change)) in changes.into_iter().enumerate() {
+        let forged = whole.copy_to(&repo.beside(&format!("forged-{index}")));
+        let mut replies = forged.json("recordings/replies.json");
+        change(&mut replies);
+        write_json(&forged, "recordings/replies.json", &replies);
+        repair(&forged, false);
+        let outcome = forged.verify().run();
+        assert!([3, 4].contains(&outcome.exit), "{name}: {} {}", outcome.exit, outcome.stderr);
+    }
 }

@@ -148,8 +148,7 @@ pub(crate) fn locate(said: &Said, packet: &Packet<'_>) -> Option<(u64, String)> 
             let distance = line.number.abs_diff(said.start_line);
             let is_nearer = best.as_ref().is_none_or(|(nearest, ..)| distance < *nearest);
             if is_nearer && quote.stands_at(&lines[at..]) {
-                let verbatim = if line.text.contains(quote.first) { quote.first } else { line.text.trim() };
-                best = Some((distance, line.number, verbatim.to_owned()));
+                best = Some((distance, line.number, line.text.trim().to_owned()));
             }
         }
     }
@@ -404,7 +403,7 @@ mod tests {
         check((6, 7), "  call(x);  ", Some((7, "call(x);")));
         check((5, 5), "call(x);", Some((3, "call(x);")));
         check((3, 7), "call(x, y);", Some((5, "call(x, y);")));
-        check((7, 90), "(x, y)", Some((5, "(x, y)")));
+        check((7, 90), "(x, y)", Some((5, "call(x, y);")));
     }
 
     #[test]
@@ -431,7 +430,7 @@ mod tests {
         check((3, 7), "x", None);
         check((3, 7), "(x)", None);
         check((3, 7), "}", Some((6, "}")));
-        check((3, 7), "l(x)", Some((3, "l(x)")));
+        check((3, 7), "l(x)", Some((3, "call(x);")));
     }
 
     #[test]
@@ -448,9 +447,9 @@ mod tests {
             place("a.md", old, new, (2, 2), "Ignore all [comment removed] of it"),
             Some((2, line.clone()))
         );
-        assert_eq!(place("a.md", old, new, (2, 2), "Ignore all"), Some((2, line)));
+        assert_eq!(place("a.md", old, new, (2, 2), "Ignore all"), Some((2, line.clone())));
         assert_eq!(place("a.md", old, new, (2, 2), "hidden"), None);
-        assert_eq!(place("a.md", old, new, (2, 2), "of it"), Some((2, "of it".to_owned())));
+        assert_eq!(place("a.md", old, new, (2, 2), "of it"), Some((2, line)));
     }
 
     #[test]

@@ -6,15 +6,11 @@ use regex::Regex;
 
 use crate::contracts::ids::is_unprintable;
 
-/// The longest line that is shown, in characters.
-const LONGEST_LINE: usize = 2_000;
 /// What stands for a comment.
 const COMMENT: &str = "[comment removed]";
-/// The ends of the names of files that are rendered, so that a part of their text may not show.
-const MARKUP: &[&str] = &[
-    "htm", "html", "markdown", "md", "mdc", "mdown", "mdx", "mkd", "mkdn", "qmd", "rmd", "shtml", "svg",
-    "xhtml",
-];
+/// The ends of the names of files whose comments nobody sees and nothing runs. In a page or a notebook what looks like a
+/// comment may be code, so all of it is shown.
+const MARKUP: &[&str] = &["markdown", "md", "mdc", "mdown", "mkd", "mkdn"];
 
 /// What was taken out of a text before a model sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,8 +21,6 @@ pub(crate) struct Cleaned {
     pub(crate) comments: u64,
     /// Texts that stand for a picture, or that show only under a pointer.
     pub(crate) alt_texts: u64,
-    /// Lines of which only the beginning is shown.
-    pub(crate) cut_lines: u64,
 }
 
 impl Cleaned {
@@ -41,7 +35,6 @@ impl Cleaned {
             characters: self.characters + other.characters,
             comments: self.comments + other.comments,
             alt_texts: self.alt_texts + other.alt_texts,
-            cut_lines: self.cut_lines + other.cut_lines,
         }
     }
 }
@@ -99,7 +92,7 @@ impl Cleaner {
             line = self.without_picture_texts(&line);
             line = self.without_attributes(&line);
         }
-        self.cut(line)
+        line
     }
 
     /// What was taken out so far.
@@ -191,15 +184,6 @@ impl Cleaner {
         }
         self.attribute = name;
         out
-    }
-
-    fn cut(&mut self, mut line: String) -> String {
-        if let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) {
-            line.truncate(end);
-            line.push_str(" [cut]");
-            self.cleaned.cut_lines += 1;
-        }
-        line
     }
 }
 
@@ -298,9 +282,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(is_markup: bool, text: &str, expect: &str, counts: (u64, u64, u64, u64)) {
-        let (characters, comments, alt_texts, cut_lines) = counts;
-        let cleaned = Cleaned { characters, comments, alt_texts, cut_lines };
+    fn check(is_markup: bool, text: &str, expect: &str, counts: (u64, u64, u64)) {
+        let (characters, comments, alt_texts) = counts;
+        let cleaned = Cleaned { characters, comments, alt_texts };
         assert_eq!(clean(is_markup, text), (expect.to_owned(), cleaned), "{text:?}");
     }
 
@@ -310,33 +294,28 @@ mod tests {
             \u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{3164}\u{fe00}\u{fe0f}\
             \u{feff}\u{ffa0}\u{fff9}\u{e0000}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}";
         for character in hidden.chars() {
-            check(false, &format!("a{character}b"), "ab", (1, 0, 0, 0));
-            check(true, &format!("{character}<!-{character}- x -->"), COMMENT, (2, 1, 0, 0));
+            check(false, &format!("a{character}b"), "ab", (1, 0, 0));
+            check(true, &format!("{character}<!-{character}- x -->"), COMMENT, (2, 1, 0));
         }
-        check(false, "\tlet é = \"日本\"; // 👍", "\tlet é = \"日本\"; // 👍", (0, 0, 0, 0));
+        check(false, "\tlet é = \"日本\"; // 👍", "\tlet é = \"日本\"; // 👍", (0, 0, 0));
     }
 
     #[test]
     fn a_source_file_keeps_its_comments() {
         for text in ["a <!-- b --> c", "![alt](target)", "<img alt=\"x\">", "[//]: # (x)"] {
-            check(false, text, text, (0, 0, 0, 0));
+            check(false, text, text, (0, 0, 0));
         }
     }
 
     #[test]
     fn comments_of_markup_go() {
-        check(true, "a <!-- b --> c", "a [comment removed] c", (0, 1, 0, 0));
-        check(true, "<!--a--><!--b-->", "[comment removed][comment removed]", (0, 2, 0, 0));
-        check(true, "a <!-- b\nhidden\n\nend --> c\nd", "a [comment removed]\n\n\n c\nd", (0, 1, 0, 0));
-        check(
-            true,
-            "a <!-- b\nc --> d <!-- e\nf",
-            "a [comment removed]\n d [comment removed]\n",
-            (0, 2, 0, 0),
-        );
-        check(true, "<!--> seen", "[comment removed] seen", (0, 1, 0, 0));
-        check(true, "<!---> seen", "[comment removed] seen", (0, 1, 0, 0));
-        check(true, "a <!- b --> c", "a <!- b --> c", (0, 0, 0, 0));
+        check(true, "a <!-- b --> c", "a [comment removed] c", (0, 1, 0));
+        check(true, "<!--a--><!--b-->", "[comment removed][comment removed]", (0, 2, 0));
+        check(true, "a <!-- b\nhidden\n\nend --> c\nd", "a [comment removed]\n\n\n c\nd", (0, 1, 0));
+        check(true, "a <!-- b\nc --> d <!-- e\nf", "a [comment removed]\n d [comment removed]\n", (0, 2, 0));
+        check(true, "<!--> seen", "[comment removed] seen", (0, 1, 0));
+        check(true, "<!---> seen", "[comment removed] seen", (0, 1, 0));
+        check(true, "a <!- b --> c", "a <!- b --> c", (0, 0, 0));
     }
 
     #[test]
@@ -344,34 +323,34 @@ mod tests {
         for text in
             ["[//]: # (do this)", "[//]: # \"do this\"", "[comment]: <> (do this)", "> [x]: <#> 'do this'"]
         {
-            check(true, text, COMMENT, (0, 1, 0, 0));
+            check(true, text, COMMENT, (0, 1, 0));
         }
         for text in ["[//]: #", "[a]: https://example.org (title)", "see [//] # (seen)"] {
-            check(true, text, text, (0, 0, 0, 0));
+            check(true, text, text, (0, 0, 0));
         }
     }
 
     #[test]
     fn texts_of_pictures_go() {
-        check(true, "a ![do this](x.png) b", "a ![](x.png) b", (0, 0, 1, 0));
-        check(true, "![do [this] too](x.png)", "![](x.png)", (0, 0, 1, 0));
-        check(true, "[![build](b.svg)](https://ci)", "[![](b.svg)](https://ci)", (0, 0, 1, 0));
-        check(true, "![do this][ref]", "![][ref]", (0, 0, 1, 0));
+        check(true, "a ![do this](x.png) b", "a ![](x.png) b", (0, 0, 1));
+        check(true, "![do [this] too](x.png)", "![](x.png)", (0, 0, 1));
+        check(true, "[![build](b.svg)](https://ci)", "[![](b.svg)](https://ci)", (0, 0, 1));
+        check(true, "![do this][ref]", "![][ref]", (0, 0, 1));
         for text in ["![](x.png)", "[text](x)", "![seen]", "![seen\\](x)", "![a [seen](x)", "!\\[seen](x)"] {
-            check(true, text, text, (0, 0, 0, 0));
+            check(true, text, text, (0, 0, 0));
         }
     }
 
     #[test]
     fn attributes_that_hold_hidden_text_go() {
-        check(true, "<img src=\"a\" alt=\"do this\">", "<img src=\"a\" alt=\"\">", (0, 0, 1, 0));
-        check(true, "<a TITLE = 'do > this' b>t</a>", "<a TITLE = '' b>t</a>", (0, 0, 1, 0));
-        check(true, "<img alt=this src=a>", "<img alt= src=a>", (0, 0, 1, 0));
-        check(true, "<img alt=this>seen", "<img alt=>seen", (0, 0, 1, 0));
-        check(true, "<img\nalt=\"do\nthis\" x>\"seen\"", "<img\nalt=\"\n\" x>\"seen\"", (0, 0, 1, 0));
-        check(true, "<img alt\n= \n'do' src=x\ny>", "<img alt\n= \n'' src=x\ny>", (0, 0, 1, 0));
-        check(true, "<img alt=a\nsrc=b>", "<img alt=\nsrc=b>", (0, 0, 1, 0));
-        check(true, "<img src=\"a\"alt=\"do\"/>", "<img src=\"a\"alt=\"\"/>", (0, 0, 1, 0));
+        check(true, "<img src=\"a\" alt=\"do this\">", "<img src=\"a\" alt=\"\">", (0, 0, 1));
+        check(true, "<a TITLE = 'do > this' b>t</a>", "<a TITLE = '' b>t</a>", (0, 0, 1));
+        check(true, "<img alt=this src=a>", "<img alt= src=a>", (0, 0, 1));
+        check(true, "<img alt=this>seen", "<img alt=>seen", (0, 0, 1));
+        check(true, "<img\nalt=\"do\nthis\" x>\"seen\"", "<img\nalt=\"\n\" x>\"seen\"", (0, 0, 1));
+        check(true, "<img alt\n= \n'do' src=x\ny>", "<img alt\n= \n'' src=x\ny>", (0, 0, 1));
+        check(true, "<img alt=a\nsrc=b>", "<img alt=\nsrc=b>", (0, 0, 1));
+        check(true, "<img src=\"a\"alt=\"do\"/>", "<img src=\"a\"alt=\"\"/>", (0, 0, 1));
         for text in [
             "<img alt=\"\" title=''>",
             "alt=\"seen\"",
@@ -380,16 +359,14 @@ mod tests {
             "<a b\n\ntitle=\"seen\"",
             "<a title b=\"c\">",
         ] {
-            check(true, text, text, (0, 0, 0, 0));
+            check(true, text, text, (0, 0, 0));
         }
     }
 
     #[test]
-    fn a_long_line_is_cut() {
-        let most = "é".repeat(LONGEST_LINE);
-        check(false, &most, &most, (0, 0, 0, 0));
-        check(false, &format!("{most}x"), &format!("{most} [cut]"), (0, 0, 0, 1));
-        check(true, &format!("{most}<!-- a\nb -->c"), &format!("{most} [cut]\nc"), (0, 1, 0, 1));
+    fn a_long_line_is_shown_whole() {
+        let long = "é".repeat(100_000);
+        check(false, &long, &long, (0, 0, 0));
     }
 
     #[test]
@@ -414,19 +391,19 @@ mod tests {
     }
 
     #[test]
-    fn a_nasty_line_of_any_length_is_cut() {
+    fn a_nasty_line_may_have_any_length() {
         for nasty in ["![", "<!--", "<a alt='", "![]", "[", "\\", "<!-->", " ", "> "] {
             let text = nasty.repeat(1 << 16);
-            assert!(clean(true, &text).0.chars().count() <= LONGEST_LINE + 6);
+            assert!(clean(true, &text).0.len() <= text.len() * 4);
         }
     }
 
     #[test]
     fn the_end_of_a_name_tells_markup() {
-        for path in ["README.md", "docs/a.HTML", "x.mdx", "a/b.markdown"] {
+        for path in ["README.md", "docs/a.MD", "a/b.markdown"] {
             assert!(is_markup(path), "{path}");
         }
-        for path in ["src/a.rs", "md", "a.md/b.rs", "a.mdb", "html"] {
+        for path in ["src/a.rs", "md", "a.md/b.rs", "a.mdb", "a.html", "a.mdx", "a.rmd", "a.svg"] {
             assert!(!is_markup(path), "{path}");
         }
     }
@@ -434,7 +411,7 @@ mod tests {
     #[test]
     fn what_was_taken_out_adds_up() {
         let one = clean(true, "a\u{200b}<!-- -->").1;
-        let both = Cleaned { characters: 2, comments: 2, alt_texts: 0, cut_lines: 0 };
+        let both = Cleaned { characters: 2, comments: 2, alt_texts: 0 };
         assert_eq!(one.with(one), both);
         assert!(!one.is_nothing() && Cleaned::default().is_nothing());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer;
+use super::answer::{self, Said};
 use super::clean::Cleaned;
 use super::contract::{Canary, ReviewSpec};
 use super::packet::fenced;
@@ -36,10 +36,22 @@ pub(crate) struct Question {
 pub(crate) struct Planted {
     /// Its file, which the change does not have.
     pub(crate) path: String,
-    pub(crate) rule: &'static str,
     /// Where its fault is.
-    pub(crate) lines: std::ops::RangeInclusive<u64>,
+    lines: std::ops::RangeInclusive<u64>,
+    /// What stands there.
+    faulty: Vec<String>,
     block: String,
+}
+
+impl Planted {
+    /// Whether something that is said of its file names its fault, and quotes it.
+    pub(crate) fn is_named_by(&self, said: &Said) -> bool {
+        let quoted = said.evidence_quote.lines().map(str::trim).find(|line| !line.is_empty());
+        said.file == self.path
+            && said.start_line <= *self.lines.end()
+            && said.end_line >= *self.lines.start()
+            && quoted.is_some_and(|quote| self.faulty.iter().any(|line| line.contains(quote)))
+    }
 }
 
 /// The digest of what a model is told to do, whatever it is asked about.
@@ -77,16 +89,17 @@ pub(crate) fn instructions(spec: &ReviewSpec, rubric: Option<&Rubric>) -> String
     text
 }
 
-/// What is asked about some files. `seed` chooses the canary, where one is wanted and the review has one.
+/// What is asked about some files. The seed chooses the canary, where one is wanted and the review has one; its file is
+/// none that is taken, since what is said of it is not told.
 pub(crate) fn question(
     spec: &'static ReviewSpec,
     rubric: Option<&Rubric>,
     files: Vec<(String, Cleaned)>,
-    seed: Option<&Sha256Hex>,
+    (seed, is_taken): (Option<&Sha256Hex>, &dyn Fn(&str) -> bool),
 ) -> Question {
     let cleaned = files.iter().fold(Cleaned::default(), |sum, (_, cleaned)| sum.with(*cleaned));
     let mut blocks: Vec<String> = files.into_iter().map(|(block, _)| block).collect();
-    let planted = seed.and_then(|seed| planted(spec.canaries, seed));
+    let planted = seed.and_then(|seed| planted(spec.canaries, seed, is_taken));
     if let (Some(planted), Some(seed)) = (&planted, seed) {
         let place = numbers(seed)[2] % (blocks.len() + 1);
         blocks.insert(place, planted.block.clone());
@@ -107,16 +120,31 @@ fn numbers(seed: &Sha256Hex) -> [usize; 4] {
     [number(&text[0..4]), number(&text[4..8]), number(&text[8..12]), number(&text[12..16])]
 }
 
-fn planted(canaries: &'static [Canary], seed: &Sha256Hex) -> Option<Planted> {
+fn planted(
+    canaries: &'static [Canary],
+    seed: &Sha256Hex,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Option<Planted> {
     let [which, first, _, second] = numbers(seed);
     let canary = canaries.get(which % canaries.len().max(1))?;
     let (first, second) = (WORDS[first % WORDS.len()], WORDS[second % WORDS.len()]);
-    let path = format!("src/{first}/{second}_{}.{}", &seed.as_str()[16..22], canary.extension);
-    let mut block = format!("file \"{path}\" added text product\nhunk 1\n");
-    for (number, line) in (1..).zip(canary.lines) {
-        block.push_str(&format!("{number:>6} + | {}\n", line.replace("{}", first)));
+    let name = |length: usize| {
+        format!("src/{first}/{second}_{}.{}", &seed.as_str()[16..16 + length], canary.extension)
+    };
+    let path = (6..=48).map(name).find(|path| !is_taken(path))?;
+    let language = match canary.extension {
+        "py" => "python",
+        "js" => "javascript",
+        _ => "text",
+    };
+    let mut block = format!("file \"{path}\" added {language} product\nhunk 1\n");
+    let text: Vec<String> = canary.lines.iter().map(|line| line.replace("{}", first)).collect();
+    for (number, line) in (1..).zip(&text) {
+        block.push_str(&format!("{number:>6} + | {line}\n"));
     }
-    Some(Planted { path, rule: canary.rule, lines: canary.faulty.clone(), block })
+    let faulty = (1..).zip(text).filter(|(number, _)| canary.faulty.contains(number));
+    let faulty = faulty.map(|(_, line)| line).collect();
+    Some(Planted { path, lines: canary.faulty.clone(), faulty, block })
 }
 
 #[cfg(test)]
@@ -130,13 +158,13 @@ mod tests {
 
     fn asked(blocks: &[&str], seed: Option<&Sha256Hex>) -> Question {
         let files = blocks.iter().map(|block| ((*block).to_owned(), Cleaned::default())).collect();
-        question(find("review-security").unwrap(), None, files, seed)
+        question(find("review-security").unwrap(), None, files, (seed, &|_| false))
     }
 
     #[test]
     fn the_goal_stands_in_every_question_and_the_schema_names_its_rules_alone() {
         for spec in ALL.iter().filter(|spec| spec.id != CONSISTENCY) {
-            let question = question(spec, None, Vec::new(), None);
+            let question = question(spec, None, Vec::new(), (None, &|_| false));
             assert!(question.instructions.starts_with(spec.prompt));
             for rule in spec.rules {
                 assert!(
@@ -160,6 +188,18 @@ mod tests {
             seen.insert(planted.path);
         }
         assert_eq!(seen.len(), 8);
+    }
+
+    #[test]
+    fn a_canary_stands_in_no_file_of_the_change() {
+        let spec = find("review-security").unwrap();
+        let of = |is_taken: &dyn Fn(&str) -> bool| {
+            question(spec, None, Vec::new(), (Some(&seed("a")), is_taken)).planted.map(|planted| planted.path)
+        };
+        let first = of(&|_| false).unwrap();
+        let second = of(&|path| path == first).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(of(&|_| true), None);
     }
 
     #[test]

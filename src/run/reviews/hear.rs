@@ -96,6 +96,15 @@ impl Request<'_> {
         Ok((reply, said))
     }
 
+    /// Whether a record is about this request, and does not contradict itself.
+    fn is_of(&self, recorded: &RecordedReply) -> bool {
+        let last = recorded.attempts.last().and_then(|attempt| attempt.status);
+        recorded.surface == self.model.provider.spec().surface
+            && recorded.request_body_sha256 == canonical::sha256(&self.encoded.body)
+            && recorded.response.as_ref().map(|response| response.status) == last
+            && recorded.response.is_some() != recorded.code.is_some()
+    }
+
     /// What an answer cost, as far as its maker's list tells; one that failed says nothing.
     pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply) -> u64 {
         let answer = self.answer(recorded).ok();
@@ -153,7 +162,12 @@ pub(super) struct Judging<'j, 'a> {
 
 impl Judging<'_, '_> {
     fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
-        let Some(request) = self.reviews.request(plan)? else { return Ok(Heard::default()) };
+        let Some(request) = self.reviews.request(plan)? else {
+            let mut heard = Heard::default();
+            // What is planned and cannot be asked was not looked at.
+            heard.errors.extend((!plan.changed_files.is_empty()).then_some(Code::InternalError));
+            return Ok(heard);
+        };
         let review = plan.review.as_ref().expect("only a review's plan asks");
         let Collected { mut heard, claims, samples, said, unverified, canary_found } =
             self.collect(plan, &request)?;
@@ -208,6 +222,7 @@ impl Judging<'_, '_> {
         };
         for sample in 1..=wanted {
             let recorded = find(self.replies, &request.encoded.request_hash, sample);
+            let recorded = recorded.filter(|recorded| request.is_of(recorded));
             let answer = match recorded {
                 Some(recorded) => request.answer(recorded),
                 None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
@@ -317,24 +332,24 @@ fn unused(recorded: Option<&RecordedReply>) -> ReviewUsage {
 fn without_canary(request: &Request<'_>, said: Vec<Said>) -> (usize, Vec<Said>) {
     let Some(planted) = &request.planted else { return (0, said) };
     let (own, said): (Vec<Said>, Vec<Said>) = said.into_iter().partition(|said| said.file == planted.path);
-    let names =
-        |said: &&Said| said.start_line <= *planted.lines.end() && said.end_line >= *planted.lines.start();
-    (own.iter().filter(names).count(), said)
+    (own.iter().filter(|said| planted.is_named_by(said)).count(), said)
 }
 
 /// Adds what an answer says to what others said of the same place.
 fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): (RepoPath, u64, String)) {
     // One answer that says two things of a place says two things.
-    let same = claims.iter_mut().find(|claim| {
+    let near = claims.iter_mut().filter(|claim| {
         claim.path == path
             && claim.said.rule_id == said.rule_id
             && claim.line.abs_diff(line) <= NEAR_LINES
             && !claim.samples.contains(&sample)
     });
-    match same {
+    match near.min_by_key(|claim| claim.line.abs_diff(line)) {
         Some(claim) => {
             claim.samples.insert(sample);
             claim.answers += 1;
+            // Declared worst first.
+            claim.said.severity = claim.said.severity.min(said.severity);
         }
         None => {
             let samples = BTreeSet::from([sample]);
@@ -345,13 +360,10 @@ fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): 
 
 fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) -> Statement {
     let Claim { said, path, line, quote, answers, is_late, samples: _ } = claim;
-    let mut detail = BTreeMap::new();
-    let rule = match request.spec.id == CONSISTENCY {
-        true => {
-            detail.insert("convention".to_owned(), said.rule_id.clone().into());
-            request.spec.rules.first()
-        }
-        false => request.spec.rules.iter().find(|rule| rule.id == said.rule_id),
+    // Several conventions may be broken in one line, and each is a finding.
+    let (rule, subject) = match request.spec.id == CONSISTENCY {
+        true => (request.spec.rules.first(), said.rule_id.clone()),
+        false => (request.spec.rules.iter().find(|rule| rule.id == said.rule_id), String::new()),
     };
     let mut summary = plain(&said.summary, SENTENCE);
     if samples > 1 {
@@ -372,9 +384,9 @@ fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) 
         end_column: 0,
         quote: crate::core::escape::harmless(&quote),
         value: None,
-        subject: String::new(),
+        subject,
         summary,
-        detail,
+        detail: BTreeMap::new(),
         doubt: match (is_late, answers < agree) {
             (true, _) => Some(Code::ReviewLate),
             (false, true) => Some(Code::ReviewNotAgreed),
@@ -389,7 +401,6 @@ fn taken_out(request: &Request<'_>) -> String {
         (cleaned.characters, "hidden characters"),
         (cleaned.comments, "comments"),
         (cleaned.alt_texts, "alternative texts"),
-        (cleaned.cut_lines, "ends of long lines"),
     ];
     let shown: Vec<String> = counts
         .iter()

@@ -5,7 +5,7 @@ mod earlier;
 mod hear;
 mod record;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub(crate) use ask::{Asking, RepliesMode, ReplyStore};
@@ -14,14 +14,19 @@ pub(crate) use hear::Heard;
 
 use super::gather::Texts;
 use super::ports::PortError;
-use crate::contracts::v1::{ChangeSet, ChangedFile, FileClass, LensPlan, RecordedReplies, Rubric, Scope};
+use crate::contracts::codes::Code;
+use crate::contracts::v1::{
+    ChangeSet, ChangedFile, LensPlan, RecordedReplies, RecordedReply, Rubric, Strength,
+};
+use crate::core::findings::held_to;
 use crate::core::packet::Packet;
 use crate::core::plan::{self, Need, included_hunks};
 use crate::core::policy::Policy;
+use crate::lenses::contract::RuleSpec;
 use crate::lenses::reviews::answer;
 use crate::lenses::reviews::clean::Cleaned;
 use crate::lenses::reviews::contract::ReviewSpec;
-use crate::lenses::reviews::packet::file_block;
+use crate::lenses::reviews::packet::{file_block, shown_path};
 use crate::lenses::reviews::question::{Planted, instructions, prompt_template_hash, question, rule_ids};
 use crate::lenses::reviews::{self};
 use crate::providers::contract::Prompt;
@@ -79,19 +84,19 @@ impl<'a> Reviews<'a> {
         self.models.values().map(|(name, model)| (*name, model)).collect()
     }
 
-    /// Whether a model could say something about a file: text that people write and change.
-    pub(crate) fn need(file: &ChangedFile) -> Need {
-        let written = match file.class {
-            FileClass::Test
-            | FileClass::Docs
-            | FileClass::Infra
-            | FileClass::Config
-            | FileClass::Source
-            | FileClass::Unknown => true,
-            FileClass::Asset => false,
+    /// Whether a review could say something about a file that counts for anything: one with changed lines, or that may
+    /// have some and was not read.
+    pub(crate) fn need(lens_id: &str, policy: &Policy, file: &ChangedFile) -> Need {
+        let Some(spec) = reviews::find(lens_id) else { return Need::Nothing };
+        let counts = |rule: &RuleSpec| {
+            let held = held_to(policy, rule.id, file);
+            policy.strength(rule.id, held.scope) != Strength::Off
         };
-        let theirs = matches!(file.scope, Scope::Generated | Scope::Vendored);
-        if file.text && written && !theirs && !file.hunks.is_empty() { Need::Hunks } else { Need::Nothing }
+        let has_lines = file.text && !file.hunks.is_empty();
+        match (has_lines || plan::is_unread(file)) && spec.rules.iter().any(counts) {
+            true => Need::Hunks,
+            false => Need::Nothing,
+        }
     }
 
     /// What the planner has to know of how a review asks; null for a lens that is none, or has no model.
@@ -147,7 +152,12 @@ impl<'a> Reviews<'a> {
         if blocks.is_empty() {
             return Ok(None);
         }
-        let question = question(spec, self.rubric, blocks, review.canary.then_some(&plan.scope_digest));
+        let is_taken = |path: &str| {
+            let names = files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.old_path));
+            names.into_iter().any(|name| shown_path(name) == path)
+        };
+        let seed = review.canary.then_some(&plan.scope_digest);
+        let question = question(spec, self.rubric, blocks, (seed, &is_taken));
         let prompt = Prompt {
             instructions: question.instructions,
             packet: question.packet,
@@ -169,4 +179,27 @@ impl<'a> Reviews<'a> {
 pub(crate) struct Evidence<'a> {
     pub(crate) reviews: Reviews<'a>,
     pub(crate) replies: &'a RecordedReplies,
+}
+
+impl Evidence<'_> {
+    /// Whether the record holds each reply once, in its order, and none that no plan asks for.
+    pub(crate) fn check(&self, plans: &[&LensPlan]) -> Result<(), PortError> {
+        let mut wanted = BTreeSet::new();
+        for plan in plans {
+            let Some(request) = self.reviews.request(plan)? else { continue };
+            let samples = plan.review.as_ref().map_or(0, |review| review.samples);
+            wanted.extend((1..=samples).map(|sample| (request.encoded.request_hash.clone(), sample)));
+        }
+        let key = |reply: &RecordedReply| (reply.request_hash.clone(), reply.sample);
+        let replies = &self.replies.replies;
+        let in_order = replies.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
+        let earlier = &self.replies.earlier;
+        let earlier_in_order = earlier.windows(2).all(|pair| pair[0] < pair[1]);
+        if in_order && earlier_in_order && replies.iter().all(|reply| wanted.contains(&key(reply))) {
+            return Ok(());
+        }
+        let code = Code::ArtifactSchemaInvalid;
+        let message = "the recorded replies are not those of the plans".to_owned();
+        Err(PortError { code, message, hint: code.hint() })
+    }
 }

@@ -74,31 +74,54 @@ fn response(reply: &HttpReply, body: &[u8], keys: &[Secret]) -> RecordedResponse
     }
 }
 
-/// The body without what is not kept. JSON is written anew, so that a key cannot hide behind escapes.
+/// The body without what is not kept. JSON is written anew with each of its texts cleaned by itself, the answer within its
+/// answer too, so that a key cannot hide behind escapes and a mask cannot reach from one text into the next.
 fn kept_body(body: &[u8], keys: &[Secret]) -> String {
-    let canonical = strict_json::parse(body).ok().and_then(|mut value| {
-        strip(&mut value);
-        String::from_utf8(canonical::to_vec(&value).ok()?).ok()
-    });
-    let text = canonical.unwrap_or_else(|| {
+    let Ok(mut value) = strict_json::parse(body) else {
         let cut = &body[..body.len().min(MOST_OTHER_BYTES)];
-        String::from_utf8_lossy(cut).into_owned()
-    });
-    let mut text = masked(&text, keys);
-    let spans = secrets::find(&text);
-    secrets::mask(&mut text, &spans);
-    text
+        return without_secrets(&String::from_utf8_lossy(cut), keys);
+    };
+    clean(&mut value, keys);
+    // What has no canonical form has numbers that no two readers agree about, and is no answer.
+    canonical_text(&value).unwrap_or_default()
 }
 
-fn strip(value: &mut Value) {
+fn canonical_text(value: &Value) -> Option<String> {
+    String::from_utf8(canonical::to_vec(value).ok()?).ok()
+}
+
+fn clean(value: &mut Value, keys: &[Secret]) {
     match value {
         Value::Object(members) => {
             members.retain(|name, _| !MEMBERS.contains(&name.as_str()));
-            members.values_mut().for_each(strip);
+            let cleaned = std::mem::take(members).into_iter().map(|(name, mut value)| {
+                clean(&mut value, keys);
+                (without_secrets(&name, keys), value)
+            });
+            *members = cleaned.collect();
         }
-        Value::Array(items) => items.iter_mut().for_each(strip),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, keys)),
+        Value::String(text) => *text = clean_text(text, keys),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// A text, or the document that is written in it.
+fn clean_text(text: &str, keys: &[Secret]) -> String {
+    let inner = strict_json::parse(text.as_bytes()).ok();
+    let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
+    let inner = inner.and_then(|mut inner| {
+        clean(&mut inner, keys);
+        canonical_text(&inner)
+    });
+    inner.unwrap_or_else(|| without_secrets(text, keys))
+}
+
+fn without_secrets(text: &str, keys: &[Secret]) -> String {
+    let mut text = masked(text, keys);
+    let spans = secrets::find(&text);
+    secrets::mask(&mut text, &spans);
+    text
 }
 
 fn masked(text: &str, keys: &[Secret]) -> String {
@@ -137,5 +160,18 @@ mod tests {
         assert_eq!(kept.body_sha256, canonical::sha256(body));
         assert_eq!(kept_body(b"no json: sk-verysecretvalue", &key), "no json: ***");
         assert_eq!(kept_body(b"a local matter", &[Secret::new("local").unwrap()]), "a local matter");
+        // The answer is a document in a text of a document.
+        let twice = br#"{"text":"{\"findings\":[{\"summary\":\"sk\\u002dverysecretvalue\"}]}"}"#;
+        let kept = r#"{"text":"{\"findings\":[{\"summary\":\"***\"}]}"}"#;
+        assert_eq!(kept_body(twice, &key), kept);
+    }
+
+    #[test]
+    fn a_mask_stays_within_its_text() {
+        let begin = ["-----BEGIN ", "PRIVATE KEY-----"].concat();
+        let end = ["-----END ", "PRIVATE KEY-----"].concat();
+        let body = serde_json::json!({ "a": begin, "b": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTU", "c": "src/some/path.py", "d": end });
+        let kept: Value = serde_json::from_str(&kept_body(body.to_string().as_bytes(), &[])).unwrap();
+        assert_eq!((&kept["c"], &kept["a"]), (&body["c"], &body["a"]));
     }
 }
