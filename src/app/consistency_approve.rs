@@ -127,7 +127,7 @@ fn frozen(draft: &RubricDraft, decisions: &RubricDecisions, version: u64) -> Res
         schema_version: Default::default(),
         rubric_version: version,
         rubric_hash: canonical::sha256(b""),
-        prompt_template_hash: rubric::prompt_template_hash(),
+        prompt_template_hash: crate::lenses::reviews::conventions_template_hash(),
         draft_hash: canonical::digest(draft).expect("a draft has a canonical form"),
         engine_version: draft.engine_version.clone(),
         commit: draft.commit.clone(),

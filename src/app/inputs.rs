@@ -10,9 +10,11 @@ use crate::contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use crate::contracts::v1::{RecordedInputs, Registry, Rubric, SettingOrigin, Waiver};
 use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use crate::core::policy_text::{self, PolicyTextError};
+use crate::core::reviews::CONSISTENCY;
 use crate::core::rubric::{self, RubricError};
 use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
+use crate::lenses::reviews::conventions_template_hash;
 use crate::run::ports::{BlobRead, Objects};
 
 /// Whose code head is, as far as it may be run.
@@ -142,8 +144,24 @@ pub(crate) fn in_force(
         }
         None => None,
     };
+    if let Some(rubric) = &rubric {
+        check_template(&policy, rubric)?;
+    }
     check_lenses(overrides, registry)?;
     Ok(InForce { policy, waivers: waivers.waiver, rubric, recorded })
+}
+
+/// What people approved is a rubric and the way a model is asked about it. With another way it is not what they approved.
+fn check_template(policy: &Policy, rubric: &Rubric) -> Result<(), Failure> {
+    let asks = policy.lenses.get(CONSISTENCY).is_some_and(|lens| lens.enabled);
+    if !asks || rubric.prompt_template_hash == conventions_template_hash() {
+        return Ok(());
+    }
+    let message = format!(
+        "rubric {} was approved for another way of asking a model than this version has; approve it again for {CONSISTENCY}",
+        rubric.rubric_version
+    );
+    Err(Failure::with_code(Code::RubricNotFrozen, message))
 }
 
 /// Resolves a policy; `None` is an absent one.

@@ -9,8 +9,6 @@ use crate::core::canonical;
 
 /// Where frozen rubrics are committed.
 pub(crate) const RUBRICS: &str = ".qa-skill/rubrics";
-/// What a model is asked about conventions: nothing, rules alone hold changes to them.
-const PROMPT_TEMPLATE: &str = "";
 
 /// Why a rubric is not in force. Completes "failed to read the rubric: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,11 +47,6 @@ pub(crate) fn version_of(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
     let version: u64 = digits.parse().ok()?;
     (version > 0 && version.to_string() == digits).then_some(version)
-}
-
-/// The digest of the template that a model is asked with.
-pub(crate) fn prompt_template_hash() -> Sha256Hex {
-    canonical::sha256(PROMPT_TEMPLATE.as_bytes())
 }
 
 /// The digest of everything in a rubric but itself.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use git2::Oid;
 use serde_json::{Value, json};
 
-use crate::support::{Files, Outcome, Repo, qa_skill, temp};
+use crate::support::answers::{CHAT, policy};
+use crate::support::reviews::{KEY, findings, packet, said};
+use crate::support::{Files, Outcome, Repo, Server, qa_skill, temp};
 
 const NOTICE: &str = "# Copyright 2024 The Authors.\n# Licensed under the MIT licence.\n\n";
 
@@ -557,4 +559,35 @@ fn policy_check_says_how_old_the_rubric_is() {
     assert!(outcome.text().contains("conventions of"), "{}", outcome.text());
     assert!(outcome.text().contains("1 changes ago"), "{}", outcome.text());
     assert!(!outcome.text().contains("RUBRIC_OLD"), "{}", outcome.text());
+}
+
+#[test]
+fn a_model_is_asked_about_the_rubric_and_may_name_its_conventions_alone() {
+    let line = "def ReadLateItem(item):";
+    let late = ("src/app/late_item.py", GOOD.1.replace("def read_late_item(item):", line));
+    // It says of one line that it breaks the first two conventions it is given.
+    let server = Server::start(move |request| {
+        let instructions = request.json()["messages"][0]["content"].as_str().unwrap().to_owned();
+        let (_, conventions) = instructions.split_once("# Conventions").unwrap();
+        let ids = conventions.lines().filter_map(|line| line.strip_prefix("- `")?.split('`').next());
+        assert!(packet(request).contains(line));
+        findings(CHAT, &ids.take(2).map(|id| said(id, "src/app/late_item.py", 5, line)).collect::<Vec<_>>())
+    });
+    let mut world = World::held(&[]);
+    let asks = "[lenses.review-consistency]\nmodel = \"review\"\nrequired = true\n[rules.\"review-consistency/convention\"]\nstrength = \"block\"\n";
+    let policy = format!("{POLICY}{asks}{}", policy(CHAT, &server.url(), ""));
+    world.change(&[(".qa-skill/policy.toml", &policy)], &[(late.0, &late.1)]);
+    let judge = || world.repo.judge().args(["--lens", "review-consistency"]).env("OPENAI_API_KEY", KEY).run();
+    judge().expect(1);
+    let run = world.repo.run_dir();
+    assert_eq!(run.findings(), ["review-consistency/convention src/app/late_item.py:5"; 2]);
+    run.verify().run().expect(0);
+    // Approved for another way of asking.
+    let mut rubric: Value = serde_json::from_str(&world.frozen(1)).unwrap();
+    rubric["promptTemplateHash"] = "0".repeat(64).into();
+    rubric.as_object_mut().unwrap().remove("rubricHash");
+    rubric["rubricHash"] = crate::support::sha256(&serde_json_canonicalizer::to_vec(&rubric).unwrap()).into();
+    world.change(&[(".qa-skill/rubrics/1.json", &rubric.to_string())], &[(late.0, &late.1)]);
+    let outcome = world.repo.judge().env("OPENAI_API_KEY", KEY).run();
+    assert!(outcome.stderr.contains("RUBRIC_NOT_FROZEN"), "{}", outcome.stderr);
 }

@@ -13,6 +13,7 @@ mod security;
 
 use contract::ReviewSpec;
 
+use crate::contracts::ids::Sha256Hex;
 use crate::contracts::v1::{RegistryLens, RegistryRule};
 
 /// Every review, by id.
@@ -25,6 +26,11 @@ pub(crate) const PAGE: &str = include_str!("../../../docs/reviews.md");
 /// The review of a lens id.
 pub(crate) fn find(lens_id: &str) -> Option<&'static ReviewSpec> {
     ALL.iter().copied().find(|spec| spec.id == lens_id)
+}
+
+/// The digest of what a model is told to do about conventions; a frozen rubric names it.
+pub(crate) fn conventions_template_hash() -> Sha256Hex {
+    question::prompt_template_hash(&consistency::SPEC)
 }
 
 /// The reviews' entries in the registry. Any file may be asked about; which are is the planner's to say.
