@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::drift_check::{
-    Against, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, runs_below, text,
+    Against, Live, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, runs_below, text,
 };
 use super::exit::{Exit, Failure};
 use super::face;
@@ -58,6 +58,13 @@ pub(crate) struct DriftCheckArgs {
     /// Runs made by another version of the engine or of a lens are reported and do not fail
     #[arg(long)]
     allow_engine_change: bool,
+    /// Ask the models of stored reviews again, those that the policy of the checkout names, and say how they answer now;
+    /// it costs what reviews cost, and decides nothing
+    #[arg(long)]
+    live: bool,
+    /// How often each question is asked with --live
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=9))]
+    samples: u64,
     /// text, json or markdown, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = parse_output)]
     formats: Vec<DriftOutput>,
@@ -131,17 +138,24 @@ pub(crate) fn drift_check(
     }
     let environment = ArtifactEnvironment::read();
     let progress = TerminalProgress::new(false);
+    let checkout = arguments.repo.clone().unwrap_or_else(|| PathBuf::from("."));
+    let live = match arguments.live {
+        true => Some(Live::of(&checkout, arguments.samples, None, cancellation)?),
+        false => None,
+    };
     let report = if arguments.paths.is_empty() {
         let request = RemoteRequest {
-            checkout: arguments.repo.clone().unwrap_or_else(|| PathBuf::from(".")),
+            checkout,
             name: arguments.name.clone(),
             since_days: arguments.since_days,
             limit: arguments.limit,
+            live,
         };
         check_remote(&request, &environment, cancellation, &progress)
     } else {
         let repository = arguments.repo.as_deref();
-        check_paths(&arguments.paths, repository, &environment.scratch(), cancellation, &progress)
+        let live = (live.as_ref(), cancellation.as_ref());
+        check_paths(&arguments.paths, repository, &environment.scratch(), live, &progress)
     };
     progress.clear();
     let report = report?;
@@ -168,6 +182,8 @@ pub(crate) struct RemoteRequest {
     pub(crate) since_days: u64,
     /// The newest so many.
     pub(crate) limit: u64,
+    /// Asks models again, where that is wanted.
+    pub(crate) live: Option<Live>,
 }
 
 /// Replays recent artifacts of the repository that the environment names.
@@ -194,6 +210,7 @@ pub(crate) fn check_remote(
         against: Against::Completed { checkout: &arguments.checkout, remote: &remote, scratch: &scratch },
         cancellation,
         progress,
+        live: arguments.live.as_ref(),
     };
     let wanted = RemoteRuns {
         repository: Repository {

@@ -86,6 +86,55 @@ pub(crate) fn verify(
     Ok(Verified { from_repository: repository.is_some(), masked, input, difference, run })
 }
 
+/// What a run directory holds, read and checked.
+struct Loaded {
+    input: SkillInput,
+    change_set: ChangeSet,
+    recorded: RecordedInputs,
+    gates: RecordedGates,
+    execution: RecordedExecution,
+    replies: RecordedReplies,
+    lookups: RecordedLookups,
+    registry: Registry,
+    overrides: Overrides,
+    in_force: InForce,
+    texts: RecordedTexts,
+}
+
+impl Loaded {
+    fn of(run: &RunDirectory) -> Result<Self, Failure> {
+        /// An artifact, or what stands for one that a run has no need of.
+        fn or_default<T: Artifact + Default>(run: &RunDirectory) -> Result<T, Failure> {
+            Ok(if run.has(T::FILE) { run.artifact()? } else { T::default() })
+        }
+        let input: SkillInput = run.artifact()?;
+        let change_set: ChangeSet = run.artifact()?;
+        let recorded: RecordedInputs = run.artifact()?;
+        let registry = lenses::registry();
+        let overrides = Overrides {
+            mode: Some(input.run_mode),
+            preset: Some(input.preset),
+            max_concurrency: Some(input.max_concurrency),
+            lens_ids: input.requested_lens_ids.clone(),
+        };
+        let in_force = in_force(recorded.clone(), &overrides, &registry)?;
+        let texts = read_texts(run, &change_set, &in_force.policy)?;
+        Ok(Self {
+            gates: or_default(run)?,
+            execution: or_default(run)?,
+            replies: or_default(run)?,
+            lookups: or_default(run)?,
+            input,
+            change_set,
+            recorded,
+            registry,
+            overrides,
+            in_force,
+            texts,
+        })
+    }
+}
+
 /// Derives an opened run once more and compares.
 pub(crate) fn replay(
     run: &RunDirectory,
@@ -93,42 +142,26 @@ pub(crate) fn replay(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Replayed, Failure> {
-    let input: SkillInput = run.artifact()?;
-    let change_set: ChangeSet = run.artifact()?;
-    let recorded: RecordedInputs = run.artifact()?;
-    let gates = if run.has(RecordedGates::FILE) { run.artifact()? } else { RecordedGates::default() };
-    let execution =
-        if run.has(RecordedExecution::FILE) { run.artifact()? } else { RecordedExecution::default() };
-    let replies = if run.has(RecordedReplies::FILE) { run.artifact()? } else { RecordedReplies::default() };
-    let lookups = if run.has(RecordedLookups::FILE) { run.artifact()? } else { RecordedLookups::default() };
-    let registry = lenses::registry();
-    let overrides = Overrides {
-        mode: Some(input.run_mode),
-        preset: Some(input.preset),
-        max_concurrency: Some(input.max_concurrency),
-        lens_ids: input.requested_lens_ids.clone(),
-    };
-    let in_force = in_force(recorded.clone(), &overrides, &registry)?;
-    let texts = read_texts(run, &change_set, &in_force.policy)?;
-    let masked = texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
-    let replay = Replay {
-        run,
-        input: &input,
-        registry: &registry,
-        in_force,
-        overrides,
-        gates,
-        execution,
-        replies,
-        cancellation,
-        progress,
-    };
+    let loaded = Loaded::of(run)?;
+    let masked = loaded.texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
+    let replay = Replay { run, loaded: &loaded, cancellation, progress };
     let (difference, derived) = match source {
-        Source::Recording => replay.offline(&change_set, &texts, &recorded, &lookups)?,
-        Source::Repository(repository) => replay.live(repository, &change_set)?,
+        Source::Recording => replay.offline()?,
+        Source::Repository(repository) => replay.live(repository)?,
     };
     let Facts { key_preimage, config_preimage, conclusion } = derived;
-    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input, masked })
+    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input: loaded.input, masked })
+}
+
+/// Lends what a run recorded, as a derivation gets it.
+pub(crate) fn with_recorded<T>(
+    run: &RunDirectory,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+    then: impl FnOnce(&Recorded<'_>) -> T,
+) -> Result<T, Failure> {
+    let loaded = Loaded::of(run)?;
+    Ok(Replay { run, loaded: &loaded, cancellation, progress }.offline_with(then))
 }
 
 /// What a derivation says of itself, kept when the rest of it has become files.
@@ -150,48 +183,44 @@ impl Facts {
 
 struct Replay<'a> {
     run: &'a RunDirectory,
-    input: &'a SkillInput,
-    registry: &'a Registry,
-    in_force: InForce,
-    overrides: Overrides,
-    gates: RecordedGates,
-    execution: RecordedExecution,
-    replies: RecordedReplies,
+    loaded: &'a Loaded,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 }
 
 impl Replay<'_> {
-    fn offline(
-        &self,
-        change_set: &ChangeSet,
-        texts: &RecordedTexts,
-        recorded: &RecordedInputs,
-        lookups: &RecordedLookups,
-    ) -> Result<(Option<Difference>, Facts), Failure> {
-        let scores = change_set
-            .files
+    fn offline(&self) -> Result<(Option<Difference>, Facts), Failure> {
+        let change_set = &self.loaded.change_set;
+        let sensitivity = self.sensitivity();
+        let derived = self.offline_with(|recorded| derive(recorded, key(recorded)))?;
+        let facts = Facts::of(&derived);
+        let entries = self.entries(change_set, &sensitivity, derived, &self.loaded.execution)?;
+        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
+    }
+
+    fn sensitivity(&self) -> ChangeSensitivity {
+        let files = &self.loaded.change_set.files;
+        let scores = files
             .iter()
-            .zip(&texts.0)
+            .zip(&self.loaded.texts.0)
             .map(|(file, text)| sensitivity::file_sensitivity(file, text))
             .collect();
-        let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
+        sensitivity::change_sensitivity(files, scores)
+    }
+
+    fn offline_with<T>(&self, then: impl FnOnce(&Recorded<'_>) -> T) -> T {
+        let Loaded { change_set, recorded, lookups, texts, execution, .. } = self.loaded;
+        let sensitivity = self.sensitivity();
         let surveys = RecordedSurveys(&recorded.surveys);
         let lines =
             |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
         let asked = Asked::of_record(lookups);
         let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
-        let derived = self.derive(change_set, &sensitivity, texts, asking, &lines, &self.execution)?;
-        let facts = Facts::of(&derived);
-        let entries = self.entries(change_set, &sensitivity, derived, &self.execution)?;
-        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
+        then(&self.recorded(change_set, &sensitivity, texts, asking, &lines, execution))
     }
 
-    fn live(
-        &self,
-        repository: OpenRepository,
-        recorded: &ChangeSet,
-    ) -> Result<(Option<Difference>, Facts), Failure> {
+    fn live(&self, repository: OpenRepository) -> Result<(Option<Difference>, Facts), Failure> {
+        let recorded = &self.loaded.change_set;
         let objects = GitObjects::new(&repository)?;
         let resolved = Resolved {
             base: recorded.base_sha.clone(),
@@ -207,25 +236,28 @@ impl Replay<'_> {
         let fresh = super::inputs::read_policy(
             &opened.objects,
             opened.resolved.sides(),
-            &self.overrides,
-            self.registry,
+            &self.loaded.overrides,
+            &self.loaded.registry,
         )?;
         let Gathered { change_set, sensitivity, texts } =
             gather(&opened, &fresh, self.cancellation, self.progress)?;
         let surveys = BaseSurveys {
             objects: &opened.objects,
             base: &opened.resolved.base,
-            globs: self.in_force.policy.scope_globs(),
+            globs: self.loaded.in_force.policy.scope_globs(),
         };
-        let blob_lines =
-            BlobLines::new(&opened.objects, &change_set.files, self.in_force.policy.limits.max_blob_bytes);
+        let blob_lines = BlobLines::new(
+            &opened.objects,
+            &change_set.files,
+            self.loaded.in_force.policy.limits.max_blob_bytes,
+        );
         let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
         // What commands left is taken from the record; which there had to be is found out again.
         let found = super::prepare::manifests(&opened, &fresh.policy, &change_set)?;
         let execution = RecordedExecution {
             head_files: found.head_files,
             base_files: found.base_files,
-            ..self.execution.clone()
+            ..self.loaded.execution.clone()
         };
         let asked = Asked::of_trees(Trees {
             objects: &opened.objects,
@@ -234,7 +266,8 @@ impl Replay<'_> {
             cancellation: self.cancellation,
         });
         let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
-        let derived = self.derive(&change_set, &sensitivity, &texts, asking, &lines, &execution)?;
+        let recorded = self.recorded(&change_set, &sensitivity, &texts, asking, &lines, &execution);
+        let derived = derive(&recorded, key(&recorded))?;
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
         let facts = Facts::of(&derived);
         let mut entries = self.entries(&change_set, &sensitivity, derived, &execution)?;
@@ -247,37 +280,37 @@ impl Replay<'_> {
         Ok((drift::compare_entries(self.run, &entries, &[])?, facts))
     }
 
-    fn derive(
-        &self,
-        change_set: &ChangeSet,
-        sensitivity: &ChangeSensitivity,
-        texts: &dyn Texts,
-        (surveys, lookups): (&dyn Surveys, &dyn Answering),
-        lines: &crate::core::crosscheck::LineReader<'_>,
-        execution: &RecordedExecution,
-    ) -> Result<Derived, Failure> {
-        let recorded = Recorded {
-            repo_id: &self.input.repo_id,
+    fn recorded<'s>(
+        &'s self,
+        change_set: &'s ChangeSet,
+        sensitivity: &'s ChangeSensitivity,
+        texts: &'s dyn Texts,
+        (surveys, lookups): (&'s dyn Surveys, &'s dyn Answering),
+        lines: &'s crate::core::crosscheck::LineReader<'s>,
+        execution: &'s RecordedExecution,
+    ) -> Recorded<'s> {
+        let loaded = self.loaded;
+        Recorded {
+            repo_id: &loaded.input.repo_id,
             change_set,
             sensitivity,
             texts,
-            inputs: &self.in_force.recorded,
-            policy: &self.in_force.policy,
-            waivers: &self.in_force.waivers,
-            rubric: self.in_force.rubric.as_ref(),
-            overrides: &self.overrides,
-            registry: self.registry,
+            inputs: &loaded.in_force.recorded,
+            policy: &loaded.in_force.policy,
+            waivers: &loaded.in_force.waivers,
+            rubric: loaded.in_force.rubric.as_ref(),
+            overrides: &loaded.overrides,
+            registry: &loaded.registry,
             surveys,
             lookups,
-            gates: &self.gates,
+            gates: &loaded.gates,
             execution,
-            replies: &self.replies,
+            replies: &loaded.replies,
             lines,
             cancellation: self.cancellation,
             progress: self.progress,
             joined: None,
-        };
-        derive(&recorded, key(&recorded))
+        }
     }
 
     /// The files this run would write, with what differs by nature taken from the recording.
@@ -295,7 +328,7 @@ impl Replay<'_> {
         } else {
             String::new()
         };
-        let policy = &self.in_force.policy;
+        let policy = &self.loaded.in_force.policy;
         let input = SkillInput {
             config_hash: derived.key_preimage.config_hash.clone(),
             base_sha: change_set.base_sha.clone(),
@@ -306,23 +339,23 @@ impl Replay<'_> {
             run_budget_max_tokens: policy.max_tokens,
             run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
             provider_bindings: derived.bindings.clone(),
-            ..self.input.clone()
+            ..self.loaded.input.clone()
         };
         let result = skill_result(&input, &derived);
         let recorded_inputs =
-            RecordedInputs { surveys: derived.surveys.clone(), ..self.in_force.recorded.clone() };
+            RecordedInputs { surveys: derived.surveys.clone(), ..self.loaded.in_force.recorded.clone() };
         let mut entries = Vec::new();
         artifacts(
             &Outcome {
                 input: &input,
                 change_set,
                 sensitivity,
-                registry: self.registry,
+                registry: &self.loaded.registry,
                 derived: &derived,
                 recorded_inputs: &recorded_inputs,
-                recorded_gates: &self.gates,
+                recorded_gates: &self.loaded.gates,
                 recorded_execution: execution,
-                recorded_replies: &self.replies,
+                recorded_replies: &self.loaded.replies,
                 machine: metrics.machine,
                 written_at,
                 base_rule: &trace.base_rule,

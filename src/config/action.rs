@@ -79,6 +79,7 @@ pub(crate) struct Inputs {
     pub(crate) publish_timeout: u64,
     pub(crate) replies: RepliesMode,
     pub(crate) no_model: bool,
+    pub(crate) live: bool,
 }
 
 /// How long publishing may take, in seconds, unless an input says otherwise.
@@ -171,6 +172,7 @@ struct RawInputs {
     publish_timeout: Option<String>,
     replies: Option<String>,
     no_model: Option<String>,
+    live: Option<String>,
 }
 
 impl RawInputs {
@@ -225,6 +227,7 @@ impl RawInputs {
                 .word("replies", self.replies, &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?
                 .unwrap_or_default(),
             no_model: read.flag("no-model", self.no_model, false)?,
+            live: read.flag("live", self.live, false)?,
         })
     }
 }

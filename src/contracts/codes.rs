@@ -117,6 +117,7 @@ codes! {
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
         LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
+        ModelDriftDetected = "MODEL_DRIFT_DETECTED", Notice, "the model answers a recorded question otherwise than before, and more so than it differs from itself; look at what it says now, and pin another model on the base branch if need be";
         ModelRetiring = "MODEL_RETIRING", Notice, "the model is switched off within ninety days of the base commit, or is already; name another one on the base branch";
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";

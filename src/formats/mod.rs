@@ -12,7 +12,7 @@ mod junit;
 mod markdown;
 pub(crate) mod rubric_draft;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub(crate) mod sarif;
 mod terminal;
 #[cfg(test)]

@@ -337,7 +337,7 @@ fn hostile_line() -> String {
     HOSTILE.replace('\n', "\r")
 }
 
-fn plan(ordinal: u64, lens: &str) -> LensPlan {
+pub(crate) fn plan(ordinal: u64, lens: &str) -> LensPlan {
     LensPlan {
         schema_version: LensPlanTag::V1,
         plan_ordinal: ordinal,

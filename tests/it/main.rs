@@ -28,6 +28,7 @@ mod models;
 mod rehearsal;
 mod replay;
 mod reviews;
+mod reviews_live;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use super::surfaces::{Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{RemoteRequest, check_remote};
 use crate::app::client::client;
 use crate::app::consistency_check::standing;
-use crate::app::drift_check::{failure, markdown, text};
+use crate::app::drift_check::{Live, failure, markdown, text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
@@ -21,6 +21,8 @@ use crate::run::ports::Cancellation;
 const SINCE_DAYS: u64 = 7;
 /// How many artifacts are replayed in a night.
 const LIMIT: u64 = 50;
+/// How often each question is asked again.
+const LIVE_SAMPLES: u64 = 3;
 /// How many threads count conventions; a runner has as many processors.
 const RUBRIC_WORKERS: u64 = 4;
 const MARKER: &str = "<!-- qa-skill: drift -->";
@@ -36,14 +38,18 @@ pub(crate) fn drift(
 ) -> Result<Exit, Failure> {
     let inputs = &environment.inputs;
     let workspace = std::path::Path::new(&environment.context.workspace);
+    let checkout =
+        inputs.working_directory.as_ref().map_or(workspace.to_owned(), |inside| workspace.join(inside));
+    let live = match inputs.live {
+        true => Some(Live::of(&checkout, LIVE_SAMPLES, inputs.token.clone(), cancellation)?),
+        false => None,
+    };
     let request = RemoteRequest {
-        checkout: inputs
-            .working_directory
-            .as_ref()
-            .map_or(workspace.to_owned(), |inside| workspace.join(inside)),
+        checkout,
         name: inputs.artifact_name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         since_days: inputs.since_days.unwrap_or(SINCE_DAYS),
         limit: LIMIT,
+        live,
     };
     let progress = TerminalProgress::new(true);
     let mut report = check_remote(&request, &environment.artifacts, cancellation, &progress)?;
@@ -70,7 +76,12 @@ pub(crate) fn drift(
         DriftStatus::EngineChanged => !inputs.allow_engine_change,
         DriftStatus::Same | DriftStatus::CouldNotReplay => false,
     };
-    if moved && inputs.open_issue {
+    let answers_otherwise = report.runs.iter().flat_map(|run| &run.models).any(|model| model.code.is_some());
+    if answers_otherwise {
+        let code = Code::ModelDriftDetected;
+        annotate("warning", code.text(), &format!("a model answers otherwise than it did\n{}", code.hint()));
+    }
+    if (moved || answers_otherwise) && inputs.open_issue {
         match issue(environment, &page, cancellation) {
             Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
             Err(error) => {

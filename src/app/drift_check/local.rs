@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::exit::Failure;
+use super::live::Live;
 use super::replay::{Against, Replayer, compare, entry};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus, Mover};
@@ -17,16 +18,16 @@ pub(crate) fn check_paths(
     paths: &[PathBuf],
     repository: Option<&Path>,
     scratch: &Path,
-    cancellation: &Cancellation,
+    (live, cancellation): (Option<&Live>, &Cancellation),
     progress: &dyn Progress,
 ) -> Result<DriftReport, Failure> {
-    if let ([left, right], None) = (paths, repository)
+    if let ([left, right], None, None) = (paths, repository, live)
         && let (Some(left), Some(right)) = (only_run(left), only_run(right))
     {
         return Ok(super::report(vec![compare(&left, &right)], None));
     }
     let against = repository.map_or(Against::Recording, Against::Repository);
-    let replayer = Replayer { against, cancellation, progress };
+    let replayer = Replayer { against, cancellation, progress, live };
     let mut runs = Vec::new();
     for path in paths {
         cancellation.check()?;

@@ -1,11 +1,13 @@
 //! `qa-skill drift-check`: derives stored runs once more, wherever they are, and says what moved.
 
+mod live;
 mod local;
 mod mover;
 mod remote;
 mod replay;
 mod report;
 
+pub(crate) use live::Live;
 pub(crate) use local::{check_paths, runs_below};
 pub(crate) use remote::{RemoteRuns, check_artifacts};
 pub(crate) use replay::{Against, Replayer};

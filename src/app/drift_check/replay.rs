@@ -7,6 +7,7 @@ use super::super::exit::Failure;
 use super::super::keys::ENGINE_VERSION;
 use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
+use super::live::Live;
 use super::mover::{Preimages, moved, mover_of_file};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
@@ -34,6 +35,8 @@ pub(crate) struct Replayer<'a> {
     pub(crate) against: Against<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
+    /// Asks models again, where that is wanted.
+    pub(crate) live: Option<&'a Live>,
 }
 
 /// An entry of which nothing is known yet but where it is.
@@ -53,6 +56,7 @@ pub(super) fn entry(place: &str) -> DriftRun {
         difference: None,
         recorded_conclusion: None,
         derived_conclusion: None,
+        models: Vec::new(),
     }
 }
 
@@ -120,6 +124,10 @@ impl Replayer<'_> {
         entry.derived_conclusion = Some(replayed.conclusion);
         let derived = Preimages { key: &replayed.key_preimage, config: &replayed.config_preimage };
         judge(entry, replayed.difference, moved(recorded.preimages(), derived));
+        // What does not follow from its record is no record to compare with.
+        if let Some(live) = self.live.filter(|_| entry.status == DriftStatus::Same) {
+            entry.models = live.ask(&recorded.run, self.cancellation, self.progress)?;
+        }
         if let Some(reason) = unavailable {
             entry.detail.push_str(&format!(
                 "; from the recording alone, as the repository was not to be had: {reason}"

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::app::consistency_check;
-use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus};
+use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus, ModelDrift};
 use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
 /// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
@@ -68,6 +68,13 @@ fn key(run: &DriftRun) -> &str {
     run.execution_key.as_ref().map_or("unknown", |key| key.short())
 }
 
+/// How a model answers now, on one line.
+fn told(model: &ModelDrift) -> String {
+    let part = model.sub_lens_id.as_ref().map_or(String::new(), |part| format!("/{part}"));
+    let code = model.code.map_or(String::new(), |code| format!(" [{code}]"));
+    format!("{}{part} by {}: {}{code}: {}", model.lens_id, model.model, model.class, model.detail)
+}
+
 /// For a terminal.
 pub(crate) fn text(report: &DriftReport) -> String {
     let mut out = String::new();
@@ -76,6 +83,9 @@ pub(crate) fn text(report: &DriftReport) -> String {
         let mover = run.mover.map_or(String::new(), |mover| format!(" ({mover})"));
         let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", word(run.status), key(run), run.place);
         let _infallible = writeln!(out, "  {}", run.detail);
+        for model in &run.models {
+            let _infallible = writeln!(out, "  {}", told(model));
+        }
     }
     if let Some(line) = looked_for(report) {
         let _infallible = writeln!(out, "{line}");
@@ -106,6 +116,13 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
             run.mover.map_or("nothing", |mover| mover.text()),
             markdown_cell_code(&run.place)
         );
+    }
+    let models: Vec<_> = shown.iter().flat_map(|run| &run.models).take(MOST_LISTED).collect();
+    if !models.is_empty() {
+        out.push_str("\n### Models that were asked again\n\n");
+    }
+    for model in models {
+        let _infallible = writeln!(out, "- {}", escaped(&told(model)));
     }
     for run in shown.iter().take(MOST_LISTED).filter(|run| run.status != DriftStatus::Same) {
         let _infallible = writeln!(out, "\n### {} of {}\n", word(run.status), markdown_code(key(run)));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, DriftSource, DriftStatus, Mover, Strength};
+use super::{Conclusion, DriftSource, DriftStatus, ModelDriftClass, Mover, Strength};
 use crate::contracts::artifact::schema_tag;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
@@ -62,6 +62,36 @@ pub struct DriftRun {
     pub recorded_conclusion: Option<Conclusion>,
     /// The derived conclusion.
     pub derived_conclusion: Option<Conclusion>,
+    /// How the models of its reviews answer now; empty where they were not asked again. It decides nothing.
+    pub models: Vec<ModelDrift>,
+}
+
+/// How a model answers a recorded question now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ModelDrift {
+    /// The review.
+    pub lens_id: String,
+    /// Its part.
+    pub sub_lens_id: Option<String>,
+    /// The model's name in the policy.
+    pub model: String,
+    /// What differs.
+    pub class: ModelDriftClass,
+    /// `MODEL_DRIFT_DETECTED` where it differs more than its answers differ from each other.
+    pub code: Option<Code>,
+    /// How often it was asked.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub samples: u64,
+    /// How much its answers name the same places among themselves, in thousandths (Jaccard, mean over pairs).
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub among_themselves_permille: Option<u64>,
+    /// How much they name the same places as the recorded ones.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub with_recorded_permille: Option<u64>,
+    /// One sentence for people.
+    pub detail: String,
 }
 
 /// How many artifacts were looked at and why some were not replayed.

@@ -204,6 +204,21 @@ words! {
         /// 2.2 bytes a token.
         AnthropicBytes = "bytes-2.2",
     }
+    /// How the answers of a model differ from those that were recorded.
+    ModelDriftClass {
+        /// In nothing.
+        Identical = "identical",
+        /// In words; they name the same places.
+        Wording = "wording",
+        /// In what they find.
+        Findings = "findings",
+        /// In what they find, so that the verdict would be another.
+        Verdict = "verdict",
+        /// It declines now.
+        Refusal = "refusal",
+        /// There is no answer to compare.
+        Unavailable = "unavailable",
+    }
     /// How a key is sent.
     AuthScheme {
         /// `Authorization: Bearer`.

@@ -76,6 +76,29 @@ pub(crate) trait ReplyStore: Sync {
     fn keep_said(&self, said: &KeptHunk, key: &Secret);
 }
 
+/// Keeps nothing.
+pub(crate) struct NoStore;
+
+impl ReplyStore for NoStore {
+    fn kept(&self, _: &Sha256Hex, _: u64, _: Option<&Secret>) -> Option<RecordedReply> {
+        None
+    }
+
+    fn keep(&self, _: &RecordedReply, _: &Secret) {}
+
+    fn said(&self, _: &Sha256Hex, _: &Sha256Hex, _: Option<&Secret>) -> Option<KeptHunk> {
+        None
+    }
+
+    fn spent(&self, _: u64, _: &Secret) -> u64 {
+        0
+    }
+
+    fn spend(&self, _: u64, _: u64, _: &Secret) {}
+
+    fn keep_said(&self, _: &KeptHunk, _: &Secret) {}
+}
+
 /// Everything that asking needs.
 pub(crate) struct Asking<'a> {
     pub(crate) reviews: &'a Reviews<'a>,

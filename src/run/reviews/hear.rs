@@ -154,6 +154,47 @@ impl Evidence<'_> {
     }
 }
 
+/// One answer, as far as two can be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sampled {
+    /// What it finds where: what the model named, the file, the line. What stands nowhere is left out.
+    pub(crate) places: BTreeSet<(String, RepoPath, u64)>,
+    /// Everything it says.
+    pub(crate) said: String,
+}
+
+/// Each answer to a plan by itself.
+pub(crate) fn sampled(
+    reviews: &Reviews<'_>,
+    replies: &RecordedReplies,
+    plan: &LensPlan,
+) -> Result<Vec<Result<Sampled, Code>>, PortError> {
+    let Some(request) = reviews.request(plan)? else { return Ok(Vec::new()) };
+    let judging = Judging { reviews, replies };
+    let mut all = Vec::new();
+    for sample in 1..=plan.review.as_ref().map_or(0, |review| review.samples) {
+        let recorded = find(replies, &request.encoded.request_hash, sample);
+        let answer =
+            recorded.map_or(Err((Code::ReplayRecordingMissing, String::new())), |it| request.answer(it));
+        let (_, said) = match answer {
+            Ok(answer) => answer,
+            Err((code, _)) => {
+                all.push(Err(code));
+                continue;
+            }
+        };
+        let (_, said) = without_canary(&request, said);
+        let mut places = BTreeSet::new();
+        for said in &said {
+            let place = judging.locate(plan, said)?;
+            places.extend(place.map(|(path, line, _)| (said.rule_id.clone(), path, line)));
+        }
+        let said = serde_json::to_string(&said).expect("what was said was read as JSON");
+        all.push(Ok(Sampled { places, said }));
+    }
+    Ok(all)
+}
+
 /// Reviews and what was answered to them.
 pub(super) struct Judging<'j, 'a> {
     pub(super) reviews: &'j Reviews<'a>,

@@ -8,9 +8,9 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-pub(crate) use ask::{Asking, RepliesMode, ReplyStore};
+pub(crate) use ask::{Asking, NoStore, RepliesMode, ReplyStore};
 pub(crate) use earlier::KeptHunk;
-pub(crate) use hear::Heard;
+pub(crate) use hear::{Heard, Sampled, sampled};
 
 use super::gather::Texts;
 use super::ports::PortError;

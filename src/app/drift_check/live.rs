@@ -1,0 +1,262 @@
+//! The second tier of drift: asks recorded questions again, and says whether the model answers otherwise than it answers
+//! itself. It decides nothing: what a model says next is not what a verdict was made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::client::client;
+use super::super::derive::{Recorded, derive, key, plans, reviews};
+use super::super::exit::Failure;
+use super::super::inputs::effective;
+use super::super::verify::with_recorded;
+use crate::config::{provider_key, provider_keys};
+use crate::contracts::codes::Code;
+use crate::contracts::secret::Secret;
+use crate::contracts::v1::{
+    Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, PolicyModel, RecordedReplies,
+    RecordedReply,
+};
+use crate::core::plan;
+use crate::core::policy::{Overrides, POLICY_PATH};
+use crate::git::{GitObjects, OpenRepository};
+use crate::lenses;
+use crate::net::NetClient;
+use crate::run::ports::{Cancellation, Progress};
+use crate::run::reviews::{Asking, NoStore, RepliesMode, Sampled, sampled};
+use crate::store::RunDirectory;
+
+/// All questions of a night together.
+const BUDGET: Duration = Duration::from_secs(2 * 3600);
+
+/// What asking again needs.
+pub(crate) struct Live {
+    http: NetClient,
+    /// The models of the checkout's own policy. A stored run may have been made by anybody, and its policy must not say
+    /// where a key goes.
+    trusted: BTreeMap<String, PolicyModel>,
+    samples: u64,
+    /// The job's own token.
+    token: Option<Secret>,
+}
+
+impl Live {
+    /// Asks the models that the policy at the head of a checkout names.
+    pub(crate) fn of(
+        checkout: &Path,
+        samples: u64,
+        token: Option<Secret>,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Self, Failure> {
+        let repository = OpenRepository::discover(checkout)?;
+        let head = repository.commit_named("HEAD")?.ok_or_else(|| {
+            Failure::usage("the checkout has no commit", "--live asks the models that its policy names")
+        })?;
+        let text = super::super::inputs::text_at(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
+        let policy = effective(text.as_deref(), &Overrides::default(), &lenses::registry())
+            .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
+        Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy.models, samples, token })
+    }
+
+    /// What became of each question of a run.
+    pub(super) fn ask(
+        &self,
+        run: &RunDirectory,
+        cancellation: &Cancellation,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ModelDrift>, Failure> {
+        with_recorded(run, cancellation, progress, |recorded| self.ask_recorded(recorded))?
+    }
+
+    fn ask_recorded(&self, recorded: &Recorded<'_>) -> Result<Vec<ModelDrift>, Failure> {
+        let reviews = reviews(recorded);
+        let all = plans(recorded);
+        let refusals = plan::reserve(&all, recorded.policy);
+        let admitted = all.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+        let asked: Vec<&LensPlan> = admitted
+            .map(|(plan, _)| plan)
+            .filter(|plan| plan.review.is_some() && !plan.changed_files.is_empty())
+            .collect();
+        let (known, unknown): (Vec<&LensPlan>, Vec<&LensPlan>) =
+            asked.into_iter().partition(|plan| self.is_trusted(plan, recorded));
+        let samples = |plan: &LensPlan| plan.review.as_ref().map_or(1, |review| review.samples);
+        let again: Vec<LensPlan> =
+            known.iter().map(|plan| with_samples(plan, self.samples.max(samples(plan)))).collect();
+        let asking = Asking {
+            reviews: &reviews,
+            plans: &again,
+            refusals: &vec![None; again.len()],
+            mode: RepliesMode::Off,
+            store: &NoStore,
+            http: &self.http,
+            key: &|variable| {
+                provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
+            },
+            secrets: &provider_keys().into_iter().chain(self.token.clone()).collect::<Vec<_>>(),
+            refused: None,
+            purse: None,
+            concurrency: recorded.policy.max_concurrency,
+            cancellation: recorded.cancellation,
+            progress: recorded.progress,
+        };
+        let live = asking.run()?;
+        let before = derived(recorded, recorded.replies)?;
+        let now = derived(recorded, &chosen(&live, recorded.replies))?;
+        let mut drifts = Vec::new();
+        for (plan, again) in known.iter().zip(&again) {
+            let then = sampled(&reviews, recorded.replies, plan)?;
+            let now_said = sampled(&reviews, &live, again)?;
+            drifts.push(compared(plan, &then, &now_said, (before, now)));
+        }
+        drifts.extend(unknown.into_iter().map(|plan| ModelDrift {
+            detail: "the policy of this checkout names another model, so it was not asked".to_owned(),
+            ..entry(plan, ModelDriftClass::Unavailable)
+        }));
+        Ok(drifts)
+    }
+
+    fn is_trusted(&self, plan: &LensPlan, recorded: &Recorded<'_>) -> bool {
+        let name = &plan.provider_binding_id;
+        recorded.policy.models.get(name).is_some_and(|model| self.trusted.get(name) == Some(model))
+    }
+}
+
+fn with_samples(plan: &LensPlan, samples: u64) -> LensPlan {
+    let review = plan.review.clone().map(|review| PlannedReview { samples, ..review });
+    LensPlan { review, ..plan.clone() }
+}
+
+/// The new answer in the place of each recorded one, where there is one.
+fn chosen(live: &RecordedReplies, recorded: &RecordedReplies) -> RecordedReplies {
+    let replies = recorded.replies.iter().map(|old| {
+        let same = |new: &&RecordedReply| (&new.request_hash, new.sample) == (&old.request_hash, old.sample);
+        live.replies.iter().find(same).unwrap_or(old).clone()
+    });
+    RecordedReplies { replies: replies.collect(), ..recorded.clone() }
+}
+
+/// What the run concludes with some answers.
+fn derived(recorded: &Recorded<'_>, replies: &RecordedReplies) -> Result<Conclusion, Failure> {
+    let recorded = Recorded { replies, ..*recorded };
+    Ok(derive(&recorded, key(&recorded))?.verdict.conclusion)
+}
+
+fn entry(plan: &LensPlan, class: ModelDriftClass) -> ModelDrift {
+    ModelDrift {
+        lens_id: plan.lens_id.clone(),
+        sub_lens_id: plan.sub_lens_id.clone(),
+        model: plan.provider_binding_id.clone(),
+        class,
+        code: None,
+        samples: 0,
+        among_themselves_permille: None,
+        with_recorded_permille: None,
+        detail: String::new(),
+    }
+}
+
+/// Holds new answers against the recorded ones, by what they find and where.
+fn compared(
+    plan: &LensPlan,
+    then: &[Result<Sampled, Code>],
+    now: &[Result<Sampled, Code>],
+    (before, after): (Conclusion, Conclusion),
+) -> ModelDrift {
+    let (old, new): (Vec<&Sampled>, Vec<&Sampled>) = (answers(then), answers(now));
+    let mut drift = ModelDrift { samples: now.len() as u64, ..entry(plan, ModelDriftClass::Identical) };
+    if new.is_empty() || old.is_empty() {
+        let codes: BTreeSet<Code> =
+            now.iter().chain(then).filter_map(|it| it.as_ref().err().copied()).collect();
+        let refuses = now.iter().any(|answer| matches!(answer, Err(Code::ProviderRefusal)));
+        drift.class = if refuses { ModelDriftClass::Refusal } else { ModelDriftClass::Unavailable };
+        drift.code = (refuses && !old.is_empty()).then_some(Code::ModelDriftDetected);
+        let codes: Vec<&str> = codes.iter().map(|code| code.text()).collect();
+        drift.detail = format!("there is no answer to compare: {}", codes.join(", "));
+        return drift;
+    }
+    let among: Vec<u64> = pairs(&new).map(|(left, right)| overlap(left, right)).collect();
+    let with: Vec<u64> = old.iter().flat_map(|old| new.iter().map(|new| overlap(old, new))).collect();
+    // One answer says nothing about how far two of them are apart.
+    let (among, with) = (mean(&among).unwrap_or(1000), mean(&with).unwrap_or(1000));
+    drift.among_themselves_permille = Some(among);
+    drift.with_recorded_permille = Some(with);
+    let same_words = old.iter().all(|old| new.iter().all(|new| old.said == new.said));
+    let moved = with < among;
+    drift.class = match (same_words, with == 1000, moved && before != after) {
+        (true, ..) => ModelDriftClass::Identical,
+        (false, true, _) => ModelDriftClass::Wording,
+        (false, false, true) => ModelDriftClass::Verdict,
+        (false, false, false) => ModelDriftClass::Findings,
+    };
+    drift.code = (moved && !same_words).then_some(Code::ModelDriftDetected);
+    drift.detail = match moved {
+        true => format!(
+            "its answers agree with the recorded ones to {with} of 1000 and among themselves to {among}; the verdict would be {after}, and was {before}"
+        ),
+        false => format!(
+            "its answers are no further from the recorded ones than from each other: {with} and {among} of 1000"
+        ),
+    };
+    drift
+}
+
+fn answers(all: &[Result<Sampled, Code>]) -> Vec<&Sampled> {
+    all.iter().filter_map(|answer| answer.as_ref().ok()).collect()
+}
+
+fn pairs<'s>(all: &'s [&'s Sampled]) -> impl Iterator<Item = (&'s Sampled, &'s Sampled)> {
+    all.iter().enumerate().flat_map(|(at, left)| all[at + 1..].iter().map(|right| (*left, *right)))
+}
+
+/// The share of places that two answers name both, in thousandths; two that name none agree.
+fn overlap(left: &Sampled, right: &Sampled) -> u64 {
+    let either = left.places.union(&right.places).count() as u64;
+    let both = left.places.intersection(&right.places).count() as u64;
+    if either == 0 { 1000 } else { both * 1000 / either }
+}
+
+fn mean(all: &[u64]) -> Option<u64> {
+    let count = all.len() as u64;
+    (count > 0).then(|| all.iter().sum::<u64>() / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::ids::RepoPath;
+
+    fn saying(lines: &[u64]) -> Result<Sampled, Code> {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        let places = lines.iter().map(|line| ("rule".to_owned(), path.clone(), *line)).collect();
+        Ok(Sampled { places, said: format!("{lines:?}") })
+    }
+
+    fn in_other_words(answer: Result<Sampled, Code>) -> Result<Sampled, Code> {
+        answer.map(|sampled| Sampled { said: format!("otherwise {}", sampled.said), ..sampled })
+    }
+
+    #[test]
+    fn drift_is_what_is_further_from_the_record_than_answers_are_from_each_other() {
+        use ModelDriftClass::{Findings, Identical, Refusal, Unavailable, Verdict, Wording};
+        let (pass, fail) = (Conclusion::Pass, Conclusion::Fail);
+        let refusal = || Err(Code::ProviderRefusal);
+        let outage = || Err(Code::ProviderUnavailable);
+        let cases = [
+            (vec![saying(&[1, 2])], vec![saying(&[1, 2]); 3], fail, Identical, false),
+            (vec![saying(&[1])], vec![in_other_words(saying(&[1])); 3], pass, Wording, false),
+            (vec![saying(&[1])], vec![saying(&[2]); 3], pass, Findings, true),
+            (vec![saying(&[1])], vec![saying(&[]); 3], fail, Verdict, true),
+            // It never says the same, so that another answer is nothing new.
+            (vec![saying(&[1])], vec![saying(&[1]), saying(&[2]), saying(&[3])], fail, Findings, false),
+            (vec![saying(&[1])], vec![refusal(), refusal(), refusal()], pass, Refusal, true),
+            (vec![saying(&[1])], vec![outage(), outage(), outage()], pass, Unavailable, false),
+            (vec![outage()], vec![saying(&[1]); 3], pass, Unavailable, false),
+        ];
+        let plan = crate::formats::sample::plan(0, "review-security");
+        for (then, now, after, class, drifted) in cases {
+            let drift = compared(&plan, &then, &now, (pass, after));
+            assert_eq!((drift.class, drift.code.is_some()), (class, drifted), "{drift:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Recorded questions asked again: how a model answers now is told, decides nothing, and goes nowhere a stored run says.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::answers::{CHAT, MESSAGES, answer};
+use crate::support::reviews::{
+    FAULT, KEY, faulty, finding, findings, only, repository, reviewing, run, said,
+};
+use crate::support::{Files, Program, Repo, Response, Server, qa_skill};
+
+const BLOCK: &str = "required = true\n[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
+
+/// A server whose answers a test changes.
+fn server(first: Response) -> (Server, Arc<Mutex<Response>>) {
+    let says = Arc::new(Mutex::new(first));
+    let next = Arc::clone(&says);
+    (Server::start(move |_| next.lock().unwrap().clone()), says)
+}
+
+/// The checkout has the policy that is believed.
+fn again(repo: &Repo) -> Program {
+    let main = repo.git.revparse_single("main").unwrap().id();
+    repo.git.set_head_detached(main).unwrap();
+    let check = qa_skill(["drift-check", "--live", "--format", "json", "--repo"]).arg(repo.path());
+    check.arg(repo.beside("out").join("runs")).env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY)
+}
+
+fn models(report: &Value) -> Vec<(String, Value)> {
+    let models = report["runs"][0]["models"].as_array().unwrap();
+    models.iter().map(|model| (model["class"].as_str().unwrap().to_owned(), model["code"].clone())).collect()
+}
+
+#[test]
+fn a_model_is_held_against_what_it_said_and_no_run_turns_red() {
+    let mut reworded = finding();
+    reworded["summary"] = "Other words.".into();
+    let elsewhere = said("review-security/path-traversal", "app.py", 5, "    return db.run(");
+    let refused = {
+        let mut refused = answer(MESSAGES, "");
+        refused["stop_reason"] = "refusal".into();
+        Response::json(200, &refused)
+    };
+    let drift = json!("MODEL_DRIFT_DETECTED");
+    let cases = [
+        (findings(MESSAGES, &[finding()]), "identical", Value::Null),
+        (findings(MESSAGES, &[reworded]), "wording", Value::Null),
+        (findings(MESSAGES, &[finding(), elsewhere]), "findings", drift.clone()),
+        (findings(MESSAGES, &[]), "verdict", drift.clone()),
+        (refused, "refusal", drift),
+        (Response::json(404, &json!({})), "unavailable", Value::Null),
+    ];
+    let (server, says) = server(findings(MESSAGES, &[finding()]));
+    let repo = faulty(MESSAGES, &server, BLOCK);
+    run(&repo).run().expect(1);
+    for (response, class, code) in cases {
+        *says.lock().unwrap() = response;
+        let before = server.requests().len();
+        let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
+        assert_eq!(models(&report), [(class.to_owned(), code)], "{report}");
+        assert_eq!(report["status"], "same");
+        let asked: Vec<_> = server.requests().into_iter().skip(before).map(|request| request.body).collect();
+        assert_eq!(
+            (asked.len(), &asked[0]),
+            (3, &server.requests()[0].body),
+            "the recorded question, three times"
+        );
+    }
+    let text = again(&repo).without("--format").without("json").run().expect(0).text();
+    assert!(text.contains("review-security by review: unavailable"), "{text}");
+    only(&repo).verify().run().expect(0);
+}
+
+#[test]
+fn what_a_model_never_says_twice_is_no_drift() {
+    let turn = std::sync::atomic::AtomicUsize::new(0);
+    let server = Server::start(move |_| {
+        let turn = turn.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let rules = ["injection", "path-traversal", "request-forgery", "weak-cryptography"];
+        let rule = format!("review-security/{}", rules[turn % rules.len()]);
+        findings(CHAT, &[said(&rule, "app.py", 5, "    return db.run(")])
+    });
+    let repo = faulty(CHAT, &server, "");
+    run(&repo).run().expect(0);
+    let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
+    assert_eq!(models(&report), [("findings".to_owned(), Value::Null)], "{report}");
+}
+
+#[test]
+fn a_stored_run_does_not_say_where_a_key_goes() {
+    let (theirs, _) = server(findings(CHAT, &[]));
+    let (ours, _) = server(findings(CHAT, &[]));
+    let repo = repository(&reviewing(CHAT, &theirs.url(), ""), &[("app.py", FAULT)]);
+    run(&repo).run().expect(0);
+    assert_eq!(theirs.requests().len(), 1);
+    // The checkout's own policy has another address under the same name.
+    let policy = reviewing(CHAT, &ours.url(), "");
+    let tree = repo.tree(&Files::of(&[(".qa-skill/policy.toml", &policy)]));
+    let parent = repo.git.revparse_single("main").unwrap().id();
+    repo.reference("refs/heads/main", repo.commit(tree, &[parent]));
+    let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
+    assert_eq!(models(&report), [("unavailable".to_owned(), Value::Null)], "{report}");
+    assert_eq!((theirs.requests().len(), ours.requests().len()), (1, 0));
+}
