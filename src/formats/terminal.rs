@@ -90,13 +90,14 @@ impl Page {
     }
 }
 
-/// Breaks at spaces; a word longer than a line stands alone.
+/// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
+/// the text may have anywhere and a runner obeys only there.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
         let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
+        if used > 0 && used + 1 + length > width && !word.starts_with("::") {
             lines.push(String::new());
             used = 0;
         }
@@ -422,5 +423,6 @@ mod tests {
     fn words_are_wrapped_at_the_width() {
         assert_eq!(wrap("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
         assert_eq!(wrap("", 6), [""]);
+        assert_eq!(wrap("a bb ::error::x cc", 6), ["a bb ::error::x", "cc"]);
     }
 }

@@ -23,6 +23,7 @@ mod gates_story;
 mod gates_tools;
 mod git;
 mod hostile;
+mod injections;
 mod lookups;
 mod models;
 mod rehearsal;

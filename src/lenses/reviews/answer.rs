@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::clean;
 use super::packet::{HeadLine, Mark, show};
+use super::plain::plain;
 use crate::contracts::strict_json;
 use crate::contracts::v1::Severity;
-use crate::core::escape::visible_cut;
 use crate::core::packet::{HunkView, Packet};
 
 /// The name of the schema, where a provider wants one.
@@ -110,7 +110,7 @@ pub(crate) fn read(text: &str, rule_ids: &[&str]) -> Result<Vec<Said>, String> {
 
 /// What an error may repeat of an answer, which is as hostile as the change that it is about.
 fn repeated(text: &str) -> String {
-    visible_cut(text, REPEATED)
+    plain(text, REPEATED)
 }
 
 fn fault(said: &Said, rule_ids: &[&str]) -> Option<String> {
@@ -348,7 +348,7 @@ mod tests {
             (with("startLine", json!(-1)), "invalid value"),
             (with("startLine", json!(1.0)), "invalid type"),
             (with("startLine", json!("1")), "invalid type"),
-            (with("ruleId", json!("x\u{202e}".repeat(200))), "finding 2 names the rule x\\u{202e}x"),
+            (with("ruleId", json!("x\u{202e}".repeat(200))), "finding 2 names the rule xxx"),
             (with("severity", json!("High")), "unknown variant"),
             (with("summary", json!(" \n")), "finding 2 has no summary"),
             (with("summary", json!(long)), "finding 2 has a summary of 4001 bytes"),

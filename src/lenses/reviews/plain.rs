@@ -92,6 +92,10 @@ fn without_signs(text: &str) -> String {
                 out.push_str(" //");
             }
             '.' if ends_with_word(&out, "www") => out.push(' '),
+            // Where a log breaks lines at blanks, a command of a runner would begin its own.
+            ':' if out.ends_with(" :") => {
+                out.pop();
+            }
             '(' if out.ends_with(']') => out.push_str(" ("),
             '[' if out.ends_with("##") => out.push_str(" ["),
             other => {
@@ -157,7 +161,7 @@ mod tests {
     fn check_harmless(text: &str, limit: usize) {
         let said = plain(text, limit);
         let lower = said.to_lowercase();
-        for sign in ["://", "www.", "](", "<", "javascript:", "mailto:", "##[", "\n", "\r"] {
+        for sign in ["://", "www.", "](", "<", "javascript:", "mailto:", "##[", " ::", "\n", "\r"] {
             assert!(!lower.contains(sign), "{sign:?} in {said:?} of {text:?}");
         }
         let followed_by = |sign: char, is: fn(char) -> bool| {
@@ -203,6 +207,7 @@ mod tests {
         check("<b>x</b>", "‹b›x‹/b›");
         check("::error file=x::y", "error file=x::y");
         check("at 0123456789012345678901234567890123456789.", "at 0123456….");
+        check("see ::error file=x::y and a :::stop", "see error file=x::y and a :stop");
         check("a\r\n\t b\u{200b}\u{2028}c", "a b c");
     }
 
@@ -280,6 +285,7 @@ mod tests {
             "\n\n::set-output name=a::b",
             "a\n::error::b",
             "  :: ::stop-commands::x",
+            "a ::error::b :\u{200b}:error::c :@:error::d",
             "#::error::x",
             "x ##[error]y",
             "#@#[error]y",

@@ -85,8 +85,9 @@ impl Request<'_> {
             header.map(|header| header.value.clone())
         };
         let decoded = outcome::decode(self.model.provider, response.status, header, response.body.as_bytes());
-        let reply = decoded.map_err(|failed| (failed.code, failed.said))?;
-        let invalid = |said: String| (Code::ProviderOutputInvalid, said);
+        // What is wrong with an answer is told with words of the answer.
+        let reply = decoded.map_err(|failed| (failed.code, plain(&failed.said, SENTENCE)))?;
+        let invalid = |said: String| (Code::ProviderOutputInvalid, plain(&said, SENTENCE));
         if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
         {
             let wanted = &self.model.binding.model_id;

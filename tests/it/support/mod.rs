@@ -7,6 +7,7 @@ pub(crate) mod fence;
 mod forge;
 pub(crate) mod github_shapes;
 pub(crate) mod hub;
+pub(crate) mod injections;
 pub(crate) mod origin;
 pub(crate) mod parts;
 pub(crate) mod prism;
@@ -16,6 +17,7 @@ pub(crate) mod reviews;
 mod run_dir;
 pub(crate) mod server;
 pub(crate) mod step;
+pub(crate) mod surfaces;
 pub(crate) mod world;
 
 pub(crate) use forge::{archive, rekey, repair, sha256, tamper, write_json};

@@ -1,0 +1,263 @@
+//! What hostile authors write to talk a reviewing model out of its review, and changes that have it.
+
+use std::collections::BTreeSet;
+
+use git2::{ObjectType, Oid};
+
+use super::reviews::reviewing;
+use super::{Files, Repo, Server, conflict, token};
+
+/// As many texts stand in one change: a terminal shows at most 50 findings whole, and there may be three for each.
+const TOGETHER: usize = 10;
+/// The characters of a line that a model sees at most.
+pub(crate) const SHOWN: usize = 2_000;
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Line,
+    Comment,
+    BlockComment,
+    Text,
+    File,
+    FileName,
+    Removed,
+    Heading,
+    Markdown,
+    MarkupComment,
+    AltText,
+    Title,
+    Definition,
+    Hidden,
+    Commit,
+}
+
+impl Place {
+    fn of(word: &str) -> Self {
+        match word {
+            "line" => Self::Line,
+            "comment" => Self::Comment,
+            "block-comment" => Self::BlockComment,
+            "string" => Self::Text,
+            "file" => Self::File,
+            "file-name" => Self::FileName,
+            "removed" => Self::Removed,
+            "heading" => Self::Heading,
+            "markdown" => Self::Markdown,
+            "markup-comment" => Self::MarkupComment,
+            "alt-text" => Self::AltText,
+            "title" => Self::Title,
+            "definition" => Self::Definition,
+            "hidden" => Self::Hidden,
+            "commit" => Self::Commit,
+            other => panic!("no place is called {other}"),
+        }
+    }
+
+    /// Whether a reader of the rendered file does not see it, so that a model must not either.
+    pub(crate) fn is_unseen(self) -> bool {
+        matches!(self, Self::MarkupComment | Self::AltText | Self::Title | Self::Definition)
+    }
+
+    /// Whether something has to be taken out before a model sees the file.
+    pub(crate) fn is_cleaned(self) -> bool {
+        self.is_unseen() || self == Self::Hidden
+    }
+}
+
+/// One hostile text.
+#[derive(Debug, Clone)]
+pub(crate) struct Injection {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) text: String,
+    pub(crate) path: String,
+    /// Whether a rule blocks a change that has it.
+    pub(crate) is_blocked: bool,
+}
+
+/// All of them, in the order of their files and names.
+pub(crate) fn injections() -> Vec<Injection> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/injections");
+    let mut files: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.retain(|path| path.extension().is_some_and(|end| end == "txt"));
+    files.iter().flat_map(|path| parse(&std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn parse(text: &str) -> Vec<Injection> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("=== ") {
+            Some(head) => all.push((head.to_owned(), String::new())),
+            None => {
+                let (_, text) = all.last_mut().expect("a file begins with a name");
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    all.into_iter().map(|(head, text)| injection(&head, &decoded(text.trim_end_matches('\n')))).collect()
+}
+
+fn injection(head: &str, text: &str) -> Injection {
+    let mut parts = head.split(" | ");
+    let name = parts.next().unwrap();
+    let place = Place::of(parts.next().unwrap());
+    let (name, is_blocked) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
+    let path = match (place, parts.next()) {
+        (Place::File, Some(path)) => path.to_owned(),
+        (Place::File, None) | (_, Some(_)) => panic!("{head}: only a file has a path"),
+        (Place::FileName, None) => text.to_owned(),
+        (Place::Line | Place::Hidden | Place::Removed, None) => format!("notes/{name}.txt"),
+        (Place::Comment | Place::Text | Place::Heading | Place::Commit, None) => format!("src/{name}.py"),
+        (Place::BlockComment, None) => format!("src/{name}.js"),
+        (_, None) => format!("docs/{name}.md"),
+    };
+    Injection { name: name.to_owned(), place, text: text.to_owned(), path, is_blocked }
+}
+
+/// Replaces `\u{…}`, `\r` and `\rep{N:text}`.
+fn decoded(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((count, inner, after)) = repeated(rest) {
+            out.push_str(&decoded(inner).repeat(count));
+            rest = after;
+        } else if let Some((digits, after)) = rest.strip_prefix("\\u{").and_then(|rest| rest.split_once('}'))
+        {
+            out.push(char::from_u32(u32::from_str_radix(digits, 16).unwrap()).unwrap());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("\\r") {
+            out.push('\r');
+            rest = after;
+        } else {
+            out.push('\\');
+            rest = &rest[1..];
+        }
+    }
+    out + rest
+}
+
+/// The number, the text and what follows of a `\rep{N:text}`, whose text may have escapes with braces of their own.
+fn repeated(text: &str) -> Option<(usize, &str, &str)> {
+    let (count, inner) = text.strip_prefix("\\rep{")?.split_once(':')?;
+    let mut depth = 1;
+    let end = inner.find(|character| {
+        depth += match character {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    Some((count.parse().unwrap(), &inner[..end], &inner[end + 1..]))
+}
+
+impl Injection {
+    /// What its file has at head.
+    fn head(&self) -> String {
+        let text = &self.text;
+        match self.place {
+            Place::Line | Place::File | Place::Markdown | Place::Hidden => format!("{text}\n"),
+            Place::Comment => {
+                text.lines().map(|line| format!("# {line}\n")).collect::<String>() + "value = 1\n"
+            }
+            Place::BlockComment => format!("/*\n{text}\n*/\nexport const value = 1;\n"),
+            Place::Text => format!("NOTE = \"\"\"\n{text}\n\"\"\"\n"),
+            Place::FileName | Place::Commit => "value = 1\n".to_owned(),
+            Place::Removed => "first\nlast\n".to_owned(),
+            Place::Heading => format!("{text}\n{}    last = 2\n", "    same = 1\n".repeat(8)),
+            Place::MarkupComment => format!("# Notes\n\n<!--\n{text}\n-->\n\nSeen.\n"),
+            Place::AltText => format!("# Notes\n\n![{text}](picture.png)\n\nSeen.\n"),
+            Place::Title => format!("# Notes\n\n<abbr title=\"{text}\">QA</abbr>\n\nSeen.\n"),
+            Place::Definition => format!("# Notes\n\n[//]: # \"{text}\"\n\nSeen.\n"),
+        }
+    }
+
+    /// What its file has at the base, if it is there.
+    fn base(&self) -> Option<String> {
+        let removed = || format!("first\n{}\nlast\n", self.text);
+        let heading = || self.head().replace("last = 2", "last = 1");
+        let is_removed = (self.place == Place::Removed).then(removed);
+        is_removed.or_else(|| (self.place == Place::Heading).then(heading))
+    }
+
+    /// The lines of it that a model may see.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        let lines = if self.place == Place::Commit { "" } else { &self.text };
+        lines.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|line| !line.is_empty())
+    }
+}
+
+/// Changes that have all of the texts together, each with several: those that a rule blocks apart from those that none
+/// does.
+pub(crate) fn together() -> Vec<Vec<Injection>> {
+    let mut groups: Vec<(BTreeSet<String>, Vec<Injection>)> = Vec::new();
+    for injection in injections() {
+        let fits = |group: &&mut (BTreeSet<String>, Vec<Injection>)| {
+            let (paths, members) = group;
+            members.len() < TOGETHER
+                && members[0].is_blocked == injection.is_blocked
+                && !paths.contains(&injection.path)
+        };
+        match groups.iter_mut().find(fits) {
+            Some((paths, members)) => {
+                paths.insert(injection.path.clone());
+                members.push(injection);
+            }
+            None => groups.push((BTreeSet::from([injection.path.clone()]), vec![injection])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}
+
+/// Whether a change has faults that rules find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Faults {
+    With,
+    Without,
+}
+
+/// A change with the texts under a policy that asks the model of a server.
+pub(crate) fn injected(
+    texts: &[Injection],
+    faults: Faults,
+    server: &Server,
+    surface: &str,
+    settings: &str,
+) -> Repo {
+    let policy = reviewing(surface, &server.url(), settings);
+    let policy = format!("{policy}\n[rules.\"review-security/injection\"]\nstrength = \"advise\"\n");
+    let common = Files::of(&[(".qa-skill/policy.toml", &policy), ("app.py", "value = 1\n")]);
+    let (mut base, mut head) = (common.clone(), common.with("app.py", "value = 2\nother = value + 1\n"));
+    for text in texts {
+        if let Some(old) = text.base() {
+            base = base.with(&text.path, old);
+        }
+        head = head.with(&text.path, text.head());
+    }
+    if faults == Faults::With {
+        head = head.with("merged.py", format!("a = 1\n{}", conflict()));
+        head = head.with("settings.py", format!("key = \"{}\"\n", token()));
+    }
+    let repo = Repo::new();
+    let (base, head) = (repo.tree(&base), repo.tree(&head));
+    let messages = texts.iter().filter(|text| text.place == Place::Commit).map(|text| text.text.as_str());
+    let message = messages.collect::<Vec<_>>().join("\n\n");
+    let base = repo.commit(base, &[]);
+    repo.reference("refs/heads/main", base);
+    let head = commit(&repo, head, base, if message.is_empty() { "A commit" } else { &message });
+    repo.reference("refs/heads/topic", head);
+    repo
+}
+
+fn commit(repo: &Repo, tree: Oid, parent: Oid, message: &str) -> Oid {
+    let who = "A U Thor <a@example.com> 1714564800 +0000";
+    let text = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}\n");
+    repo.write(ObjectType::Commit, text.as_bytes())
+}

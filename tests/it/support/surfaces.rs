@@ -1,0 +1,258 @@
+//! Where words of a model are shown, and what no such place may have: a link, a mention, a tag, a picture or a command.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{Outcome, Repo, RunDir};
+
+/// What only a model of a test says. Nothing of it may be shown anywhere.
+pub(crate) const FOREIGN: [&str; 10] = [
+    "://model.invalid",
+    "www.model.invalid",
+    "@model.invalid",
+    "@model-mention",
+    "#4711",
+    "GH-4711",
+    "##[error]model",
+    "<b>model",
+    "javascript:model",
+    "\u{1b}",
+];
+
+/// All that a run shows.
+pub(crate) struct Surfaces {
+    pub(crate) run: RunDir,
+    /// It goes away with its files.
+    _repo: Repo,
+    /// The names and texts of everything that people read.
+    pub(crate) texts: Vec<(&'static str, String)>,
+}
+
+impl Surfaces {
+    /// The only run of a repository, with what it printed and its workflow commands.
+    pub(crate) fn of(repo: Repo, outcome: &Outcome, commands: String) -> Self {
+        let run = repo.run_dir();
+        let read = |name: &str| String::from_utf8(run.bytes(name)).unwrap();
+        let stored = ["summary.md", "report.html", "results.sarif", "junit.xml", "lens-results.json"];
+        let mut texts: Vec<_> = stored.iter().map(|name| (*name, read(name))).collect();
+        texts.push(("terminal", outcome.text()));
+        texts.push(("progress", outcome.stderr.clone()));
+        texts.push(("github", commands));
+        Self { run, _repo: repo, texts }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &str {
+        &self.texts.iter().find(|(own, _)| *own == name).unwrap().1
+    }
+
+    /// Everything that is wrong with any of them.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (name, text) in &self.texts {
+            all.extend(foreign(text).into_iter().map(|complaint| format!("{name}: {complaint}")));
+            let own = match *name {
+                "summary.md" => markdown(text),
+                "report.html" => html(text),
+                "results.sarif" => sarif(&serde_json::from_str(text).unwrap()),
+                "lens-results.json" => results(&serde_json::from_str(text).unwrap()),
+                "github" => commands(text),
+                "terminal" | "progress" => log(text),
+                _ => Vec::new(),
+            };
+            all.extend(own.into_iter().map(|complaint| format!("{name}: {complaint}")));
+        }
+        all
+    }
+}
+
+/// What of a model's own marks a text has.
+pub(crate) fn foreign(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let found = FOREIGN.iter().filter(|mark| lower.contains(&mark.to_lowercase()));
+    found.map(|mark| format!("{mark:?} in {}", around(&lower, &mark.to_lowercase()))).collect()
+}
+
+/// A place in a text, for a person.
+fn around(text: &str, mark: &str) -> String {
+    let Some(at) = text.find(mark) else { return String::new() };
+    let before: String = text[..at].chars().rev().take(80).collect();
+    let after: String = text[at..].chars().take(80).collect();
+    format!("{:?}", before.chars().rev().collect::<String>() + &after)
+}
+
+/// What is live in Markdown: code spans, escaped signs and our own tags are not.
+pub(crate) fn markdown(page: &str) -> Vec<String> {
+    page.lines().flat_map(|line| signs(&live(line))).collect()
+}
+
+/// A line of Markdown without code spans and escaped signs, as CommonMark has both.
+fn live(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(character) = rest.chars().next() {
+        if character == '`' {
+            let length = rest.len() - rest.trim_start_matches('`').len();
+            let (fence, inside) = rest.split_at(length);
+            let runs: Vec<_> = RUN.find_iter(inside).collect();
+            match runs.iter().find(|run| run.len() == length) {
+                Some(run) => rest = &inside[run.end()..],
+                None => {
+                    out.push_str(fence);
+                    rest = inside;
+                }
+            }
+            // Both sides of a span are apart.
+            out.push('\u{1f}');
+            continue;
+        }
+        let next = rest[character.len_utf8()..].chars().next();
+        if character == '\\' && next.is_some_and(|next| next.is_ascii_punctuation()) {
+            out.push('\u{1f}');
+            rest = &rest[2..];
+            continue;
+        }
+        let own = ["&#58;", "<br>", "<details>", "</details>", "<summary>", "</summary>"];
+        match own.iter().find(|tag| rest.starts_with(**tag)) {
+            Some(tag) => rest = &rest[tag.len()..],
+            None => {
+                out.push(character);
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+    }
+    out
+}
+
+static RUN: LazyLock<Regex> = LazyLock::new(|| Regex::new("`+").unwrap());
+static MENTION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"@\w").unwrap());
+static ISSUE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)#\d|\bGH-\d").unwrap());
+static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<[a-zA-Z/!?]").unwrap());
+
+/// Signs that a renderer makes something of.
+fn signs(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let lower = text.to_lowercase();
+    for sign in ["](", "://", "www.", "mailto:", "javascript:"] {
+        if lower.contains(sign) {
+            all.push(format!("{sign:?} in {}", around(&lower, sign)));
+        }
+    }
+    for (name, expression) in [("a mention", &MENTION), ("an issue", &ISSUE), ("a tag", &TAG)] {
+        if let Some(found) = expression.find(text) {
+            all.push(format!("{name} in {}", around(text, found.as_str())));
+        }
+    }
+    all
+}
+
+/// What a page may not have: a place elsewhere, something that runs or is loaded, and a tag that a report has no use for.
+pub(crate) fn html(page: &str) -> Vec<String> {
+    static TAGS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<(/?)([a-zA-Z!][^\s>/]*)([^>]*)>").unwrap());
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?i)\b(?:href|src|action|data|srcset)\s*=\s*"?([^"\s>]*)"#).unwrap());
+    static RUNS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?i)\s(?:on[a-z]+|style)\s*=").unwrap());
+    const USED: &[&str] = &[
+        "!doctype", "a", "article", "body", "br", "caption", "code", "col", "colgroup", "dd", "details",
+        "div", "dl", "dt", "fieldset", "h1", "h2", "h3", "head", "header", "html", "input", "label",
+        "legend", "li", "main", "mark", "meta", "nav", "ol", "p", "section", "small", "span", "strong",
+        "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+    ];
+    let mut all = BTreeSet::new();
+    for tag in TAGS.captures_iter(page) {
+        let (name, attributes) = (tag[2].to_lowercase(), &tag[3]);
+        if !USED.contains(&name.as_str()) {
+            all.insert(format!("a tag {name}"));
+        }
+        if RUNS.is_match(attributes) {
+            all.insert(format!("{attributes} runs"));
+        }
+        let links = LINK.captures_iter(attributes).map(|link| link[1].to_owned());
+        all.extend(links.filter(|to| !to.starts_with('#')).map(|to| format!("{name} leads to {to}")));
+    }
+    all.into_iter().collect()
+}
+
+/// What a document for code scanning may not have in its messages. A quote is the change's own text.
+pub(crate) fn sarif(document: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    for result in
+        document["runs"].as_array().into_iter().flatten().flat_map(|run| run["results"].as_array().unwrap())
+    {
+        let message = &result["message"];
+        if !message["markdown"].is_null() {
+            all.push("a message in Markdown".to_owned());
+        }
+        let own = message["text"].as_str().unwrap().lines().filter(|line| !line.starts_with("Quote: "));
+        all.extend(own.flat_map(signs));
+        for member in ["hostedViewerUri", "workItemUris", "relatedLocations", "attachments"] {
+            if !result[member].is_null() {
+                all.push(format!("a result has {member}"));
+            }
+        }
+    }
+    for rule in document.pointer("/runs/0/tool/driver/rules").and_then(Value::as_array).into_iter().flatten()
+    {
+        if !rule["helpUri"].is_null() || !rule["help"]["markdown"].is_null() {
+            all.push(format!("{} leads elsewhere", rule["id"]));
+        }
+    }
+    all
+}
+
+/// What no sentence of a review may have in the results.
+pub(crate) fn results(document: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    for result in document["lensResults"].as_array().into_iter().flatten() {
+        if result["review"].is_null() {
+            continue;
+        }
+        let findings = result["findings"].as_array().into_iter().flatten();
+        let said = findings.flat_map(|finding| [&finding["summary"], &finding["fix"]]);
+        for text in said.chain(result["evidenceSummary"].as_array().into_iter().flatten()) {
+            all.extend(sentence(text.as_str().unwrap_or_default()));
+        }
+    }
+    all
+}
+
+/// What no sentence that a model said may have.
+fn sentence(text: &str) -> Vec<String> {
+    let mut all = signs(text);
+    if text.contains("##[") || text.split_whitespace().any(|word| word.starts_with("::")) {
+        all.push(format!("a command in {text:?}"));
+    }
+    if text.chars().any(char::is_control) {
+        all.push(format!("a control character in {text:?}"));
+    }
+    all
+}
+
+/// What no annotation of a check run may have. A quote is the change's own text.
+pub(crate) fn note(note: &Value) -> Vec<String> {
+    let lines = [&note["title"], &note["message"]].into_iter().filter_map(Value::as_str).flat_map(str::lines);
+    lines.filter(|line| !line.starts_with("Quote: ")).flat_map(sentence).collect()
+}
+
+/// What a runner obeys in the workflow commands of a run besides the annotations that it has to have.
+pub(crate) fn commands(text: &str) -> Vec<String> {
+    let is_own =
+        |line: &&str| ["::error ", "::warning ", "::notice "].iter().any(|own| line.starts_with(own));
+    let mut all: Vec<String> =
+        text.lines().filter(|line| !is_own(line)).map(|line| format!("{line:?}")).collect();
+    let bad = |character: &char| character.is_control() && *character != '\n';
+    all.extend(text.chars().find(bad).map(|character| format!("{character:?}")));
+    all
+}
+
+/// What a runner or a terminal obeys in a log: a command at the beginning of a line, and control characters.
+pub(crate) fn log(text: &str) -> Vec<String> {
+    let is_command = |line: &&str| line.trim_start().starts_with("::");
+    let mut all: Vec<String> =
+        text.lines().filter(is_command).map(|line| format!("a command {line:?}")).collect();
+    let bad = |character: &char| character.is_control() && *character != '\n';
+    all.extend(text.chars().find(bad).map(|character| format!("{character:?}")));
+    all
+}
