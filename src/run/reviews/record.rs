@@ -81,7 +81,7 @@ fn kept_body(body: &[u8], keys: &[Secret]) -> String {
         let cut = &body[..body.len().min(MOST_OTHER_BYTES)];
         return without_secrets(&String::from_utf8_lossy(cut), keys);
     };
-    clean(&mut value, keys);
+    clean(&mut value, &|text| clean_answer(text, keys), keys);
     // What has no canonical form has numbers that no two readers agree about, and is no answer.
     canonical_text(&value).unwrap_or_default()
 }
@@ -90,28 +90,29 @@ fn canonical_text(value: &Value) -> Option<String> {
     String::from_utf8(canonical::to_vec(value).ok()?).ok()
 }
 
-fn clean(value: &mut Value, keys: &[Secret]) {
+fn clean(value: &mut Value, clean_text: &dyn Fn(&str) -> String, keys: &[Secret]) {
     match value {
         Value::Object(members) => {
             members.retain(|name, _| !MEMBERS.contains(&name.as_str()));
             let cleaned = std::mem::take(members).into_iter().map(|(name, mut value)| {
-                clean(&mut value, keys);
+                clean(&mut value, clean_text, keys);
                 (without_secrets(&name, keys), value)
             });
             *members = cleaned.collect();
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, keys)),
-        Value::String(text) => *text = clean_text(text, keys),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, clean_text, keys)),
+        Value::String(text) => *text = clean_text(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// A text, or the document that is written in it.
-fn clean_text(text: &str, keys: &[Secret]) -> String {
+/// A text, or the document that is written in it: the answer. Texts of the answer are only texts, since a quote that is a
+/// document too has to stay as it is written.
+fn clean_answer(text: &str, keys: &[Secret]) -> String {
     let inner = strict_json::parse(text.as_bytes()).ok();
     let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
     let inner = inner.and_then(|mut inner| {
-        clean(&mut inner, keys);
+        clean(&mut inner, &|text| without_secrets(text, keys), keys);
         canonical_text(&inner)
     });
     inner.unwrap_or_else(|| without_secrets(text, keys))
@@ -164,6 +165,9 @@ mod tests {
         let twice = br#"{"text":"{\"findings\":[{\"summary\":\"sk\\u002dverysecretvalue\"}]}"}"#;
         let kept = r#"{"text":"{\"findings\":[{\"summary\":\"***\"}]}"}"#;
         assert_eq!(kept_body(twice, &key), kept);
+        // And a text of the answer may look like one.
+        let quoted = br#"{"text":"{\"quote\":\"{\\\"a\\\": 1}\"}"}"#;
+        assert_eq!(kept_body(quoted, &key).as_bytes(), quoted);
     }
 
     #[test]
