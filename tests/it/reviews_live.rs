@@ -1,14 +1,15 @@
 //! Recorded questions asked again: how a model answers now is told, decides nothing, and goes nowhere a stored run says.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::answers::{CHAT, MESSAGES, answer};
+use crate::support::answers::{CHAT, MESSAGES, SURFACES, answer};
 use crate::support::reviews::{
     FAULT, KEY, faulty, finding, findings, only, repository, reviewing, run, said,
 };
-use crate::support::{Files, Program, Repo, Response, Server, qa_skill};
+use crate::support::{Files, Program, Repo, Response, RunDir, Server, copy_tree, qa_skill};
 
 const BLOCK: &str = "required = true\n[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
 
@@ -102,4 +103,44 @@ fn a_stored_run_does_not_say_where_a_key_goes() {
     let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
     assert_eq!(models(&report), [("unavailable".to_owned(), Value::Null)], "{report}");
     assert_eq!((theirs.requests().len(), ours.requests().len()), (1, 0));
+}
+
+#[test]
+fn a_replay_without_any_network_is_the_live_run_byte_for_byte() {
+    let (server, _) = server(findings(MESSAGES, &[finding()]));
+    let repo = faulty(MESSAGES, &server, &format!("samples = 2\n{BLOCK}"));
+    run(&repo).run().expect(1);
+    assert_eq!(server.requests().len(), 2);
+    let live = only(&repo);
+    // A namespace of its own has no interface that is up, loopback included.
+    let alone = |program: Program| program.under(["unshare", "--map-root-user", "--net"]);
+    let reached = alone(run(&repo)).args(["--replies", "off", "--refresh"]).run();
+    assert_eq!(reached.exit, 3, "{}", reached.text());
+    assert!(reached.text().contains("PROVIDER_UNAVAILABLE"), "{}", reached.text());
+    assert_eq!(server.requests().len(), 2, "nothing gets out");
+    alone(live.verify()).run().expect(0);
+    let out = repo.beside("again");
+    copy_tree(&repo.beside("out").join("replies"), &out.join("replies"));
+    let replay = qa_skill(["run", "--base", "main", "--head", "topic", "--replies", "replay", "--repo"]);
+    alone(replay.arg(repo.path()).arg("--out").arg(&out)).run().expect(1);
+    let replayed = RunDir::only(&out);
+    assert_eq!((replayed.digests(), replayed.run_digest()), (live.digests(), live.run_digest()));
+}
+
+#[test]
+fn a_hundred_runs_ask_in_the_same_bytes() {
+    for surface in SURFACES {
+        let server = Server::start(move |_| findings(surface, &[]));
+        let repo = faulty(surface, &server, "");
+        for turn in 0..34 {
+            let jobs = if turn % 2 == 0 { "1" } else { "4" };
+            let zone = if turn % 3 == 0 { "Asia/Tokyo" } else { "UTC" };
+            let out = repo.beside(&format!("out-{turn}"));
+            let judge = qa_skill(["run", "--base", "main", "--head", "topic", "--replies", "off", "--repo"]);
+            let judge = judge.arg(repo.path()).arg("--out").arg(out).args(["--jobs", jobs]).env("TZ", zone);
+            judge.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).run().expect(0);
+        }
+        let bodies: BTreeSet<Vec<u8>> = server.requests().into_iter().map(|request| request.body).collect();
+        assert_eq!((server.requests().len(), bodies.len()), (34, 1), "{surface}");
+    }
 }
