@@ -141,6 +141,10 @@ struct RunArgs {
     /// Store another attempt even when this key was judged before
     #[arg(long)]
     refresh: bool,
+    /// Say what is new, still open and resolved since the nearest earlier run below this directory, and write it to
+    /// delta.json beside the runs
+    #[arg(long, value_name = "DIR")]
+    since: Option<PathBuf>,
     /// Where models' answers come from: asked anew, kept ones, or kept ones first
     #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
     replies: RepliesMode,
@@ -400,7 +404,14 @@ fn run(
     let finished = open(&request)
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
     progress.clear();
-    face::print(&finished?, &arguments.formats, arguments.color, &Environment::read())
+    let finished = finished?;
+    let exit = face::print(&finished, &arguments.formats, arguments.color, &Environment::read())?;
+    if let Some(told) =
+        arguments.since.map(|since| super::delta::since(&since, &finished)).transpose()?.flatten()
+    {
+        face::say(&told);
+    }
+    Ok(exit)
 }
 
 fn run_shard(

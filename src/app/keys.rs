@@ -19,8 +19,14 @@ use crate::run::reviews::Reviews;
 pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Schemas of what is made of runs or beside them; a run is the same whatever they say.
-const BESIDE_RUNS: &[&str] =
-    &["drift-report.v1", "manifest.v1", "rubric-decisions.v1", "rubric-draft.v1", "shard-part.v1"];
+const BESIDE_RUNS: &[&str] = &[
+    "delta.v1",
+    "drift-report.v1",
+    "manifest.v1",
+    "rubric-decisions.v1",
+    "rubric-draft.v1",
+    "shard-part.v1",
+];
 
 /// The digest over the schemas of a run, so that it says which contracts it was written against.
 fn schema_set_hash() -> Sha256Hex {

@@ -10,6 +10,7 @@ mod client;
 mod consistency_approve;
 mod consistency_check;
 mod consistency_init;
+mod delta;
 mod derive;
 mod doctor;
 mod drift;

@@ -74,6 +74,7 @@ schemas! {
     ChangeSetSchema = "change-set.v1", "schemas/v1/change-set.v1.schema.json";
     CoverageSchema = "coverage.v1", "schemas/v1/coverage.v1.schema.json";
     CrossCheckSchema = "cross-check.v1", "schemas/v1/cross-check.v1.schema.json";
+    DeltaSchema = "delta.v1", "schemas/v1/delta.v1.schema.json";
     DriftReportSchema = "drift-report.v1", "schemas/v1/drift-report.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "schemas/v1/execution-audit.v1.schema.json";
     FeatureListSchema = "feature-list.v1", "schemas/v1/feature-list.v1.schema.json";
@@ -130,6 +131,7 @@ mod tests {
             "change-set.v1" => ChangeSet,
             "coverage.v1" => Coverage,
             "cross-check.v1" => CrossCheck,
+            "delta.v1" => Delta,
             "drift-report.v1" => DriftReport,
             "execution-audit.v1" => ExecutionAudit,
             "feature-list.v1" => FeatureList,

@@ -6,6 +6,7 @@ use git2::Repository;
 
 use super::complete::Store;
 use super::error::{GitError, reason};
+use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
@@ -82,6 +83,13 @@ impl OpenRepository {
     /// Whether the clone has only part of the history.
     pub(crate) fn is_shallow(&self) -> bool {
         self.repository.is_shallow()
+    }
+
+    /// By how many commits a commit is ahead of an ancestor; none where the other is no ancestor, or is not here.
+    pub(crate) fn ahead_of(&self, ancestor: &CommitId, commit: &CommitId) -> Option<usize> {
+        let id = |commit: &CommitId| git2::Oid::from_str(commit.as_str()).ok();
+        let (ahead, behind) = self.repository.graph_ahead_behind(id(commit)?, id(ancestor)?).ok()?;
+        (behind == 0).then_some(ahead)
     }
 
     /// `owner/name` of the origin remote when it is on another host; local paths say nothing that two clones share.

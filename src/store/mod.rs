@@ -9,7 +9,7 @@ pub(crate) mod rubrics;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
-pub(crate) use part::{read_part, write_part};
+pub(crate) use part::{read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;

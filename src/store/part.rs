@@ -4,9 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::read::read_artifact;
+use super::root::own_directory;
 use super::write::Entry;
 use super::{ArtifactRoot, StoreError, shown};
+use crate::contracts::artifact::Artifact;
 use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::ShardPart;
 
@@ -14,9 +18,21 @@ use crate::contracts::v1::ShardPart;
 pub(crate) fn write_part(root: &Path, part: &ShardPart) -> Result<PathBuf, StoreError> {
     let directory = ArtifactRoot::prepare(root)?.parts(&part.execution_key)?;
     let name = format!("{}of{}.json", part.shard, part.shards);
-    let entry = Entry::artifact(part)?;
-    let path = directory.join(&name);
-    let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&directory);
+    write_whole(&directory, &name, &Entry::artifact(part)?)
+}
+
+/// Writes an artifact beside the runs. What stands at its place is replaced and not followed.
+pub(crate) fn write_beside<T: Artifact + Serialize>(
+    root: &Path,
+    artifact: &T,
+) -> Result<PathBuf, StoreError> {
+    own_directory(root)?;
+    write_whole(root, T::FILE, &Entry::artifact(artifact)?)
+}
+
+fn write_whole(directory: &Path, name: &str, entry: &Entry) -> Result<PathBuf, StoreError> {
+    let path = directory.join(name);
+    let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory);
     let mut staged = staged.map_err(|error| StoreError::write(&path, error))?;
     let written = staged.write_all(&entry.bytes()).and_then(|()| staged.as_file().sync_all());
     written.map_err(|error| StoreError::write(&path, error))?;

@@ -11,6 +11,7 @@ mod browser;
 mod calibrate;
 mod cli;
 mod consistency;
+mod delta;
 mod determinism;
 mod drift;
 mod fake_github;

@@ -19,6 +19,7 @@ use self::publication::{Publication, Published};
 use self::surfaces::{Runner, annotate, print_quoting};
 use super::ask_models::ModelUse;
 use super::check::{Finished, check_opened};
+use super::delta;
 use super::exit::{Exit, Failure};
 use super::face;
 use super::inputs::{Opened, Request, Standing, open_in};
@@ -180,6 +181,11 @@ fn check_change(
     let directory = finished.stored.path.display().to_string();
     let report = face::report(&finished, &directory, &Environment::read());
     print_quoting(&face::rendered("terminal", &report))?;
+    // Where an earlier step or a cache left runs. It decides nothing, so that what is wrong with them does not either.
+    let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
+    if let Ok(Some(told)) = delta::since(runs, &finished) {
+        print_quoting(told.as_bytes())?;
+    }
     let kept = artifact::keep(environment, std::slice::from_ref(&finished.stored.path), None, cancellation);
     let kept = match kept {
         Ok(kept) => kept,
