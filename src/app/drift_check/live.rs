@@ -213,7 +213,7 @@ fn pairs<'s>(all: &'s [&'s Sampled]) -> impl Iterator<Item = (&'s Sampled, &'s S
 fn overlap(left: &Sampled, right: &Sampled) -> u64 {
     let either = left.places.union(&right.places).count() as u64;
     let both = left.places.intersection(&right.places).count() as u64;
-    if either == 0 { 1000 } else { both * 1000 / either }
+    (both * 1000).checked_div(either).unwrap_or(1000)
 }
 
 fn mean(all: &[u64]) -> Option<u64> {

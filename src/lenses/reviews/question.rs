@@ -17,6 +17,9 @@ const WORDS: [&str; 16] = [
     "linen", "maple", "nectar", "ochre", "pearl",
 ];
 
+/// Whether a path is one of the change.
+type Taken<'t> = &'t dyn Fn(&str) -> bool;
+
 /// What is asked.
 pub(crate) struct Question {
     /// What is asked for; ours alone.
@@ -95,7 +98,7 @@ pub(crate) fn question(
     spec: &'static ReviewSpec,
     rubric: Option<&Rubric>,
     files: Vec<(String, Cleaned)>,
-    (seed, is_taken): (Option<&Sha256Hex>, &dyn Fn(&str) -> bool),
+    (seed, is_taken): (Option<&Sha256Hex>, Taken<'_>),
 ) -> Question {
     let cleaned = files.iter().fold(Cleaned::default(), |sum, (_, cleaned)| sum.with(*cleaned));
     let mut blocks: Vec<String> = files.into_iter().map(|(block, _)| block).collect();
@@ -120,11 +123,7 @@ fn numbers(seed: &Sha256Hex) -> [usize; 4] {
     [number(&text[0..4]), number(&text[4..8]), number(&text[8..12]), number(&text[12..16])]
 }
 
-fn planted(
-    canaries: &'static [Canary],
-    seed: &Sha256Hex,
-    is_taken: &dyn Fn(&str) -> bool,
-) -> Option<Planted> {
+fn planted(canaries: &'static [Canary], seed: &Sha256Hex, is_taken: Taken<'_>) -> Option<Planted> {
     let [which, first, _, second] = numbers(seed);
     let canary = canaries.get(which % canaries.len().max(1))?;
     let (first, second) = (WORDS[first % WORDS.len()], WORDS[second % WORDS.len()]);
