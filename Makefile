@@ -11,8 +11,9 @@ CARGO_FLAGS ?=
 QA_SKILL ?=
 # Where the demo leaves its repository and its runs; a new temporary directory when empty.
 DEMO_DIR ?=
-# What to measure.
+# What to measure, and how reviews are measured.
 BENCH ?= --fixtures target/bench --only S-10 S-100 code-50k
+BENCH_MODELS ?=
 
 export CARGO CARGO_FLAGS QA_SKILL
 
@@ -48,9 +49,10 @@ sandbox-container: ## Try to get out of the fence inside containers, as root and
 engine: ## Ask a real engine with made-up weights in every dialect; not a part of test; needs root
 	scripts/engine.sh
 
-bench: ## Time the optimised binary on synthetic repositories, runs against git diff; scripts/bench.py says what else it can
+bench: ## Time the optimised binary: runs against git diff, reviews against the least that a slow model allows
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
 	python3 scripts/bench.py $(BENCH)
+	python3 scripts/bench_models.py $(BENCH_MODELS)
 
 quality: ## Judge this repository's recent commits, one by one, and list what blocks
 	@scripts/with-binary.sh bash -c 'python3 scripts/quality.py --binary "$$QA_SKILL" --count 50 .'
