@@ -71,8 +71,6 @@ impl Execution<'_> {
     pub(crate) fn run(&self, plans: &[LensPlan]) -> Result<Executed, PortError> {
         let change_set = self.sweep.change_set;
         let refusals = self.refusals(plans);
-        let asked = plans.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
-        self.answers.check(&asked.map(|(plan, _)| plan).collect::<Vec<_>>())?;
         let (positions, assignments) = self.admitted(plans, &refusals);
         let (swept, self_test) = self.sweep.run(&assignments, self.policy, self.lookups.lookups())?;
         let lookups = self.lookups.recorded()?;
@@ -119,6 +117,7 @@ impl Execution<'_> {
             executed.statements.push(statements);
             executed.moved.push(moved);
         }
+        self.answers.check(&executed.results)?;
         executed.notices = self.notices(&executed.results);
         Ok(executed)
     }

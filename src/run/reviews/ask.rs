@@ -192,6 +192,9 @@ impl Asking<'_> {
     /// What was said of the hunks of all plans when they were part of other requests; what is said now is kept for later.
     fn earlier(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
+        if self.mode == RepliesMode::Off {
+            return Ok(Vec::new());
+        }
         for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
             let Some(request) = self.reviews.request(plan)? else { continue };
             let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));

@@ -16,7 +16,7 @@ use super::gather::Texts;
 use super::ports::PortError;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, LensPlan, RecordedReplies, RecordedReply, Rubric, Strength,
+    ChangeSet, ChangedFile, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric, Strength,
 };
 use crate::core::findings::held_to;
 use crate::core::packet::Packet;
@@ -183,12 +183,11 @@ pub(crate) struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Whether the record holds each reply once, in its order, and none that no plan asks for.
-    pub(crate) fn check(&self, plans: &[&LensPlan]) -> Result<(), PortError> {
+    pub(crate) fn check(&self, results: &[LensResult]) -> Result<(), PortError> {
         let mut wanted = BTreeSet::new();
-        for plan in plans {
-            let Some(request) = self.reviews.request(plan)? else { continue };
-            let samples = plan.review.as_ref().map_or(0, |review| review.samples);
-            wanted.extend((1..=samples).map(|sample| (request.encoded.request_hash.clone(), sample)));
+        for review in results.iter().filter_map(|result| result.review.as_ref()) {
+            let samples = 1..=review.samples.len() as u64;
+            wanted.extend(samples.map(|sample| (review.request_hash.clone(), sample)));
         }
         let key = |reply: &RecordedReply| (reply.request_hash.clone(), reply.sample);
         let replies = &self.replies.replies;
