@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, SURFACES, answer};
 use crate::support::reviews::{
-    FAULT, KEY, faulty, finding, findings, only, repository, reviewing, run, said,
+    FAULT, KEY, faulty, finding, findings, only, repository, result, reviewing, run, said,
 };
 use crate::support::{Files, Program, Repo, Response, RunDir, Server, copy_tree, qa_skill};
 
@@ -143,4 +143,23 @@ fn a_hundred_runs_ask_in_the_same_bytes() {
         let bodies: BTreeSet<Vec<u8>> = server.requests().into_iter().map(|request| request.body).collect();
         assert_eq!((server.requests().len(), bodies.len()), (34, 1), "{surface}");
     }
+}
+
+#[test]
+fn a_model_that_is_switched_off_soon_is_warned_about_by_the_date_of_the_base() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let repo = faulty(CHAT, &server, "");
+    run(&repo).run().expect(0);
+    let warnings = |run: &RunDir| result(run)["warningCodes"].clone();
+    assert_eq!(warnings(&only(&repo)), json!([]));
+    // The table has 2027-01-14 for the model; the base is of the first of December before.
+    let tree = |name: &str| repo.git.revparse_single(&format!("{name}^{{tree}}")).unwrap().id();
+    let base = repo.commit_at(tree("main"), &[], 1_796_083_200);
+    let head = repo.commit_at(tree("topic"), &[base], 1_796_083_300);
+    repo.reference("refs/heads/main", base);
+    repo.reference("refs/heads/topic", head);
+    let out = repo.beside("late");
+    let judge = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+    judge.arg("--out").arg(&out).env("OPENAI_API_KEY", KEY).run().expect(0);
+    assert_eq!(warnings(&RunDir::only(&out)), json!(["MODEL_RETIRING"]));
 }

@@ -190,13 +190,13 @@ fn compared(
         (false, false, false) => ModelDriftClass::Findings,
     };
     drift.code = (moved && !same_words).then_some(Code::ModelDriftDetected);
-    drift.detail = match moved {
-        true => format!(
-            "its answers agree with the recorded ones to {with} of 1000 and among themselves to {among}; the verdict would be {after}, and was {before}"
-        ),
-        false => format!(
-            "its answers are no further from the recorded ones than from each other: {with} and {among} of 1000"
-        ),
+    let numbers =
+        format!("they agree with the recorded ones to {with} of 1000 and among themselves to {among}");
+    drift.detail = match (drift.class, moved) {
+        (ModelDriftClass::Identical, _) => "it says what it said".to_owned(),
+        (ModelDriftClass::Wording, _) => "it names the same places in other words".to_owned(),
+        (_, true) => format!("its answers moved: {numbers}; the verdict would be {after}, and was {before}"),
+        (_, false) => format!("its answers differ as much from each other: {numbers}"),
     };
     drift
 }
