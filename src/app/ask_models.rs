@@ -84,6 +84,7 @@ pub(crate) fn ask(
             key: &|variable| models.key(variable),
             secrets: &secrets,
             refused: no_model.then_some("the run was told to ask no model"),
+            pull_request: models.pull_request,
             purse: models.pull_request.zip(most),
             concurrency: recorded.policy.max_concurrency,
             cancellation,
@@ -95,13 +96,19 @@ pub(crate) fn ask(
 
 /// What is replayed is believed without a seal, so it must be nothing that came with the change.
 fn not_committed(root: &Path, opened: &Opened) -> Result<(), Failure> {
-    let inside = root.strip_prefix(&opened.repository.root).ok().and_then(|inside| inside.to_str());
-    let Some(inside) = inside else { return Ok(()) };
+    let hint = "pass --out with a directory that no commit has";
+    let refused =
+        |why: &str| Failure::usage(format!("kept answers cannot be replayed from there: {why}"), hint);
+    // What is not there cannot be replayed either.
+    let Ok(replies) = std::fs::canonicalize(root.join("replies")) else { return Ok(()) };
+    let checkout = std::fs::canonicalize(&opened.repository.root);
+    let checkout = checkout.map_err(|error| refused(&format!("the checkout cannot be found: {error}")))?;
+    let Ok(inside) = replies.strip_prefix(&checkout) else { return Ok(()) };
+    let inside = inside.to_str().ok_or_else(|| refused("its path is not Unicode"))?;
     let resolved = &opened.resolved;
     for commit in [&resolved.head, &resolved.base] {
-        if opened.objects.is_tracked_at(commit, &format!("{inside}/replies"))? {
-            let message = format!("{inside}/replies is committed, so a change could answer for the model");
-            return Err(Failure::usage(message, "pass --out with a directory that no commit has"));
+        if opened.objects.is_tracked_at(commit, inside)? {
+            return Err(refused("they are committed, so a change could answer for the model"));
         }
     }
     Ok(())

@@ -406,10 +406,10 @@ fn run(
     progress.clear();
     let finished = finished?;
     let exit = face::print(&finished, &arguments.formats, arguments.color, &Environment::read())?;
-    if let Some(told) =
-        arguments.since.map(|since| super::delta::since(&since, &finished)).transpose()?.flatten()
-    {
-        face::say(&told);
+    match arguments.since.map(|since| super::delta::since(&since, &finished)).transpose() {
+        Ok(told) => told.flatten().iter().for_each(|told| face::say(told)),
+        // It decides nothing, so it does not take the place of the verdict.
+        Err(failure) => face::print_failure(&failure),
     }
     Ok(exit)
 }

@@ -117,7 +117,7 @@ impl Execution<'_> {
             executed.statements.push(statements);
             executed.moved.push(moved);
         }
-        self.answers.check(&executed.results)?;
+        self.answers.check(plans, &executed.results)?;
         executed.notices = self.notices(&executed.results);
         Ok(executed)
     }

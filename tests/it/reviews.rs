@@ -11,7 +11,9 @@ use crate::support::reviews::{
     run, said,
 };
 use crate::support::server::Request;
-use crate::support::{Files, Repo, Response, RunDir, Server, change, qa_skill, repair, runs_in, write_json};
+use crate::support::{
+    Files, Outcome, Repo, Response, RunDir, Server, change, qa_skill, repair, runs_in, write_json,
+};
 
 const BLOCK: &str = "[rules.\"review-security/injection\"]\nstrength = \"block\"\n";
 const REQUIRED: &str = "required = true";
@@ -385,38 +387,89 @@ fn newest(repo: &Repo) -> Vec<(String, bool, Value)> {
     found.iter().map(shown).collect()
 }
 
+/// A pull request with a policy that blocks, and what the model says of it next.
+struct Pushed {
+    repo: Repo,
+    policy: String,
+    says: Arc<Mutex<Vec<Value>>>,
+    _server: Server,
+}
+
+impl Pushed {
+    fn new(first: &[Value]) -> Self {
+        let says = Arc::new(Mutex::new(first.to_vec()));
+        let said = Arc::clone(&says);
+        let server = Server::start(move |_| findings(CHAT, &said.lock().unwrap()));
+        let policy = reviewing(CHAT, &server.url(), &format!("{REQUIRED}\n{BLOCK}"));
+        let repo = repository(&policy, &[("app.py", FAULT)]);
+        Self { repo, policy, says, _server: server }
+    }
+
+    fn judge(&self) -> Outcome {
+        run(&self.repo).args(["--pull-request", "7"]).run()
+    }
+
+    /// Pushes files, and what is said of them.
+    fn push(&self, files: &[(&str, &str)], says: &[Value]) -> Vec<(String, bool, Value)> {
+        push(&self.repo, &self.policy, files);
+        *says_of(self) = says.to_vec();
+        self.judge();
+        newest(&self.repo)
+    }
+}
+
+fn says_of(pushed: &Pushed) -> std::sync::MutexGuard<'_, Vec<Value>> {
+    pushed.says.lock().unwrap()
+}
+
+const FURTHER: (&str, &str) = ("b.py", "b = 1\n");
+
 #[test]
-fn what_is_said_late_of_unchanged_lines_does_not_block_and_what_was_said_before_stays() {
-    // What the model says next.
-    let says = Arc::new(Mutex::new(Vec::new()));
-    let said = Arc::clone(&says);
-    let server = Server::start(move |_| findings(CHAT, &said.lock().unwrap()));
-    let policy = reviewing(CHAT, &server.url(), &format!("{REQUIRED}\n{BLOCK}"));
+fn what_is_said_late_of_an_unchanged_file_does_not_block() {
+    let late = |line: u64| vec![(format!("app.py:{line}"), false, json!(["REVIEW_LATE"]))];
+    let blocks = |line: u64| vec![(format!("app.py:{line}"), true, json!([]))];
+    let pushed = Pushed::new(&[]);
+    pushed.judge().expect(0);
+    assert_eq!(pushed.push(&[("app.py", FAULT), FURTHER], &[said_at(5)]), late(5));
+    // It stays late, however often it is said.
+    let next = ("b.py", "b = 2\n");
+    assert_eq!(pushed.push(&[("app.py", FAULT), next], &[said_at(5)]), late(5));
+    // What stands beside the lines is another thing now: what is said of them is said in time.
     let moved = format!("# A line above.\n{FAULT}");
+    assert_eq!(pushed.push(&[("app.py", &moved), next], &[said_at(6)]), blocks(6));
+    // Another pull request, no pull request, and somebody with another key know nothing of it.
+    for (arguments, key) in
+        [(["--pull-request", "8"], KEY), (["--pull-request", "7"], "another-key-27182818284")]
+    {
+        let pushed = Pushed::new(&[]);
+        pushed.judge().expect(0);
+        push(&pushed.repo, &pushed.policy, &[("app.py", FAULT), FURTHER]);
+        *says_of(&pushed) = vec![said_at(5)];
+        run(&pushed.repo).args(arguments).env("OPENAI_API_KEY", key).run().expect(1);
+        run(&pushed.repo).run().expect(1);
+    }
+    // Where something was quoted badly nobody knows what was meant.
+    let mut invented = said_at(5);
+    invented["evidenceQuote"] = "os.system(name)".into();
+    let mut proven = said_at(1);
+    proven["evidenceQuote"] = "import db".into();
+    let pushed = Pushed::new(&[invented]);
+    pushed.judge().expect(3);
+    assert_eq!(pushed.push(&[("app.py", FAULT), FURTHER], &[said_at(5)]), blocks(5));
+}
 
-    // Nothing was said of it at first.
-    let repo = repository(&policy, &[("app.py", FAULT)]);
-    run(&repo).run().expect(0);
-    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 1\n")]);
-    *says.lock().unwrap() = vec![said_at(6)];
-    run(&repo).run().expect(0);
-    assert_eq!(newest(&repo), [("app.py:6".to_owned(), false, json!(["REVIEW_LATE"]))]);
-    // Somebody else's word, or none, is no reason to take it for late.
-    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 2\n")]);
-    run(&repo).env("OPENAI_API_KEY", "another-key-27182818284").run().expect(1);
-
-    // It was said once, and the lines are as they were.
-    let repo = repository(&policy, &[("app.py", FAULT)]);
-    *says.lock().unwrap() = vec![said_at(5)];
-    run(&repo).run().expect(1);
-    push(&repo, &policy, &[("app.py", &moved), ("b.py", "b = 1\n")]);
-    says.lock().unwrap().clear();
-    run(&repo).run().expect(1);
-    assert_eq!(newest(&repo), [("app.py:6".to_owned(), true, json!([]))]);
+#[test]
+fn what_was_found_stays_while_its_hunk_does() {
+    let blocks = |line: u64| vec![(format!("app.py:{line}"), true, json!([]))];
+    let pushed = Pushed::new(&[said_at(5)]);
+    pushed.judge().expect(1);
+    let moved = format!("# A line above.\n{FAULT}");
+    for (number, says) in [vec![], vec![said_at(6)], vec![]].iter().enumerate() {
+        let text = format!("b = {number}\n");
+        assert_eq!(pushed.push(&[("app.py", &moved), ("b.py", &text)], says), blocks(6));
+    }
     // The lines changed: what is said now counts alone.
-    push(&repo, &policy, &[("app.py", &FAULT.replace("name +", "safe(name) +")), ("b.py", "b = 1\n")]);
-    run(&repo).run().expect(0);
-    assert_eq!(newest(&repo), []);
+    assert_eq!(pushed.push(&[("app.py", &FAULT.replace("name +", "safe(name) +")), FURTHER], &[]), []);
 }
 
 fn said_at(line: u64) -> Value {

@@ -40,6 +40,14 @@ pub(crate) fn drift(
     let workspace = std::path::Path::new(&environment.context.workspace);
     let checkout =
         inputs.working_directory.as_ref().map_or(workspace.to_owned(), |inside| workspace.join(inside));
+    let by_plan = ["schedule", "workflow_dispatch"].contains(&environment.context.event_name.as_str());
+    if inputs.live && !by_plan {
+        let message = "models are asked again on `schedule` and `workflow_dispatch` alone";
+        return Err(Failure::usage(
+            message,
+            "the policy of the checkout says where keys go, and other events may check out anybody's",
+        ));
+    }
     let live = match inputs.live {
         true => Some(Live::of(&checkout, LIVE_SAMPLES, inputs.token.clone(), cancellation)?),
         false => None,

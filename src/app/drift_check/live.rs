@@ -1,7 +1,8 @@
 //! The second tier of drift: asks recorded questions again, and says whether the model answers otherwise than it answers
 //! itself. It decides nothing: what a model says next is not what a verdict was made of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +16,11 @@ use crate::config::{provider_key, provider_keys};
 use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{
-    Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, PolicyModel, RecordedReplies,
-    RecordedReply,
+    Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, RecordedReplies, RecordedReply,
 };
 use crate::core::plan;
-use crate::core::policy::{Overrides, POLICY_PATH};
+use crate::core::policy::{Overrides, POLICY_PATH, Policy};
+use crate::core::usage::{micro_usd, usd};
 use crate::git::{GitObjects, OpenRepository};
 use crate::lenses;
 use crate::net::NetClient;
@@ -33,9 +34,11 @@ const BUDGET: Duration = Duration::from_secs(2 * 3600);
 /// What asking again needs.
 pub(crate) struct Live {
     http: NetClient,
-    /// The models of the checkout's own policy. A stored run may have been made by anybody, and its policy must not say
-    /// where a key goes.
-    trusted: BTreeMap<String, PolicyModel>,
+    /// The checkout's own policy. A stored run may have been made by anybody, and its policy must not say where a key goes
+    /// nor what may be spent.
+    trusted: Policy,
+    /// What of the budget is left for further runs.
+    tokens_left: Cell<u64>,
     samples: u64,
     /// The job's own token.
     token: Option<Secret>,
@@ -56,7 +59,8 @@ impl Live {
         let text = super::super::inputs::text_at(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
         let policy = effective(text.as_deref(), &Overrides::default(), &lenses::registry())
             .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
-        Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy.models, samples, token })
+        let tokens_left = Cell::new(policy.max_tokens);
+        Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy, tokens_left, samples, token })
     }
 
     /// What became of each question of a run.
@@ -83,20 +87,27 @@ impl Live {
         let samples = |plan: &LensPlan| plan.review.as_ref().map_or(1, |review| review.samples);
         let again: Vec<LensPlan> =
             known.iter().map(|plan| with_samples(plan, self.samples.max(samples(plan)))).collect();
+        let budget = Policy { max_tokens: self.tokens_left.get(), ..self.trusted.clone() };
+        let refusals = plan::reserve(&again, &budget);
+        let affordable = again.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+        let tokens: u64 = affordable.map(|(plan, _)| plan.max_input_tokens + plan.max_output_tokens).sum();
+        self.tokens_left.set(self.tokens_left.get().saturating_sub(tokens));
+        let token = self.token.clone();
         let asking = Asking {
             reviews: &reviews,
             plans: &again,
-            refusals: &vec![None; again.len()],
+            refusals: &refusals,
             mode: RepliesMode::Off,
             store: &NoStore,
             http: &self.http,
             key: &|variable| {
-                provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
+                provider_key(variable).or_else(|| token.clone().filter(|_| variable == "GITHUB_TOKEN"))
             },
             secrets: &provider_keys().into_iter().chain(self.token.clone()).collect::<Vec<_>>(),
             refused: None,
+            pull_request: None,
             purse: None,
-            concurrency: recorded.policy.max_concurrency,
+            concurrency: self.trusted.max_concurrency,
             cancellation: recorded.cancellation,
             progress: recorded.progress,
         };
@@ -104,7 +115,12 @@ impl Live {
         let before = derived(recorded, recorded.replies)?;
         let now = derived(recorded, &chosen(&live, recorded.replies))?;
         let mut drifts = Vec::new();
-        for (plan, again) in known.iter().zip(&again) {
+        for ((plan, again), refusal) in known.iter().zip(&again).zip(&refusals) {
+            if let Some(refusal) = refusal {
+                let detail = format!("it was not asked: {}", refusal.code.hint());
+                drifts.push(ModelDrift { detail, ..entry(plan, ModelDriftClass::Unavailable) });
+                continue;
+            }
             let then = sampled(&reviews, recorded.replies, plan)?;
             let now_said = sampled(&reviews, &live, again)?;
             drifts.push(compared(plan, &then, &now_said, (before, now)));
@@ -118,13 +134,20 @@ impl Live {
 
     fn is_trusted(&self, plan: &LensPlan, recorded: &Recorded<'_>) -> bool {
         let name = &plan.provider_binding_id;
-        recorded.policy.models.get(name).is_some_and(|model| self.trusted.get(name) == Some(model))
+        recorded.policy.models.get(name).is_some_and(|model| self.trusted.models.get(name) == Some(model))
     }
 }
 
 fn with_samples(plan: &LensPlan, samples: u64) -> LensPlan {
-    let review = plan.review.clone().map(|review| PlannedReview { samples, ..review });
-    LensPlan { review, ..plan.clone() }
+    let before = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
+    let more = |tokens: u64| (tokens / before).saturating_mul(samples);
+    LensPlan {
+        review: plan.review.clone().map(|review| PlannedReview { samples, ..review }),
+        max_input_tokens: more(plan.max_input_tokens),
+        max_output_tokens: more(plan.max_output_tokens),
+        max_cost_usd: plan.max_cost_usd.map(|cost| usd(more(micro_usd(cost)))),
+        ..plan.clone()
+    }
 }
 
 /// The new answer in the place of each recorded one, where there is one.

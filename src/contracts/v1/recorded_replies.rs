@@ -39,6 +39,8 @@ pub struct EarlierHunk {
     pub lens_id: String,
     /// The digest over the file's path, the removed and the added lines.
     pub hunk: Sha256Hex,
+    /// The digest of what was shown of its file, where what is found later comes late; null where it does not.
+    pub shown: Option<Sha256Hex>,
     /// What it found there.
     pub findings: Vec<EarlierFinding>,
 }
@@ -50,8 +52,9 @@ pub struct EarlierHunk {
 pub struct EarlierFinding {
     /// What the model named: a rule, or a convention.
     pub rule_id: String,
-    /// What stood on its line.
-    pub quote: String,
+    /// Its place among the added lines of the hunk, from 0.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub offset: u64,
     /// How bad it is.
     pub severity: Severity,
     /// One sentence.

@@ -1,6 +1,6 @@
 //! Asks what the admitted plans ask, a few questions at a time, and keeps what came of each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ pub(crate) trait ReplyStore: Sync {
     /// Adds to it.
     fn spend(&self, pull_request: u64, micro_usd: u64, key: &Secret);
 
-    /// Keeps what was said of a hunk, unless something was kept already.
+    /// Keeps what stands of a hunk, which holds what stood before.
     fn keep_said(&self, said: &KeptHunk, key: &Secret);
 }
 
@@ -113,6 +113,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) secrets: &'a [Secret],
     /// Why nothing is asked, if that is so.
     pub(crate) refused: Option<&'a str>,
+    /// The pull request that is reviewed.
+    pub(crate) pull_request: Option<u64>,
     /// The pull request that pays, and the most that it may cost with earlier runs.
     pub(crate) purse: Option<(u64, u64)>,
     /// How many questions at a time.
@@ -129,25 +131,27 @@ impl Asking<'_> {
     /// price for cannot be paid.
     fn over(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
         let mut over = BTreeSet::new();
-        let Some((pull_request, most)) = self.purse.filter(|_| self.refused.is_none()) else {
+        let asks = self.refused.is_none() && self.mode != RepliesMode::Replay;
+        let Some((pull_request, most)) = self.purse.filter(|_| asks) else {
             return Ok(over);
         };
-        let mut used: BTreeMap<&str, u64> = BTreeMap::new();
+        let variables: BTreeSet<&str> =
+            self.reviews.models().into_values().map(|model| model.key_variable()).collect();
+        let keys = variables.iter().filter_map(|variable| (self.key)(variable));
+        let mut used: u64 = keys.map(|key| self.store.spent(pull_request, &key)).sum();
         for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
             let Some(request) = self.reviews.request(plan)? else { continue };
-            let variable = request.model.key_variable();
-            let Some(key) = (self.key)(variable) else { continue };
-            used.entry(variable).or_insert_with(|| self.store.spent(pull_request, &key));
+            let Some(key) = (self.key)(request.model.key_variable()) else { continue };
             let samples = plan.review.as_ref().map_or(0, |review| review.samples);
             if (1..=samples).all(|sample| self.kept(&request, sample, &key).is_some()) {
                 continue;
             }
             let bound = plan.max_cost_usd.map_or(u64::MAX, micro_usd);
-            let all = used.values().fold(bound, |sum, used| sum.saturating_add(*used));
-            if all > most {
-                over.insert(plan.plan_ordinal);
-            } else {
-                used.entry(variable).and_modify(|used| *used += bound);
+            match used.checked_add(bound).filter(|all| *all <= most) {
+                Some(all) => used = all,
+                None => {
+                    over.insert(plan.plan_ordinal);
+                }
             }
         }
         Ok(over)
@@ -170,7 +174,7 @@ impl Asking<'_> {
                     let problem = "the reviews of this pull request have cost too much already";
                     Some(record::refused(&request, sample, Code::BudgetPullRequestExceeded, problem))
                 }
-                Some(request) => Some(self.reply(&request, sample)?),
+                Some(request) => Some(self.reply(plan, &request, sample)?),
                 None => None,
             };
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -185,38 +189,62 @@ impl Asking<'_> {
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
         let mut replies =
             RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
-        replies.earlier = self.earlier(&jobs, &replies)?;
+        replies.earlier = self.earlier(&jobs)?;
+        self.keep_said(&jobs, &replies)?;
         Ok(replies)
     }
 
-    /// What was said of the hunks of all plans when they were part of other requests; what is said now is kept for later.
-    fn earlier(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<Vec<EarlierHunk>, PortError> {
+    /// What was said of the hunks of all plans when they were part of other requests.
+    fn earlier(&self, jobs: &[Job<'_>]) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
         if self.mode == RepliesMode::Off {
             return Ok(Vec::new());
         }
-        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
-            let Some(request) = self.reviews.request(plan)? else { continue };
+        for (plan, request) in self.requests(jobs)? {
             let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));
-            let context = earlier::context(&request, plan, self.reviews.rubric);
-            let is_replay = self.mode == RepliesMode::Replay;
-            if is_replay || self.mode.reads() && key.is_some() {
-                for hunk in self.reviews.hunks(plan)? {
-                    let kept = self.store.said(&context, &hunk.digest, key.as_ref().filter(|_| !is_replay));
-                    let others = kept.filter(|kept| kept.request_hash != request.encoded.request_hash);
-                    all.extend(others.map(|kept| kept.said));
-                }
+            let seal = key.as_ref().filter(|_| self.mode != RepliesMode::Replay);
+            if seal.is_none() && self.mode != RepliesMode::Replay {
+                continue;
             }
-            let (Some(key), true) = (&key, self.mode.writes()) else { continue };
-            for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
-                let request_hash = request.encoded.request_hash.clone();
-                self.store.keep_said(&KeptHunk { context: context.clone(), request_hash, said }, key);
+            let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
+            for hunk in self.reviews.hunks(plan)? {
+                let kept = self.store.said(&context, &hunk.digest, seal);
+                let others = kept.filter(|kept| kept.request_hash != request.encoded.request_hash);
+                let others = others.filter(|kept| hunk.allows(&kept.said, &request.rule_ids));
+                all.extend(others.map(|kept| kept.said));
             }
         }
         Ok(all.into_iter().collect())
     }
 
-    fn reply(&self, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
+    /// Keeps what stands of each hunk now. Outside a pull request nobody knows what the lines stood beside before, so
+    /// nothing comes late there.
+    fn keep_said(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<(), PortError> {
+        if !self.mode.writes() {
+            return Ok(());
+        }
+        for (plan, request) in self.requests(jobs)? {
+            let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));
+            let Some(key) = key else { continue };
+            let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
+            for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
+                let request_hash = request.encoded.request_hash.clone();
+                let said = EarlierHunk { shown: said.shown.filter(|_| self.pull_request.is_some()), ..said };
+                self.store.keep_said(&KeptHunk { context: context.clone(), request_hash, said }, &key);
+            }
+        }
+        Ok(())
+    }
+
+    fn requests<'j>(&self, jobs: &[Job<'j>]) -> Result<Vec<(&'j LensPlan, Request<'_>)>, PortError> {
+        let mut all = Vec::new();
+        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
+            all.extend(self.reviews.request(plan)?.map(|request| (*plan, request)));
+        }
+        Ok(all)
+    }
+
+    fn reply(&self, plan: &LensPlan, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
         let hash = &request.encoded.request_hash;
         if self.mode == RepliesMode::Replay {
             let kept = self.store.kept(hash, sample, None);
@@ -244,7 +272,9 @@ impl Asking<'_> {
         let asked = question.ask(self.http).map_err(cancelled)?;
         let reply = record::asked(request, sample, &asked, self.secrets);
         if let Some((pull_request, _)) = self.purse {
-            self.store.spend(pull_request, request.spent_micro_usd(&reply), &key);
+            let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
+            let bound = plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples);
+            self.store.spend(pull_request, request.spent_micro_usd(&reply, bound), &key);
         }
         // What failed may succeed next time, and must not take the place of what did.
         if self.mode.writes() && seals(request, &key) && request.answer(&reply).is_ok() {

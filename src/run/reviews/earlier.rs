@@ -1,11 +1,11 @@
-//! What a review said of a hunk keeps its weight while neither the hunk nor the way of asking changes: what is found there
-//! later does not block, and what was found before does not go away because something else was pushed.
+//! What a review found in a hunk stays while the hunk does, whatever else is pushed and whatever the next answer says. And
+//! what it finds in a file of a pull request that it was asked about before, just as it is, comes late and does not block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::hear::Claim;
+use super::hear::{Claim, NEAR_LINES};
 use super::{Request, Reviews};
 use crate::contracts::ids::{RepoPath, Sha256Hex};
 use crate::contracts::v1::{EarlierFinding, EarlierHunk, LensPlan, Rubric};
@@ -13,6 +13,7 @@ use crate::core::canonical;
 use crate::core::packet::{HunkView, Packet};
 use crate::core::plan::included_hunks;
 use crate::lenses::reviews::answer::Said;
+use crate::lenses::reviews::packet::file_block;
 use crate::run::ports::PortError;
 
 /// What is kept of a hunk.
@@ -21,7 +22,7 @@ use crate::run::ports::PortError;
 pub(crate) struct KeptHunk {
     /// Which way of asking, [`context`].
     pub(crate) context: Sha256Hex,
-    /// The request that asked about it first.
+    /// The request that asked about it last.
     pub(crate) request_hash: Sha256Hex,
     pub(crate) said: EarlierHunk,
 }
@@ -30,37 +31,54 @@ pub(crate) struct KeptHunk {
 pub(super) struct PlannedHunk {
     pub(super) digest: Sha256Hex,
     pub(super) file: RepoPath,
+    /// The digest of all that is shown of its file.
+    pub(super) shown: Sha256Hex,
     /// The added lines with their numbers.
     added: Vec<(u64, String)>,
 }
 
-/// The digest over everything that decides how a hunk is asked about, but for the hunk and its neighbours.
-pub(super) fn context(request: &Request<'_>, plan: &LensPlan, rubric: Option<&Rubric>) -> Sha256Hex {
+/// The digest over everything that decides how a hunk is asked about, but for the hunk and its neighbours. What is said in
+/// one pull request means nothing in another, whose author may have said more beside it.
+pub(super) fn context(
+    request: &Request<'_>,
+    plan: &LensPlan,
+    rubric: Option<&Rubric>,
+    pull_request: Option<u64>,
+) -> Sha256Hex {
     let rubric = rubric.map(|rubric| &rubric.rubric_hash);
-    canonical::digest(&(&plan.lens_id, &plan.lens_version, &plan.review, &request.model.binding, rubric))
-        .expect("a binding has a canonical form")
+    let asked = (&plan.lens_id, &plan.lens_version, &plan.review, &request.model.binding);
+    canonical::digest(&(asked, rubric, pull_request)).expect("a binding has a canonical form")
 }
 
-/// The digest of a hunk wherever it stands in its file.
-fn digest(file: &RepoPath, hunk: &HunkView<'_>) -> Sha256Hex {
+/// The digest of a hunk wherever it stands in its file; of several that are the same by which of them it is.
+fn digest(file: &RepoPath, hunk: &HunkView<'_>, which: u64) -> Sha256Hex {
     let removed: Vec<&str> = hunk.removed().map(|line| line.text).collect();
     let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
-    canonical::digest(&(file, removed, added)).expect("texts have a canonical form")
+    canonical::digest(&(file, which, removed, added)).expect("texts have a canonical form")
 }
 
 impl PlannedHunk {
-    /// Where a text stands, as it stood.
-    pub(super) fn find(&self, quote: &str) -> Option<u64> {
-        self.added.iter().find(|(_, text)| text.contains(quote)).map(|(number, _)| *number)
+    /// The place of a line among the added ones.
+    pub(super) fn offset(&self, file: &RepoPath, line: u64) -> Option<u64> {
+        let at = self.added.iter().position(|(number, _)| *number == line).filter(|_| self.file == *file)?;
+        Some(at as u64)
     }
 
-    pub(super) fn has(&self, file: &RepoPath, line: u64) -> bool {
-        self.file == *file && self.added.iter().any(|(number, _)| *number == line)
+    fn line(&self, offset: u64) -> Option<&(u64, String)> {
+        self.added.get(usize::try_from(offset).ok()?)
+    }
+
+    /// Whether a record could be about it.
+    pub(super) fn allows(&self, said: &EarlierHunk, rule_ids: &[&str]) -> bool {
+        said.hunk == self.digest
+            && said.findings.iter().all(|finding| {
+                self.line(finding.offset).is_some() && rule_ids.contains(&finding.rule_id.as_str())
+            })
     }
 }
 
 impl Reviews<'_> {
-    /// The hunks of a plan that have added lines, in the order of the change.
+    /// The hunks of a plan, in the order of the change.
     pub(super) fn hunks(&self, plan: &LensPlan) -> Result<Vec<PlannedHunk>, PortError> {
         let files = &self.change_set.files;
         let mut hunks = Vec::new();
@@ -68,43 +86,50 @@ impl Reviews<'_> {
             let Some(included) = included else { continue };
             let text = self.texts.text(position)?;
             let packet = Packet { file: &files[position], text: &text, included: &included };
+            let shown = canonical::sha256(file_block(&packet).0.as_bytes());
+            let mut which: BTreeMap<Sha256Hex, u64> = BTreeMap::new();
             for hunk in packet.hunks() {
                 let added = hunk.added().map(|line| (line.number, line.text.to_owned())).collect();
                 let file = packet.path().clone();
-                hunks.push(PlannedHunk { digest: digest(&file, &hunk), file, added });
+                let seen = which.entry(digest(&file, &hunk, 0)).or_default();
+                let digest = digest(&file, &hunk, *seen);
+                *seen += 1;
+                hunks.push(PlannedHunk { digest, file, shown: shown.clone(), added });
             }
         }
         Ok(hunks)
     }
 }
 
-/// What answers say of each hunk, so that it can be kept.
-pub(super) fn said_of<'h>(
-    hunks: &'h [PlannedHunk],
+/// What stands of each hunk after an answer, so that it can be kept. `is_proven` is whether all that was said stands
+/// somewhere: where it does not, what a file was not blamed for may only have been quoted badly.
+pub(super) fn said_of(
+    hunks: &[PlannedHunk],
     claims: &[Claim],
     lens_id: &str,
-) -> BTreeMap<&'h Sha256Hex, EarlierHunk> {
-    let mut all = BTreeMap::new();
-    for hunk in hunks {
-        let own = claims.iter().filter(|claim| hunk.has(&claim.path, claim.line));
-        let findings = own.map(|claim| EarlierFinding {
-            rule_id: claim.said.rule_id.clone(),
-            quote: claim.quote.clone(),
-            severity: claim.said.severity,
-            summary: claim.said.summary.clone(),
-            suggestion: claim.said.suggestion.clone(),
-            answers: claim.answers,
-        });
-        let said = all.entry(&hunk.digest).or_insert_with(|| EarlierHunk {
+    is_proven: bool,
+) -> Vec<EarlierHunk> {
+    let said = |hunk: &PlannedHunk| {
+        let own = claims.iter().filter(|claim| !claim.is_late);
+        let own = own.filter_map(|claim| Some((claim, hunk.offset(&claim.path, claim.line)?)));
+        let findings: BTreeSet<EarlierFinding> = own
+            .map(|(claim, offset)| EarlierFinding {
+                rule_id: claim.said.rule_id.clone(),
+                offset,
+                severity: claim.said.severity,
+                summary: claim.said.summary.clone(),
+                suggestion: claim.said.suggestion.clone(),
+                answers: claim.answers,
+            })
+            .collect();
+        EarlierHunk {
             lens_id: lens_id.to_owned(),
             hunk: hunk.digest.clone(),
-            findings: Vec::new(),
-        });
-        said.findings.extend(findings);
-        said.findings.sort();
-        said.findings.dedup();
-    }
-    all
+            shown: is_proven.then(|| hunk.shown.clone()),
+            findings: findings.into_iter().collect(),
+        }
+    };
+    hunks.iter().map(said).collect()
 }
 
 /// Holds claims against what was said of their hunks before: those that are late, and those that were made before and are
@@ -119,15 +144,23 @@ pub(super) fn held_against(
     for hunk in hunks {
         let said = earlier.iter().find(|said| said.lens_id == lens_id && said.hunk == hunk.digest);
         let Some(said) = said else { continue };
+        let is_as_shown = said.shown.as_ref() == Some(&hunk.shown);
         let mut open: Vec<&EarlierFinding> = said.findings.iter().collect();
-        for claim in claims.iter_mut().filter(|claim| hunk.has(&claim.path, claim.line)) {
-            let same = |finding: &&EarlierFinding| {
-                finding.rule_id == claim.said.rule_id && hunk.find(&finding.quote) == Some(claim.line)
-            };
-            match open.iter().position(same) {
-                // What was agreed upon once does not have to be agreed upon again.
-                Some(at) => claim.answers = claim.answers.max(open.remove(at).answers),
-                None => claim.is_late = true,
+        for claim in &mut claims {
+            let Some(offset) = hunk.offset(&claim.path, claim.line) else { continue };
+            let apart = |finding: &EarlierFinding| finding.offset.abs_diff(offset);
+            let same = open
+                .iter()
+                .enumerate()
+                .filter(|(_, finding)| finding.rule_id == claim.said.rule_id && apart(finding) <= NEAR_LINES);
+            match same.min_by_key(|(_, finding)| apart(finding)).map(|(at, _)| at) {
+                // What was agreed upon once does not have to be agreed upon again, and what was bad does not get better.
+                Some(at) => {
+                    let finding = open.remove(at);
+                    claim.answers = claim.answers.max(finding.answers);
+                    claim.said.severity = claim.said.severity.min(finding.severity);
+                }
+                None => claim.is_late = is_as_shown,
             }
         }
         before.extend(open.into_iter().filter_map(|finding| made_before(hunk, finding)));
@@ -137,22 +170,23 @@ pub(super) fn held_against(
 }
 
 fn made_before(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<Claim> {
-    let line = hunk.find(&finding.quote)?;
+    let (line, text) = hunk.line(finding.offset)?;
     Some(Claim {
         said: Said {
-            end_line: line,
-            evidence_quote: finding.quote.clone(),
+            end_line: *line,
+            evidence_quote: text.clone(),
             file: hunk.file.to_text().into_owned(),
             rule_id: finding.rule_id.clone(),
             severity: finding.severity,
-            start_line: line,
+            start_line: *line,
             summary: finding.summary.clone(),
             suggestion: finding.suggestion.clone(),
         },
         path: hunk.file.clone(),
-        line,
-        quote: finding.quote.clone(),
-        samples: Default::default(),
+        line: *line,
+        quote: text.trim().to_owned(),
+        hunk: None,
+        samples: BTreeSet::new(),
         answers: finding.answers,
         is_late: false,
     })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::earlier::{held_against, said_of};
+use super::earlier::{PlannedHunk, held_against, said_of};
 use super::{Evidence, Request, Reviews};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{RepoPath, Sha256Hex};
@@ -26,7 +26,7 @@ use crate::providers::outcome;
 use crate::run::ports::PortError;
 
 /// Two answers mean the same place when their lines are no further apart.
-const NEAR_LINES: u64 = 3;
+pub(super) const NEAR_LINES: u64 = 3;
 /// A model that is switched off so soon after the base commit is warned about: ninety days.
 const SOON_SECONDS: i64 = 90 * 86_400;
 /// The longest sentence of a finding, in characters.
@@ -65,6 +65,8 @@ pub(super) struct Claim {
     pub(super) path: RepoPath,
     pub(super) line: u64,
     pub(super) quote: String,
+    /// Which hunk of the plan it is in; none for what was said before.
+    pub(super) hunk: Option<usize>,
     /// Which answers say it now.
     pub(super) samples: BTreeSet<u64>,
     /// How many said it, now or when it was said first.
@@ -106,10 +108,16 @@ impl Request<'_> {
             && recorded.response.is_some() != recorded.code.is_some()
     }
 
-    /// What an answer cost, as far as its maker's list tells; one that failed says nothing.
-    pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply) -> u64 {
-        let answer = self.answer(recorded).ok();
-        answer.and_then(|(reply, _)| self.usage(&reply).cost_micro_usd).unwrap_or(0)
+    /// What an answer cost, as far as its maker's list tells. One that cannot be used was made all the same, and counts as
+    /// the longest there could be; one that was refused with a status of its own costs nothing.
+    pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply, bound: u64) -> u64 {
+        let was_made =
+            recorded.response.as_ref().is_some_and(|response| (200..300).contains(&response.status));
+        match self.answer(recorded) {
+            Ok((reply, _)) => self.usage(&reply).cost_micro_usd.unwrap_or(bound),
+            Err(_) if was_made => bound,
+            Err(_) => 0,
+        }
     }
 
     fn effective(reply: &Reply) -> EffectiveModel {
@@ -211,9 +219,9 @@ impl Judging<'_, '_> {
             return Ok(heard);
         };
         let review = plan.review.as_ref().expect("only a review's plan asks");
-        let Collected { mut heard, claims, samples, said, unverified, canary_found } =
-            self.collect(plan, &request)?;
         let hunks = self.reviews.hunks(plan)?;
+        let Collected { mut heard, claims, samples, said, unverified, canary_found } =
+            self.collect(plan, &request, &hunks)?;
         let claims = held_against(&self.replies.earlier, &hunks, &plan.lens_id, claims);
         let stated =
             claims.into_iter().map(|claim| statement(&request, claim, (review.samples, review.agree)));
@@ -242,17 +250,23 @@ impl Judging<'_, '_> {
         Ok(heard)
     }
 
-    /// What was said of each hunk of a plan, if it was answered whole.
+    /// What stands of each hunk of a plan, if it was answered whole.
     pub(super) fn said(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Vec<EarlierHunk>, PortError> {
-        let collected = self.collect(plan, request)?;
-        if !collected.heard.errors.is_empty() {
+        let hunks = self.reviews.hunks(plan)?;
+        let Collected { heard, claims, unverified, .. } = self.collect(plan, request, &hunks)?;
+        if !heard.errors.is_empty() {
             return Ok(Vec::new());
         }
-        let hunks = self.reviews.hunks(plan)?;
-        Ok(said_of(&hunks, &collected.claims, &plan.lens_id).into_values().collect())
+        let claims = held_against(&self.replies.earlier, &hunks, &plan.lens_id, claims);
+        Ok(said_of(&hunks, &claims, &plan.lens_id, unverified == 0))
     }
 
-    fn collect(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Collected, PortError> {
+    fn collect(
+        &self,
+        plan: &LensPlan,
+        request: &Request<'_>,
+        hunks: &[PlannedHunk],
+    ) -> Result<Collected, PortError> {
         let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
         let mut all = Collected {
             heard: Heard::default(),
@@ -270,7 +284,7 @@ impl Judging<'_, '_> {
                 None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
             };
             match answer {
-                Ok((reply, said)) => self.take(plan, request, (sample, &reply, said), &mut all)?,
+                Ok((reply, said)) => self.take(plan, request, (sample, &reply, said), (hunks, &mut all))?,
                 Err((code, problem)) => {
                     all.heard.fail(request, sample, code, &problem);
                     all.canary_found = false;
@@ -296,7 +310,7 @@ impl Judging<'_, '_> {
         plan: &LensPlan,
         request: &Request<'_>,
         (sample, reply, said): (u64, &Reply, Vec<Said>),
-        all: &mut Collected,
+        (hunks, all): (&[PlannedHunk], &mut Collected),
     ) -> Result<(), PortError> {
         all.heard.take_reply(request, reply, &said);
         let (own, said) = without_canary(request, said);
@@ -310,7 +324,10 @@ impl Judging<'_, '_> {
         });
         for said in said {
             match self.locate(plan, &said)? {
-                Some(place) => claim(&mut all.claims, sample, said, place),
+                Some(place) => {
+                    let hunk = hunks.iter().position(|hunk| hunk.offset(&place.0, place.1).is_some());
+                    claim(&mut all.claims, (sample, hunk), said, place);
+                }
                 None => {
                     all.unverified += 1;
                     all.heard.statements.extend(self.unverified(request, &said));
@@ -341,6 +358,7 @@ impl Judging<'_, '_> {
             path: file.path.clone(),
             line: said.start_line,
             quote: plain(&said.evidence_quote, SENTENCE),
+            hunk: None,
             samples: BTreeSet::new(),
             answers: 1,
             is_late: false,
@@ -378,10 +396,16 @@ fn without_canary(request: &Request<'_>, said: Vec<Said>) -> (usize, Vec<Said>) 
 }
 
 /// Adds what an answer says to what others said of the same place.
-fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): (RepoPath, u64, String)) {
+fn claim(
+    claims: &mut Vec<Claim>,
+    (sample, hunk): (u64, Option<usize>),
+    said: Said,
+    (path, line, quote): (RepoPath, u64, String),
+) {
     // One answer that says two things of a place says two things.
     let near = claims.iter_mut().filter(|claim| {
         claim.path == path
+            && claim.hunk == hunk
             && claim.said.rule_id == said.rule_id
             && claim.line.abs_diff(line) <= NEAR_LINES
             && !claim.samples.contains(&sample)
@@ -395,13 +419,13 @@ fn claim(claims: &mut Vec<Claim>, sample: u64, said: Said, (path, line, quote): 
         }
         None => {
             let samples = BTreeSet::from([sample]);
-            claims.push(Claim { said, path, line, quote, samples, answers: 1, is_late: false });
+            claims.push(Claim { said, path, line, quote, hunk, samples, answers: 1, is_late: false });
         }
     }
 }
 
 fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) -> Statement {
-    let Claim { said, path, line, quote, answers, is_late, samples: _ } = claim;
+    let Claim { said, path, line, quote, answers, is_late, samples: _, hunk: _ } = claim;
     // Several conventions may be broken in one line, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
         true => (request.spec.rules.first(), said.rule_id.clone()),

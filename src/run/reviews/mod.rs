@@ -16,7 +16,8 @@ use super::gather::Texts;
 use super::ports::PortError;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{
-    ChangeSet, ChangedFile, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric, Strength,
+    ChangeSet, ChangedFile, EarlierHunk, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric,
+    Strength,
 };
 use crate::core::findings::held_to;
 use crate::core::packet::Packet;
@@ -183,7 +184,7 @@ pub(crate) struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Whether the record holds each reply once, in its order, and none that no plan asks for.
-    pub(crate) fn check(&self, results: &[LensResult]) -> Result<(), PortError> {
+    pub(crate) fn check(&self, plans: &[LensPlan], results: &[LensResult]) -> Result<(), PortError> {
         let mut wanted = BTreeSet::new();
         for review in results.iter().filter_map(|result| result.review.as_ref()) {
             let samples = 1..=review.samples.len() as u64;
@@ -193,12 +194,28 @@ impl Evidence<'_> {
         let replies = &self.replies.replies;
         let in_order = replies.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
         let earlier = &self.replies.earlier;
-        let earlier_in_order = earlier.windows(2).all(|pair| pair[0] < pair[1]);
-        if in_order && earlier_in_order && replies.iter().all(|reply| wanted.contains(&key(reply))) {
+        let earlier_is_theirs = earlier.is_empty() || self.is_of_plans(plans, results)?;
+        if in_order && earlier_is_theirs && replies.iter().all(|reply| wanted.contains(&key(reply))) {
             return Ok(());
         }
         let code = Code::ArtifactSchemaInvalid;
         let message = "the recorded replies are not those of the plans".to_owned();
         Err(PortError { code, message, hint: code.hint() })
+    }
+
+    /// Whether what was said earlier is of hunks that are asked about, once each, in its order, and could have been said.
+    fn is_of_plans(&self, plans: &[LensPlan], results: &[LensResult]) -> Result<bool, PortError> {
+        let earlier = &self.replies.earlier;
+        let key = |said: &EarlierHunk| (said.lens_id.clone(), said.hunk.clone());
+        let in_order = earlier.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
+        let mut theirs = 0;
+        for (plan, _) in plans.iter().zip(results).filter(|(_, result)| result.review.is_some()) {
+            let Some(request) = self.reviews.request(plan)? else { continue };
+            for hunk in self.reviews.hunks(plan)? {
+                let own = earlier.iter().filter(|said| said.lens_id == plan.lens_id);
+                theirs += own.filter(|said| hunk.allows(said, &request.rule_ids)).count();
+            }
+        }
+        Ok(in_order && theirs == earlier.len())
     }
 }
