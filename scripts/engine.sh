@@ -2,8 +2,9 @@
 # Asks a real engine with made-up weights, llama-server as Debian packages it, in all three dialects: `make engine`.
 #
 # Its chat surface keeps to the schema, so that the answer has the form and the wrong content; its other two ignore the
-# schema, and a prompt longer than its context is refused. None of this may look like an answer. It needs root for a
-# directory with its own libraries, and nothing but loopback.
+# schema, and a prompt longer than its context is refused. None of this may look like an answer, neither to `doctor` nor
+# in a review; and what a review was told once is derived again whatever the engine says with another number of threads.
+# It needs root for a directory with its own libraries, and nothing but loopback.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

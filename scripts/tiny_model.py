@@ -9,7 +9,7 @@ import sys
 import gguf
 import numpy
 
-WIDTH, HEADS, HIDDEN, CONTEXT = 64, 4, 128, 8192
+WIDTH, HEADS, HIDDEN, CONTEXT = 64, 4, 128, 32768
 CHARACTERS = [chr(code) for code in range(32, 127)] + ["\n"]
 
 

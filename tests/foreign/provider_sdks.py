@@ -3,9 +3,11 @@
     provider_sdks.py < [{"surface": …, "body": …, "answer": …}, …]
 
 Prints a JSON list, an object for each: what the types say about the body, what the SDK sent when it was given the body's members as
-arguments, and what it read from the answer. The server is on loopback and ends with the program.
+arguments, what it read from the answer, and what both SDKs make of the schema in the body, whoever it is for. The server is on loopback
+and ends with the program.
 """
 
+import copy
 import http.server
 import json
 import sys
@@ -16,6 +18,7 @@ import anthropic
 import openai
 import typing_extensions
 from anthropic.types import Message, message_create_params
+from openai.lib._pydantic import _ensure_strict_json_schema
 from openai.types.chat import ChatCompletion, completion_create_params
 from openai.types.responses import Response, response_create_params
 
@@ -24,6 +27,11 @@ PARAMS = {
     "openai.responses": response_create_params.ResponseCreateParamsNonStreaming,
     "openai.chat": completion_create_params.CompletionCreateParamsNonStreaming,
     "anthropic.messages": message_create_params.MessageCreateParamsNonStreaming,
+}
+SCHEMAS = {
+    "openai.responses": ("text", "format", "schema"),
+    "openai.chat": ("response_format", "json_schema", "schema"),
+    "anthropic.messages": ("output_config", "format", "schema"),
 }
 ANSWERS = {"openai.responses": Response, "openai.chat": ChatCompletion, "anthropic.messages": Message}
 
@@ -104,8 +112,23 @@ def read(surface, address, body):
     return answer.output_text, answer.usage.input_tokens, answer.usage.output_tokens
 
 
+def adapted(surface, body):
+    """The schema in a body as it would be if each SDK had made it: within what the API takes, and the rest in descriptions."""
+    schema = body
+    for member in SCHEMAS[surface]:
+        schema = schema[member]
+    strict = copy.deepcopy(schema)
+    result = {"given": schema, "openai": _ensure_strict_json_schema(strict, path=(), root=strict), "anthropic": None}
+    try:
+        result["anthropic"] = anthropic.transform_schema(copy.deepcopy(schema))
+    except (AssertionError, ValueError):
+        pass
+    return result
+
+
 def judged(surface, body, answer):
     result = {"faults": faults(body, PARAMS[surface]), "sent": None, "read": None, "refused": None}
+    result["schema"] = adapted(surface, body)
     address, requests = served(answer)
     try:
         result["read"] = read(surface, address, body)

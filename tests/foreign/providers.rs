@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer, policy};
 use crate::support::parts::part;
-use crate::support::{change, qa_skill};
+use crate::support::reviews::{FAULT, QUOTE, only, repository, run, said};
+use crate::support::server::Request;
+use crate::support::{Response, Server, change, qa_skill};
 
 /// What the SDKs make of bodies and answers; null where they are not installed.
 fn sdks(cases: &[Value]) -> Option<Vec<Value>> {
@@ -91,5 +93,114 @@ fn a_body_that_is_wrong_is_wrong_to_the_sdks() {
     }
     for (case, said) in cases.iter().zip(sdks(&cases).unwrap_or_default()) {
         assert_ne!(said["faults"], json!([]), "{case}");
+    }
+}
+
+/// Where a body has the schema of the answer.
+fn place_of_schema(surface: &str) -> &'static str {
+    match surface {
+        CHAT => "/response_format/json_schema/schema",
+        RESPONSES => "/text/format/schema",
+        _ => "/output_config/format/schema",
+    }
+}
+
+/// The reviews that need no conventions.
+fn reviews() -> Vec<String> {
+    let registry: Value = serde_json::from_str(include_str!("../../skill/registry.v1.json")).unwrap();
+    let ids = registry["lenses"].as_array().unwrap().iter().map(|lens| lens["lensId"].as_str().unwrap());
+    ids.filter(|id| id.starts_with("review-") && *id != "review-consistency").map(str::to_owned).collect()
+}
+
+/// A finding about the first rule that a review may name.
+fn answered(surface: &str, body: &Value) -> (String, Value) {
+    let rules = format!("{}/properties/findings/items/properties/ruleId/enum/0", place_of_schema(surface));
+    let rule = body.pointer(&rules).and_then(Value::as_str).unwrap_or_else(|| panic!("{body}"));
+    let text = json!({"findings": [said(rule, "app.py", 5, QUOTE)]}).to_string();
+    let answer = answer(surface, &text);
+    (text, answer)
+}
+
+/// What every review asks one model in a run.
+fn asked(surface: &'static str) -> Vec<Request> {
+    let server = Server::start(move |request| Response::json(200, &answered(surface, &request.json()).1));
+    let model = policy(surface, &server.url(), "");
+    let lenses =
+        reviews().into_iter().map(|id| format!("[lenses.{id}]\nmodel = \"review\"\nrequired = true\n"));
+    let repo = repository(&format!("{}{model}", lenses.collect::<String>()), &[("app.py", FAULT)]);
+    run(&repo).run().expect(0);
+    let all = only(&repo).findings();
+    let mut found: Vec<&str> = all.iter().map(|finding| finding.split('/').next().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, reviews(), "{surface}");
+    server.requests()
+}
+
+/// Takes `type` from where `enum` stands, as Anthropic's SDK does: the words say it already.
+fn without_type_beside_enum(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.contains_key("enum") {
+                members.remove("type");
+            }
+            members.values_mut().for_each(without_type_beside_enum);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_type_beside_enum),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn the_sdks_ask_for_reviews_as_we_do_and_leave_their_schemas_as_they_are() {
+    let sent: Vec<(&str, Request)> = SURFACES
+        .into_iter()
+        .flat_map(|surface| asked(surface).into_iter().map(move |it| (surface, it)))
+        .collect();
+    assert_eq!(sent.len(), SURFACES.len() * reviews().len());
+    let given: Vec<Value> = sent
+        .iter()
+        .map(|(surface, request)| {
+            let body = request.json();
+            json!({"surface": surface, "answer": answered(surface, &body).1, "body": body})
+        })
+        .collect();
+    for (((surface, request), given), said) in sent.iter().zip(&given).zip(sdks(&given).unwrap_or_default()) {
+        let body = &given["body"];
+        assert_eq!(said["faults"], json!([]), "{surface}: {body}");
+        assert_eq!(&said["sent"]["body"], body, "{surface}");
+        assert_eq!(said["sent"]["path"], request.target);
+        for name in ["anthropic-version", "content-type"] {
+            assert_eq!(said["sent"]["headers"][name].as_str(), request.header(name), "{surface} {name}");
+        }
+        assert!(request.header("authorization").unwrap().starts_with("Bearer "));
+        assert_eq!(said["read"], json!([answered(surface, body).0, 1000, 100]), "{surface}");
+        assert_eq!(said["refused"], Value::Null, "{surface}");
+        let mut schema = body.pointer(place_of_schema(surface)).unwrap().clone();
+        assert_eq!(said["schema"]["openai"], schema, "{surface}");
+        without_type_beside_enum(&mut schema);
+        assert_eq!(said["schema"]["anthropic"], schema, "{surface}");
+    }
+}
+
+#[test]
+fn a_schema_that_a_provider_does_not_take_is_changed_by_its_sdk() {
+    let good = body(CHAT, "");
+    let changed = |member: &str, value: Value| {
+        let mut body = good.clone();
+        body.pointer_mut(place_of_schema(CHAT)).unwrap()["properties"]["sum"][member] = value;
+        body
+    };
+    let mut optional = good.clone();
+    optional.pointer_mut(place_of_schema(CHAT)).unwrap()["required"] = json!([]);
+    let cases = [
+        (changed("maximum", json!(7)), "anthropic"),
+        (changed("type", json!(["integer", "null"])), "anthropic"),
+        (changed("default", Value::Null), "openai"),
+        (optional, "openai"),
+    ];
+    let given =
+        cases.clone().map(|(body, _)| json!({"surface": CHAT, "body": body, "answer": answer(CHAT, "{}")}));
+    for ((body, sdk), said) in cases.iter().zip(sdks(&given).unwrap_or_default()) {
+        assert_ne!(said["schema"][sdk], *body.pointer(place_of_schema(CHAT)).unwrap(), "{sdk}: {body}");
     }
 }
