@@ -95,6 +95,10 @@ pub(crate) fn ask(
 }
 
 /// What is replayed is believed without a seal, so it must be nothing that came with the change.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what counts is where the files really are; the path goes nowhere"
+)]
 fn not_committed(root: &Path, opened: &Opened) -> Result<(), Failure> {
     let hint = "pass --out with a directory that no commit has";
     let refused =

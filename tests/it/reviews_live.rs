@@ -163,3 +163,30 @@ fn a_model_that_is_switched_off_soon_is_warned_about_by_the_date_of_the_base() {
     judge.arg("--out").arg(&out).env("OPENAI_API_KEY", KEY).run().expect(0);
     assert_eq!(warnings(&RunDir::only(&out)), json!(["MODEL_RETIRING"]));
 }
+
+#[test]
+fn committed_answers_are_not_replayed_however_their_place_is_written() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let repo = faulty(CHAT, &server, "required = true");
+    run(&repo).run().expect(0);
+    // The change brings the very answers along.
+    let kept =
+        std::fs::read_dir(repo.beside("out").join("replies")).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = kept.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
+    let policy = reviewing(CHAT, &server.url(), "required = true");
+    let mut files = Files::of(&[(".qa-skill/policy.toml", &policy), ("app.py", FAULT)]);
+    std::fs::create_dir_all(repo.path().join("proof/replies")).unwrap();
+    for path in kept {
+        let name = format!("proof/replies/{}", path.file_name().unwrap().to_str().unwrap());
+        files = files.with(&name, std::fs::read(&path).unwrap());
+        std::fs::copy(&path, repo.path().join(&name)).unwrap();
+    }
+    let parent = repo.git.revparse_single("topic").unwrap().id();
+    repo.reference("refs/heads/topic", repo.commit(repo.tree(&files), &[parent]));
+    for out in ["proof", "./proof", "proof/../proof"] {
+        let replay =
+            qa_skill(["run", "--base", "main", "--head", "topic", "--replies", "replay", "--out", out]);
+        let outcome = replay.within(&repo.path()).run().expect(2);
+        assert!(outcome.stderr.contains("they are committed"), "{out}: {}", outcome.stderr);
+    }
+}

@@ -192,8 +192,10 @@ fn compared(
         let codes: BTreeSet<Code> =
             now.iter().chain(then).filter_map(|it| it.as_ref().err().copied()).collect();
         let refuses = now.iter().any(|answer| matches!(answer, Err(Code::ProviderRefusal)));
+        let is_out_of_form = now.iter().all(|answer| matches!(answer, Err(Code::ProviderOutputInvalid)));
         drift.class = if refuses { ModelDriftClass::Refusal } else { ModelDriftClass::Unavailable };
-        drift.code = (refuses && !old.is_empty()).then_some(Code::ModelDriftDetected);
+        // An outage says nothing of the model; that it never keeps to the form any more does.
+        drift.code = ((refuses || is_out_of_form) && !old.is_empty()).then_some(Code::ModelDriftDetected);
         let codes: Vec<&str> = codes.iter().map(|code| code.text()).collect();
         drift.detail = format!("there is no answer to compare: {}", codes.join(", "));
         return drift;
@@ -275,6 +277,7 @@ mod tests {
             (vec![saying(&[1])], vec![refusal(), refusal(), refusal()], pass, Refusal, true),
             (vec![saying(&[1])], vec![outage(), outage(), outage()], pass, Unavailable, false),
             (vec![outage()], vec![saying(&[1]); 3], pass, Unavailable, false),
+            (vec![saying(&[1])], vec![Err(Code::ProviderOutputInvalid); 3], pass, Unavailable, true),
         ];
         let plan = crate::formats::sample::plan(0, "review-security");
         for (then, now, after, class, drifted) in cases {
