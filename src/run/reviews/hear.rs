@@ -524,12 +524,13 @@ impl Heard {
         }
         let answered = samples.iter().filter(|sample| sample.code.is_none()).count();
         let findings: u64 = samples.iter().map(|sample| sample.findings).sum();
+        let noun = if findings == 1 { "finding" } else { "findings" };
         let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
         let cost_shown = cost.map_or("cost unknown".to_owned(), |cost| format!("{} USD", usd(cost)));
         self.summary.insert(
             0,
             format!(
-                "{} answered {answered} of {}: {findings} findings, {unverified} without proof; {} tokens in, {} out, {cost_shown}",
+                "{} answered {answered} of {}: {findings} {noun}, {unverified} without proof; {} tokens in, {} out, {cost_shown}",
                 request.model.binding.model_id,
                 samples.len(),
                 tokens(input),
