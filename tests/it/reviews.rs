@@ -442,6 +442,8 @@ fn what_is_said_late_of_an_unchanged_file_does_not_block() {
     // It stays late, however often it is said.
     let next = ("b.py", "b = 2\n");
     assert_eq!(pushed.push(&[("app.py", FAULT), next], &[said_at(5)]), late(5));
+    // And in a run that is made again with the same answers.
+    pushed.judge().expect(0);
     // What stands beside the lines is another thing now: what is said of them is said in time.
     let moved = format!("# A line above.\n{FAULT}");
     assert_eq!(pushed.push(&[("app.py", &moved), next], &[said_at(6)]), blocks(6));
@@ -475,6 +477,9 @@ fn what_was_found_stays_while_its_hunk_does() {
     for (number, says) in [vec![], vec![said_at(6)], vec![]].iter().enumerate() {
         let text = format!("b = {number}\n");
         assert_eq!(pushed.push(&[("app.py", &moved), ("b.py", &text)], says), blocks(6));
+        // The same head again, from what was kept and asked anew: it does not go by trying twice.
+        pushed.judge().expect(1);
+        run(&pushed.repo).args(["--pull-request", "7", "--replies", "record"]).run().expect(1);
     }
     // The lines changed: what is said now counts alone.
     assert_eq!(pushed.push(&[("app.py", &FAULT.replace("name +", "safe(name) +")), FURTHER], &[]), []);

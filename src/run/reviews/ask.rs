@@ -189,13 +189,14 @@ impl Asking<'_> {
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
         let mut replies =
             RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
-        replies.earlier = self.earlier(&jobs)?;
+        replies.earlier = self.earlier(&jobs, &replies)?;
         self.keep_said(&jobs, &replies)?;
         Ok(replies)
     }
 
-    /// What was said of the hunks of all plans when they were part of other requests.
-    fn earlier(&self, jobs: &[Job<'_>]) -> Result<Vec<EarlierHunk>, PortError> {
+    /// What was said before of the hunks of all plans and is not just what is said now: that changes nothing, and a run
+    /// that asks nothing new is then the same as the one that asked.
+    fn earlier(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
         if self.mode == RepliesMode::Off {
             return Ok(Vec::new());
@@ -207,11 +208,14 @@ impl Asking<'_> {
                 continue;
             }
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
+            let now = (Judging { reviews: self.reviews, replies }).said(plan, &request)?;
+            let is_said_now = |before: &EarlierHunk| {
+                now.iter().any(|now| now.hunk == before.hunk && now.findings == before.findings)
+            };
             for hunk in self.reviews.hunks(plan)? {
                 let kept = self.store.said(&context, &hunk.digest, seal);
-                let others = kept.filter(|kept| kept.request_hash != request.encoded.request_hash);
-                let others = others.filter(|kept| hunk.allows(&kept.said, &request.rule_ids));
-                all.extend(others.map(|kept| kept.said));
+                let before = kept.map(|kept| kept.said).filter(|said| !is_said_now(said));
+                all.extend(before.filter(|said| hunk.allows(said, &request.rule_ids)));
             }
         }
         Ok(all.into_iter().collect())
@@ -228,9 +232,8 @@ impl Asking<'_> {
             let Some(key) = key else { continue };
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
             for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
-                let request_hash = request.encoded.request_hash.clone();
                 let said = EarlierHunk { shown: said.shown.filter(|_| self.pull_request.is_some()), ..said };
-                self.store.keep_said(&KeptHunk { context: context.clone(), request_hash, said }, &key);
+                self.store.keep_said(&KeptHunk { context: context.clone(), said }, &key);
             }
         }
         Ok(())

@@ -22,8 +22,6 @@ use crate::run::ports::PortError;
 pub(crate) struct KeptHunk {
     /// Which way of asking, [`context`].
     pub(crate) context: Sha256Hex,
-    /// The request that asked about it last.
-    pub(crate) request_hash: Sha256Hex,
     pub(crate) said: EarlierHunk,
 }
 
