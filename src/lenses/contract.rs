@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PlacedImport, PresetStrengths,
-    RecordedMentions, Rubric, ScopeStrengths, Severity, Side, Strength,
+    RecordedMentions, RegistryRule, Rubric, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::Packet;
 pub(crate) use crate::core::plan::Need;
@@ -56,6 +56,18 @@ pub(crate) struct RuleSpec {
     /// Whether the same text removed elsewhere in the change makes a finding pre-existing: true for rules about what
     /// added text says, false for rules about the act of changing.
     pub(crate) moves: bool,
+}
+
+impl RuleSpec {
+    /// Its entry in the registry.
+    pub(crate) fn registered(&self) -> RegistryRule {
+        RegistryRule {
+            rule_id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            severity: self.severity,
+            strengths: self.strengths,
+        }
+    }
 }
 
 /// A rule about the act of changing.

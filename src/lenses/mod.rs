@@ -28,7 +28,7 @@ mod unresolved_import;
 mod weak_test;
 mod workflow_hardening;
 
-use contract::Lens;
+use contract::{Lens, RuleSpec};
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub(crate) static ALL: &[&dyn Lens] = &[
@@ -57,16 +57,7 @@ pub(crate) fn registry() -> crate::contracts::v1::Registry {
     use crate::contracts::v1::{Registry, RegistryLens, RegistryRule};
     let lens = |lens: &&dyn Lens| {
         let spec = lens.spec();
-        let mut rules: Vec<RegistryRule> = spec
-            .rules
-            .iter()
-            .map(|rule| RegistryRule {
-                rule_id: rule.id.to_owned(),
-                title: rule.title.to_owned(),
-                severity: rule.severity,
-                strengths: rule.strengths,
-            })
-            .collect();
+        let mut rules: Vec<RegistryRule> = spec.rules.iter().map(RuleSpec::registered).collect();
         rules.sort_by(|left, right| left.rule_id.cmp(&right.rule_id));
         RegistryLens {
             lens_id: spec.id.to_owned(),

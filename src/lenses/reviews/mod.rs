@@ -14,7 +14,8 @@ mod security;
 use contract::ReviewSpec;
 
 use crate::contracts::ids::Sha256Hex;
-use crate::contracts::v1::{RegistryLens, RegistryRule};
+use crate::contracts::v1::RegistryLens;
+use crate::lenses::contract::RuleSpec;
 
 /// Every review, by id.
 pub(crate) static ALL: &[&ReviewSpec] =
@@ -42,16 +43,7 @@ pub(super) fn entries() -> impl Iterator<Item = RegistryLens> {
         title: spec.title.to_owned(),
         required_by_default: false,
         triggers: vec!["**".to_owned()],
-        rules: spec
-            .rules
-            .iter()
-            .map(|rule| RegistryRule {
-                rule_id: rule.id.to_owned(),
-                title: rule.title.to_owned(),
-                severity: rule.severity,
-                strengths: rule.strengths,
-            })
-            .collect(),
+        rules: spec.rules.iter().map(RuleSpec::registered).collect(),
     })
 }
 
