@@ -65,17 +65,22 @@ impl Lens for DependencyCycle {
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
             for import in imports::written(lookups, path).iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    let known = next == *path
-                        || base.edges(path).contains(&next) && base.exact_edges(path).contains(&next);
-                    let may_close = !known && head.written_way(&next, path).is_some();
-                    let import = may_close.then(|| imports::parsed(lookups, path, import)).flatten();
+                    // What the imports say comes first, and base next: where there were cycles, one more is how the
+                    // repository is built, and nothing else needs to be read.
+                    if next == *path
+                        || head.written_way(&next, path).is_none()
+                        || base.way(path, path).is_some()
+                        || base.way(&next, &next).is_some()
+                        || base.edges(path).contains(&next) && base.exact_edges(path).contains(&next)
+                    {
+                        continue;
+                    }
+                    let import = imports::parsed(lookups, path, import);
                     let Some(import) = import.filter(loads) else { continue };
                     let Some(way) = head.way(&next, path) else { continue };
-                    // Where there were cycles, one more is how the repository is built.
-                    let was_so = base.way(path, path).is_some() || base.way(&next, &next).is_some();
                     // The same files in another order are the same cycle. Another one that shares some of them is told
                     // too, or a waiver of the one would hide it.
-                    if was_so || !told.insert(way.iter().cloned().collect()) {
+                    if !told.insert(way.iter().cloned().collect()) {
                         continue;
                     }
                     let summary = "an import closes a cycle of files that load each other";
