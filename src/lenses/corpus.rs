@@ -269,6 +269,11 @@ impl Lookups for CaseTrees<'_> {
         found.map(|(path, text)| Rc::new(crate::run::outlines::outline(&path, text)))
     }
 
+    fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
+        let found = self.files(side).into_iter().find(|(file, _)| file == path);
+        found.map(|(path, text)| Rc::new(crate::run::outlines::surface(&path, text)))
+    }
+
     fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
         let found = self.files(side).into_iter().find(|(file, _)| file == path);
         found.map(|(path, text)| crate::run::outlines::imports(&path, text).into())

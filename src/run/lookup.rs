@@ -53,6 +53,7 @@ enum Source<'a> {
 }
 
 type Place = (Side, String);
+type Modules = BTreeMap<Place, Option<Rc<ModuleOutline>>>;
 type Words = (Side, MentionKind, Vec<String>);
 
 /// What was asked so far, each question answered once.
@@ -60,7 +61,8 @@ type Words = (Side, MentionKind, Vec<String>);
 struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
-    modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
+    modules: Modules,
+    surfaces: Modules,
     imports: BTreeMap<Place, Option<Rc<[PlacedImport]>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
@@ -138,6 +140,7 @@ impl Answering for Asked<'_> {
             paths: said.paths.iter().map(path).collect(),
             directories: said.directories.iter().map(directory).collect(),
             modules: said.modules.iter().map(module).collect(),
+            surfaces: said.surfaces.iter().map(module).collect(),
             imports: said.imports.iter().map(imports).collect(),
             mentions: said.mentions.values().cloned().collect(),
         })
@@ -192,21 +195,11 @@ impl Lookups for Asked<'_> {
     }
 
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        let place = (side, path.to_owned());
-        if let Some(known) = self.said.borrow().modules.get(&place) {
-            return known.clone();
-        }
-        let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => Ok(trees.read(side, path, outlines::outline)?.map(Rc::new)),
-            Source::Record(record) => record
-                .modules
-                .iter()
-                .find(|each| each.side == side && each.path == path)
-                .map(|each| each.outline.clone().map(Rc::new))
-                .ok_or_else(|| unrecorded("what a file defines")),
-        });
-        self.said.borrow_mut().modules.insert(place, answer.clone());
-        answer
+        self.module(side, path, |said| &mut said.modules, |record| &record.modules, outlines::outline)
+    }
+
+    fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
+        self.module(side, path, |said| &mut said.surfaces, |record| &record.surfaces, outlines::surface)
     }
 
     fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
@@ -257,6 +250,31 @@ impl Lookups for Asked<'_> {
 }
 
 impl Asked<'_> {
+    /// What a file defines and imports, by a list of answers, of answers in a record, and from its path and text.
+    fn module(
+        &self,
+        side: Side,
+        path: &str,
+        known: fn(&mut Said) -> &mut Modules,
+        recorded: fn(&RecordedLookups) -> &[RecordedModule],
+        read: fn(&str, &str) -> ModuleOutline,
+    ) -> Option<Rc<ModuleOutline>> {
+        let place = (side, path.to_owned());
+        if let Some(answer) = known(&mut self.said.borrow_mut()).get(&place) {
+            return answer.clone();
+        }
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => Ok(trees.read(side, path, read)?.map(Rc::new)),
+            Source::Record(record) => recorded(record)
+                .iter()
+                .find(|each| each.side == side && each.path == path)
+                .map(|each| each.outline.clone().map(Rc::new))
+                .ok_or_else(|| unrecorded("what a file defines")),
+        });
+        known(&mut self.said.borrow_mut()).insert(place, answer.clone());
+        answer
+    }
+
     fn search(
         &self,
         trees: &Trees<'_>,

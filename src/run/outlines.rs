@@ -11,9 +11,18 @@ const MAX_NAME_BYTES: usize = 300;
 pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
     let text = masked(text);
     match Language::of(path) {
-        Some(language) => of_code(language, &text),
+        // No compiler of Python leaves imports out.
+        Some(language @ Language::Python) => of_code(language, &syntax::parse_surface(language, &text), &text),
+        Some(language) => of_code(language, &syntax::parse_once(language, &text), &text),
         None => of_lines(&text),
     }
+}
+
+/// The outline of a file, where only imports that say so are for types alone.
+pub(crate) fn surface(path: &str, text: &str) -> ModuleOutline {
+    let text = masked(text);
+    let Some(language) = Language::of(path) else { return of_lines(&text) };
+    of_code(language, &syntax::parse_surface(language, &text), &text)
 }
 
 /// The imports of a file as they are written, and perhaps more that only look like it.
@@ -21,7 +30,7 @@ pub(crate) fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let Some(language) = Language::of(path) else { return Vec::new() };
     let text = masked(text);
     let Some(written) = syntax::written_imports(language, &text) else {
-        return of_code(language, &text).imports;
+        return of_code(language, &syntax::parse_once(language, &text), &text).imports;
     };
     let lines = Lines::new(&text);
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
@@ -46,8 +55,7 @@ fn of_lines(text: &str) -> ModuleOutline {
     ModuleOutline { names, imports: Vec::new(), open: true, relocates: true }
 }
 
-fn of_code(language: Language, text: &str) -> ModuleOutline {
-    let outline = syntax::parse_once(language, text);
+fn of_code(language: Language, outline: &Outline, text: &str) -> ModuleOutline {
     let lines = Lines::new(text);
     let names = match language {
         Language::Go | Language::Java => Vec::new(),
@@ -64,7 +72,7 @@ fn of_code(language: Language, text: &str) -> ModuleOutline {
     let kept = |name: &PlacedName| name.name.len() <= MAX_NAME_BYTES;
     ModuleOutline {
         names: names.into_iter().filter(kept).collect(),
-        imports: whole_imports(language, &outline, &lines),
+        imports: whole_imports(language, outline, &lines),
         open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
         relocates: outline.relocates || !outline.broken.is_empty(),
     }

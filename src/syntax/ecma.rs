@@ -121,7 +121,8 @@ fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place,
                 pattern(found, whole, child, place, depth + 1);
             }
         }
-        _ => found.outline.dynamic = true,
+        // What a function binds is no name of the module.
+        _ => found.outline.dynamic |= !place.nested,
     }
 }
 

@@ -11,6 +11,7 @@ mod memo;
 mod outline;
 mod python;
 mod rust;
+mod skeleton;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -23,6 +24,7 @@ use tree_sitter::{ParseOptions, Parser};
 pub(crate) use memo::parse_once;
 #[allow(unused_imports, reason = "these are the words an outline is read with")]
 pub(crate) use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
+pub(crate) use skeleton::parse_surface;
 pub(crate) use written::written_imports;
 
 /// Larger texts are not parsed.

@@ -23,6 +23,8 @@ pub struct RecordedLookups {
     pub directories: Vec<RecordedDirectory>,
     /// What files define and import.
     pub modules: Vec<RecordedModule>,
+    /// The same, but that an import says nothing of types which does not say so itself.
+    pub surfaces: Vec<RecordedModule>,
     /// What files import, by their statements alone.
     pub imports: Vec<RecordedImports>,
     /// Which files have certain words.

@@ -1,0 +1,177 @@
+//! A text without what its functions do: whoever asks what a file offers to others need not have that parsed.
+
+mod ecma;
+mod python;
+
+use std::sync::Arc;
+
+use super::outline::Outline;
+use super::{Language, memo, parse};
+
+/// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
+/// functions alone is left out: comments, strings, loops, tests. Imports are for types alone only where they say so.
+pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
+    let surface = bodies(language, text)
+        .filter(|bodies| !bodies.is_empty())
+        .map(|bodies| parse(language, &without(text, &bodies)))
+        .filter(|outline| outline.broken.is_empty());
+    let mut surface = surface.map_or_else(|| memo::parse_once(language, text), Arc::new);
+    if surface.imports.iter().any(|import| import.erased) {
+        for import in &mut Arc::make_mut(&mut surface).imports {
+            import.erased = false;
+        }
+    }
+    surface
+}
+
+/// The bodies of functions that can be left out; null where it cannot be told which.
+fn bodies(language: Language, text: &str) -> Option<Vec<Body>> {
+    match language {
+        Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::bodies(text),
+        Language::Python => python::bodies(text),
+        Language::Go | Language::Java | Language::Rust => None,
+    }
+}
+
+/// The inside of a function, in bytes, and what stands there instead, which is no longer.
+struct Body {
+    start: usize,
+    end: usize,
+    instead: String,
+}
+
+/// Keeps the outermost of bodies that end one after the other.
+fn keep(bodies: &mut Vec<Body>, body: Body) {
+    while bodies.last().is_some_and(|last| last.start >= body.start) {
+        bodies.pop();
+    }
+    bodies.push(body);
+}
+
+/// The text with spaces for bodies, so that everything else stays where it is.
+fn without(text: &str, bodies: &[Body]) -> String {
+    let mut left = String::with_capacity(text.len());
+    for body in bodies {
+        left.push_str(&text[left.len()..body.start]);
+        left.push_str(&body.instead);
+        left.extend(std::iter::repeat_n(' ', body.end.saturating_sub(left.len())));
+    }
+    left.push_str(&text[left.len()..]);
+    left
+}
+
+fn is_part_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || !byte.is_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Import, Span, Symbol};
+    use super::*;
+
+    /// What others can ask a file for, by everything that stands in it or by its surface.
+    fn offered(language: Language, outline: &Outline) -> (Vec<(String, Span)>, Vec<Import>, [bool; 3]) {
+        let own = |symbol: &&Symbol| symbol.top_level && (symbol.exported || language == Language::Python);
+        let names = outline.symbols.iter().filter(own).map(|symbol| (symbol.name.clone(), symbol.name_span));
+        let imports = outline.imports.iter().cloned().map(|import| Import { erased: false, ..import });
+        (names.collect(), imports.collect(), [outline.dynamic, outline.relocates, outline.module])
+    }
+
+    const PYTHON: &[&str] = &[
+        "def f():",
+        "    def g(self, a={}):",
+        "async def h(",
+        "):",
+        "class C:",
+        "    class D:",
+        "    x = 1",
+        "        return [",
+        "]",
+        "    global k",
+        "        from a import b",
+        "import c",
+        "    \"\"\"what it does",
+        "def i(): pass\"\"\"",
+        "'''",
+        "        f'{x:{y}} {z['def']!r:>{w}} {{' ",
+        "    if (m := 1):",
+        "if n:",
+        "    else:",
+        "# comment",
+        "    s = rf\"\\{t}\" \\",
+        "    exec('o = 1')",
+        "try: p = 2",
+        "    'it''s'; q = 3",
+        "@r",
+        "",
+        "\tu()",
+        "    def v(): __path__ = 1",
+    ];
+    const ECMA: &[&str] = &[
+        "export function a() {",
+        "function b(c = {}): Promise<{ d: 1 }> {",
+        "export const e = async (f): Promise<void> => {",
+        "export default class extends g(h) {",
+        "  i() { return /[{]/.test(j) }",
+        "  get k(): l.M[] {",
+        "if (n) {",
+        "} else {",
+        "}",
+        "})",
+        "};",
+        "describe('o', () => {",
+        "export const { p, q: [r] } = s(function () {",
+        "export { t } from './t'",
+        "import u, { v } from './v'",
+        "module.exports = { w() {} }",
+        "const x = require('x')",
+        "await import('y')",
+        "f(`}${z => {",
+        "}`)",
+        "// it's {",
+        "/* ) {",
+        "*/",
+        "const s = '{'",
+        "x = y / 2",
+        "x = (y) / 2; '/'",
+        "export type A = (b: C) => { d: E }",
+        "export namespace F { export function g(): H {",
+        "} }",
+        "export let i = j ? (k) : { l: 1 }",
+        "switch (m) { case (n): {",
+        "import.meta.o(async () => {",
+    ];
+
+    /// Texts of pieces, the same every time.
+    fn texts(pieces: &'static [&'static str]) -> impl Iterator<Item = String> {
+        let mut state = 11_u64;
+        let mut draw = move |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % most
+        };
+        (0..20_000).map(move |_| {
+            let count = 1 + draw(7);
+            (0..count).flat_map(|_| [pieces[draw(pieces.len())], "\n"]).collect()
+        })
+    }
+
+    #[test]
+    fn a_surface_says_what_a_parse_of_all_of_it_says() {
+        for (language, pieces) in
+            [(Language::Python, PYTHON), (Language::TypeScript, ECMA), (Language::JavaScript, ECMA)]
+        {
+            let (mut compared, mut shorter) = (0, 0);
+            for text in texts(pieces) {
+                let whole = parse(language, &text);
+                if !whole.broken.is_empty() {
+                    continue;
+                }
+                let surface = parse_surface(language, &text);
+                assert_eq!(offered(language, &surface), offered(language, &whole), "{text}");
+                compared += 1;
+                shorter += usize::from(bodies(language, &text).is_some_and(|bodies| !bodies.is_empty()));
+            }
+            assert!(compared > 1_000 && shorter > 40, "{compared} {shorter}");
+        }
+    }
+}
