@@ -15,6 +15,7 @@ use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::packet::Packet;
 use crate::core::policy::{Overrides, Policy};
+use crate::run::outlines;
 
 /// The two versions of a case's files.
 #[derive(Debug, Default)]
@@ -250,6 +251,11 @@ impl CaseTrees<'_> {
         });
         versions.filter_map(|(path, text)| Some((path.to_text().into_owned(), text?))).collect()
     }
+
+    fn masked(&self, side: Side, path: &str) -> Option<String> {
+        let found = self.files(side).into_iter().find(|(file, _)| file == path);
+        found.map(|(_, text)| outlines::masked(text))
+    }
 }
 
 impl Lookups for CaseTrees<'_> {
@@ -265,18 +271,15 @@ impl Lookups for CaseTrees<'_> {
     }
 
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map(|(path, text)| Rc::new(crate::run::outlines::outline(&path, text)))
+        self.masked(side, path).map(|text| Rc::new(outlines::outline(path, &text)))
     }
 
     fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map(|(path, text)| Rc::new(crate::run::outlines::surface(&path, text)))
+        self.masked(side, path).map(|text| Rc::new(outlines::surface(path, &text)))
     }
 
     fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
-        let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map(|(path, text)| crate::run::outlines::imports(&path, text).into())
+        self.masked(side, path).map(|text| outlines::imports(path, &text).into())
     }
 
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {

@@ -19,6 +19,8 @@ use crate::syntax::Language;
 
 /// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
+/// So much text of files is kept for the next question; beyond it everything is forgotten.
+const MAX_KEPT_BYTES: usize = 4 << 20;
 /// Lockfiles list everything that a repository needs.
 const MAX_LOCKFILE_BYTES: u64 = 16 << 20;
 /// How many files, and how many bytes of them, are searched for words.
@@ -67,6 +69,8 @@ struct Said {
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
+    /// Nor this.
+    texts: Texts,
     fault: Option<PortError>,
     limited: bool,
 }
@@ -208,7 +212,7 @@ impl Lookups for Asked<'_> {
             return known.clone();
         }
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => trees.read(side, path, outlines::imports),
+            Source::Trees(trees) => self.read(trees, side, path, outlines::imports),
             Source::Record(record) => record
                 .imports
                 .iter()
@@ -249,7 +253,52 @@ impl Lookups for Asked<'_> {
     }
 }
 
+/// Masked texts of files: several questions about one file come one after the other.
+#[derive(Default)]
+struct Texts {
+    bytes: usize,
+    /// Null for what is no text or too large.
+    known: BTreeMap<BlobId, Option<Rc<str>>>,
+}
+
+impl Texts {
+    fn keep(&mut self, id: BlobId, text: Option<Rc<str>>) {
+        self.bytes += text.as_deref().map_or(0, str::len);
+        if self.bytes > MAX_KEPT_BYTES {
+            *self = Self { bytes: text.as_deref().map_or(0, str::len), known: BTreeMap::new() };
+        }
+        self.known.insert(id, text);
+    }
+}
+
 impl Asked<'_> {
+    /// What is made of a file's path and masked text; null when it is no regular file that could be read.
+    fn read<T>(
+        &self,
+        trees: &Trees<'_>,
+        side: Side,
+        path: &str,
+        made: impl FnOnce(&str, &str) -> T,
+    ) -> Result<Option<T>, PortError> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let files = trees.objects.files_in(trees.commit(side), directory)?;
+        let Some((_, id)) = files.into_iter().find(|(each, _)| each == name) else { return Ok(None) };
+        let known = self.said.borrow().texts.known.get(&id).cloned();
+        let text = match known {
+            Some(text) => text,
+            None => {
+                let reader: Box<dyn ObjectReader + '_> = trees.objects.reader()?;
+                let text: Option<Rc<str>> = match reader.blob(&id, MAX_FILE_BYTES)? {
+                    BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::masked(text).into()),
+                    BlobRead::TooLarge(_) => None,
+                };
+                self.said.borrow_mut().texts.keep(id, text.clone());
+                text
+            }
+        };
+        Ok(text.map(|text| made(path, &text)))
+    }
+
     /// What a file defines and imports, by a list of answers, of answers in a record, and from its path and text.
     fn module(
         &self,
@@ -264,7 +313,7 @@ impl Asked<'_> {
             return answer.clone();
         }
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => Ok(trees.read(side, path, read)?.map(Rc::new)),
+            Source::Trees(trees) => Ok(self.read(trees, side, path, read)?.map(Rc::new)),
             Source::Record(record) => recorded(record)
                 .iter()
                 .find(|each| each.side == side && each.path == path)
@@ -325,23 +374,6 @@ impl Trees<'_> {
             Side::Base => self.merge_base,
             Side::Head => self.head,
         }
-    }
-
-    /// What is made of a file's path and text; null when it is no regular file that could be read.
-    fn read<T>(
-        &self,
-        side: Side,
-        path: &str,
-        made: impl FnOnce(&str, &str) -> T,
-    ) -> Result<Option<T>, PortError> {
-        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let files = self.objects.files_in(self.commit(side), directory)?;
-        let Some((_, id)) = files.into_iter().find(|(each, _)| each == name) else { return Ok(None) };
-        let reader: Box<dyn ObjectReader + '_> = self.objects.reader()?;
-        Ok(match reader.blob(&id, MAX_FILE_BYTES)? {
-            BlobRead::Content(bytes) => utf8(&bytes).map(|text| made(path, text)),
-            BlobRead::TooLarge(_) => None,
-        })
     }
 }
 

@@ -9,36 +9,31 @@ const MAX_NAME_BYTES: usize = 300;
 
 /// The outline of a file. A file without a grammar has its lines for names, which is what lists of paths are read with.
 pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
-    let text = masked(text);
     match Language::of(path) {
-        // No compiler of Python leaves imports out.
-        Some(language @ Language::Python) => of_code(language, &syntax::parse_surface(language, &text), &text),
-        Some(language) => of_code(language, &syntax::parse_once(language, &text), &text),
-        None => of_lines(&text),
+        Some(language) => of_code(language, &syntax::parse_surface(language, text), text),
+        None => of_lines(text),
     }
 }
 
 /// The outline of a file, where only imports that say so are for types alone.
 pub(crate) fn surface(path: &str, text: &str) -> ModuleOutline {
-    let text = masked(text);
-    let Some(language) = Language::of(path) else { return of_lines(&text) };
-    of_code(language, &syntax::parse_surface(language, &text), &text)
+    let Some(language) = Language::of(path) else { return of_lines(text) };
+    of_code(language, &syntax::parse_surface_but_types(language, text), text)
 }
 
 /// The imports of a file as they are written, and perhaps more that only look like it.
 pub(crate) fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let Some(language) = Language::of(path) else { return Vec::new() };
-    let text = masked(text);
-    let Some(written) = syntax::written_imports(language, &text) else {
-        return of_code(language, &syntax::parse_once(language, &text), &text).imports;
+    let Some(written) = syntax::written_imports(language, text) else {
+        return of_code(language, &syntax::parse_once(language, text), text).imports;
     };
-    let lines = Lines::new(&text);
+    let lines = Lines::new(text);
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
     written.iter().filter_map(|import| placed(language, &lines, import)).filter(kept).collect()
 }
 
-/// What is recorded says nothing that the recorded texts would not.
-fn masked(text: &str) -> String {
+/// The text that outlines are made of: what is recorded says nothing that the recorded texts would not.
+pub(crate) fn masked(text: &str) -> String {
     let mut masked = FileText::default();
     masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(text.to_owned()));
     masked.full_head.unwrap_or_default()

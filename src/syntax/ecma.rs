@@ -253,7 +253,8 @@ fn common_js_object(text: &str) -> bool {
 /// Notes the imports whose names stand for types alone: a compiler leaves them out.
 pub(super) fn leave_out_types(found: &mut Found<'_>) {
     let Found { outline, values, .. } = found;
-    for import in outline.imports.iter_mut().filter(|import| import.kind == ImportKind::Static) {
+    let unsaid = |import: &&mut Import| import.kind == ImportKind::Static && !import.type_only;
+    for import in outline.imports.iter_mut().filter(unsaid) {
         let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
         let mut own = names.chain(&import.alias).peekable();
         import.erased = own.peek().is_some() && own.all(|name| !values.contains(name.as_str()));

@@ -1,4 +1,4 @@
-//! Keeps the outlines of the last texts: lenses ask about the same file one after the other, and it is parsed once.
+//! Keeps what the last texts were read as: lenses ask about the same file one after the other, and it is parsed once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,27 +8,61 @@ use super::{Language, Outline, parse};
 /// How much text is kept; beyond it everything is forgotten.
 const MOST_BYTES: usize = 2 << 20;
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { bytes: 0, outlines: BTreeMap::new() });
+static KEPT: Mutex<Kept> = Mutex::new(Kept { bytes: 0, texts: BTreeMap::new() });
 
 struct Kept {
     bytes: usize,
-    outlines: BTreeMap<(Language, String), Arc<Outline>>,
+    texts: BTreeMap<(Language, String), Read>,
+}
+
+/// What is known of one text.
+#[derive(Clone, Default)]
+struct Read {
+    whole: Option<Arc<Outline>>,
+    /// The outline of its skeleton; null inside where it has none to rely on.
+    surface: Option<Arc<Option<Outline>>>,
 }
 
 /// As [`parse`], which it is for a text that was not asked about lately.
 pub(crate) fn parse_once(language: Language, text: &str) -> Arc<Outline> {
+    once(language, text, |read| &mut read.whole, || parse(language, text))
+}
+
+/// The outline of the whole text, if somebody asked for it lately.
+pub(super) fn parsed(language: Language, text: &str) -> Option<Arc<Outline>> {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.texts.get(&(language, text.to_owned()))?.whole.clone()
+}
+
+/// The outline of a text's skeleton, made if it was not lately.
+pub(super) fn surface_once(
+    language: Language,
+    text: &str,
+    make: impl FnOnce() -> Option<Outline>,
+) -> Arc<Option<Outline>> {
+    once(language, text, |read| &mut read.surface, make)
+}
+
+fn once<T>(
+    language: Language,
+    text: &str,
+    slot: fn(&mut Read) -> &mut Option<Arc<T>>,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
     let key = (language, text.to_owned());
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(outline) = kept().outlines.get(&key) {
-        return Arc::clone(outline);
+    if let Some(known) = kept().texts.get_mut(&key).and_then(|read| slot(read).clone()) {
+        return known;
     }
-    let outline = Arc::new(parse(language, text));
+    let made = Arc::new(make());
     let mut kept = kept();
-    kept.bytes += text.len();
-    if kept.bytes > MOST_BYTES {
-        kept.outlines.clear();
-        kept.bytes = text.len();
+    if !kept.texts.contains_key(&key) {
+        kept.bytes += text.len();
+        if kept.bytes > MOST_BYTES {
+            kept.texts.clear();
+            kept.bytes = text.len();
+        }
     }
-    kept.outlines.insert(key, Arc::clone(&outline));
-    outline
+    *slot(kept.texts.entry(key).or_default()) = Some(Arc::clone(&made));
+    made
 }

@@ -6,7 +6,7 @@ use crate::lenses::pattern::Pattern;
 
 use super::gone_tests::{SYMBOLS_GONE, SYMBOLS_NEW};
 use super::names;
-use crate::core::packet::{Line, Packet};
+use crate::core::packet::{HunkView, Line, Packet};
 use crate::lenses::contract::{Fact, Inspection};
 
 /// Functions, methods, types and macros. Values are left out: a test mentions many that it does not test.
@@ -98,18 +98,33 @@ fn defined(line: &str) -> Option<&str> {
     {
         return captures.first_group().map(|name| name.as_str());
     }
-    if let Some(captures) = ASSIGNED.captures(line).filter(|_| text[end..].starts_with('.')) {
+    // The patterns come last: most lines are no definitions, and these checks cost next to nothing.
+    if text[end..].starts_with('.')
+        && let Some(captures) = ASSIGNED.captures(line)
+    {
         return captures.get(1).map(|name| name.as_str());
     }
     let may_be_method =
         line.trim_end().ends_with(['{', ';']) && text.contains('(') && !STATEMENTS.contains(&first);
-    let captures = METHOD.captures(line).filter(|_| may_be_method)?;
+    let captures = may_be_method.then(|| METHOD.captures(line)).flatten()?;
     captures.get(1).map(|name| name.as_str())
 }
 
 /// What lines of one side define, test functions included.
 fn of_lines<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
     lines.filter_map(|line| defined(line.text)).collect()
+}
+
+/// What the lines of a hunk define, removed ones and added ones.
+struct Defined<'a> {
+    before: BTreeSet<&'a str>,
+    after: BTreeSet<&'a str>,
+}
+
+impl<'a> Defined<'a> {
+    fn of(hunk: &HunkView<'a>) -> Self {
+        Self { before: of_lines(hunk.removed()), after: of_lines(hunk.added()) }
+    }
 }
 
 fn keys<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
@@ -122,13 +137,14 @@ fn keys<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
 pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
     let join = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(" ");
     let new_words = keys(packet.added());
-    let gone = gone(packet);
+    let hunks: Vec<Defined<'_>> = packet.hunks().map(|hunk| Defined::of(&hunk)).collect();
+    let gone = gone(&hunks);
     let words_gone: BTreeSet<&str> = keys(packet.removed()).difference(&new_words).copied().collect();
     if !gone.is_empty() || !words_gone.is_empty() {
         let name = format!("{}\n{}\n{}", packet.path().to_text(), join(gone), join(words_gone));
         seen.facts.push(Fact { kind: SYMBOLS_GONE.into(), name, draft: None });
     }
-    let mut new = of_lines(packet.added());
+    let mut new: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.after).copied().collect();
     new.extend(new_words);
     if !new.is_empty() {
         seen.facts.push(Fact { kind: SYMBOLS_NEW.into(), name: join(new), draft: None });
@@ -138,13 +154,13 @@ pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
 /// Definitions that went. One that makes room for another in the same hunk is renamed, and what tested it can test the
 /// other, so each that comes takes away the one most like it; elsewhere in the file it does so when the names have a
 /// word in common.
-fn gone<'a>(packet: &Packet<'a>) -> BTreeSet<&'a str> {
-    let (all_before, all_after) = (of_lines(packet.removed()), of_lines(packet.added()));
+fn gone<'a>(hunks: &[Defined<'a>]) -> BTreeSet<&'a str> {
+    let all_before: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.before).copied().collect();
+    let all_after: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.after).copied().collect();
     let (mut gone, mut elsewhere) = (BTreeSet::new(), Vec::new());
-    for hunk in packet.hunks() {
-        let is_old = |name: &&str| !all_after.contains(name);
-        let mut old: Vec<&str> = of_lines(hunk.removed()).into_iter().filter(is_old).collect();
-        for new in of_lines(hunk.added()).into_iter().filter(|name| !all_before.contains(name)) {
+    for hunk in hunks {
+        let mut old: Vec<&str> = hunk.before.difference(&all_after).copied().collect();
+        for &new in hunk.after.difference(&all_before) {
             match (0..old.len()).max_by_key(|&at| names::alike(old[at], new)) {
                 Some(nearest) => drop(old.remove(nearest)),
                 None => elsewhere.push(new),

@@ -1,16 +1,42 @@
 //! JavaScript and TypeScript.
 
+use std::collections::BTreeSet;
+
 use super::{Body, is_part_of_word, keep};
 
-/// The bodies of functions that say nothing of their module; null where that cannot be told, as where markup stands
-/// among the code.
+/// What stands in braces and says nothing of the module; null where that cannot be told, as where markup stands among
+/// the code.
 pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
+    Some(read(text, BTreeSet::new(), &[])?.bodies)
+}
+
+/// What is known of names that stand in bodies.
+#[derive(Debug, Default)]
+pub(super) struct Used<'t> {
+    /// Those that stand for a value somewhere, beyond doubt.
+    pub(super) values: BTreeSet<&'t str>,
+    /// Those that stand somewhere.
+    pub(super) all: BTreeSet<&'t str>,
+}
+
+/// Which of some names stand in the bodies of a text.
+pub(super) fn used<'t>(text: &'t str, names: BTreeSet<&'t str>, bodies: &[Body]) -> Option<Used<'t>> {
+    Some(read(text, names, bodies)?.used)
+}
+
+fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> Option<Reader<'t, 'b>> {
     let mut reader = Reader {
+        text,
         bytes: text.as_bytes(),
         at: 0,
         last: Last::Mark(b';'),
+        last_end: 0,
         open: vec![Open { kind: Kind::File, ..Open::default() }],
         bodies: Vec::new(),
+        called: None,
+        names,
+        known,
+        used: Used::default(),
     };
     if text.starts_with("#!") {
         reader.at = memchr::memchr(b'\n', reader.bytes)?;
@@ -18,21 +44,30 @@ pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
     while reader.at < text.len() {
         reader.token()?;
     }
-    (reader.open.len() == 1).then_some(reader.bodies)
+    (reader.open.len() == 1).then_some(reader)
 }
 
 /// What stands before a place, spaces and comments aside.
 #[derive(Clone, Copy)]
 enum Last {
-    Word {
-        is_keyword: bool,
-    },
+    Word(Word),
     /// A string, a template or a regular expression.
     Value,
     Arrow,
     /// The end of a list in parentheses, and whether it is what a function takes or is given.
     Given(bool),
     Mark(u8),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    /// One that a value follows and no type.
+    BeforeValue,
+    /// Another behind which no value ends.
+    Keyword,
+    /// One that a list of names may follow.
+    Declaring,
+    Name,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -49,7 +84,7 @@ enum Kind {
 
 /// Something that is not closed.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct Open<'t> {
     kind: Kind,
     /// Where the body of a function begins.
     body: Option<usize>,
@@ -57,17 +92,29 @@ struct Open {
     tells: bool,
     /// Whether what comes may be the type of what a function returns.
     is_typed: bool,
+    /// The name before it, which is called if no body and no type follows, as behind a method's parameters.
+    called: Option<&'t str>,
 }
 
-struct Reader<'t> {
+struct Reader<'t, 'b> {
+    text: &'t str,
     bytes: &'t [u8],
     at: usize,
     last: Last,
-    open: Vec<Open>,
+    /// Where that ends.
+    last_end: usize,
+    open: Vec<Open<'t>>,
     bodies: Vec<Body>,
+    /// A name right before parentheses that may be a method's.
+    called: Option<&'t str>,
+    /// The names that are looked for.
+    names: BTreeSet<&'t str>,
+    /// Where they are looked for, of which what is behind is gone.
+    known: &'b [Body],
+    used: Used<'t>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t, '_> {
     fn byte(&self, at: usize) -> Option<u8> {
         self.bytes.get(at).copied()
     }
@@ -76,26 +123,27 @@ impl Reader<'_> {
     fn token(&mut self) -> Option<()> {
         let byte = self.byte(self.at)?;
         match byte {
-            b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
-            b'/' => return self.slash(),
-            b'"' | b'\'' => return self.string(byte),
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                self.at += 1;
+                return Some(());
+            }
+            b'/' if matches!(self.byte(self.at + 1), Some(b'/' | b'*')) => return self.comment(),
+            b'/' => self.slash()?,
+            b'"' | b'\'' => self.string(byte)?,
             b'`' => {
                 self.at += 1;
-                return self.template();
+                self.template()?;
             }
             b'(' => {
-                let kind = match self.last {
-                    Last::Word { is_keyword: true } => Kind::Condition,
-                    _ => Kind::Parentheses,
-                };
-                self.begin(kind, None);
+                let is_condition = matches!(self.last, Last::Word(Word::BeforeValue | Word::Keyword));
+                self.begin(if is_condition { Kind::Condition } else { Kind::Parentheses }, None);
             }
             b'[' => self.begin(Kind::Brackets, None),
             b'{' => {
                 let body = self.opens_body().then_some(self.at + 1);
                 self.begin(Kind::Braces, body);
             }
-            b')' | b']' | b'}' => return self.end(byte),
+            b')' | b']' | b'}' => self.end(byte)?,
             b'=' if self.byte(self.at + 1) == Some(b'>') => {
                 self.at += 2;
                 self.last = Last::Arrow;
@@ -113,11 +161,12 @@ impl Reader<'_> {
                 self.last = Last::Mark(byte);
             }
         }
+        self.last_end = self.at;
         Some(())
     }
 
     fn begin(&mut self, kind: Kind, body: Option<usize>) {
-        self.open.push(Open { kind, body, ..Open::default() });
+        self.open.push(Open { kind, body, called: self.called.take(), ..Open::default() });
         self.last = Last::Mark(self.bytes[self.at]);
         self.at += 1;
     }
@@ -142,6 +191,11 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
+        if let Some(name) = closed.called
+            && !matches!(self.bytes[self.at..].trim_ascii_start(), [b'{' | b':', ..])
+        {
+            self.used.values.insert(name);
+        }
         self.last = match closed.kind {
             Kind::Template => return self.template(),
             Kind::Condition => Last::Given(false),
@@ -151,16 +205,16 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Whether a brace begins what a function does: behind what it takes, behind an arrow, or behind the type of what it
-    /// returns. Where it is something else, such as a type or a class, no name of the module stands there either.
+    /// Whether a brace begins something that no name of the module stands in: what a function does, a class, a type, an
+    /// object. Where names may be taken from an object or a module it is none.
     fn opens_body(&self) -> bool {
         let is_typed = self.open.last().is_some_and(|open| open.is_typed);
         match self.last {
-            Last::Arrow | Last::Given(true) => true,
-            Last::Word { is_keyword } => is_typed && !is_keyword,
+            Last::Arrow | Last::Given(_) | Last::Word(Word::Name) => true,
+            Last::Word(Word::BeforeValue | Word::Keyword | Word::Declaring) => false,
             Last::Value => is_typed,
+            Last::Mark(b'=' | b'(' | b'|' | b'&') => true,
             Last::Mark(mark) => is_typed && matches!(mark, b'>' | b']' | b'}'),
-            Last::Given(false) => false,
         }
     }
 
@@ -170,7 +224,11 @@ impl Reader<'_> {
             self.at += 1;
         }
         let word = &self.bytes[start..self.at];
-        let is_member = matches!(self.last, Last::Mark(b'.'));
+        let is_spread = self.bytes[..self.last_end].ends_with(b"..");
+        let is_member = matches!(self.last, Last::Mark(b'.')) && !is_spread;
+        if !self.names.is_empty() && !is_member {
+            self.note(start);
+        }
         let Some(open) = self.open.last_mut() else { return };
         // What a syntax tree of the whole is asked for inside of functions.
         open.tells |= match word {
@@ -178,43 +236,93 @@ impl Reader<'_> {
             b"require" => true,
             _ => word.starts_with(b"export") || word == b"__exportStar",
         };
+        let kind = match word {
+            _ if is_member => Word::Name,
+            b"await" | b"case" | b"delete" | b"instanceof" | b"new" | b"return" | b"throw" | b"yield" => {
+                Word::BeforeValue
+            }
+            b"catch" | b"do" | b"else" | b"for" | b"if" | b"in" | b"is" | b"keyof" | b"of" | b"switch"
+            | b"typeof" | b"void" | b"while" | b"with" => Word::Keyword,
+            b"const" | b"export" | b"import" | b"let" | b"type" | b"var" => Word::Declaring,
+            _ => Word::Name,
+        };
         let declares = matches!(
             word,
-            b"abstract"
-                | b"class"
-                | b"const"
-                | b"declare"
-                | b"enum"
-                | b"export"
-                | b"function"
-                | b"import"
-                | b"interface"
-                | b"let"
-                | b"namespace"
-                | b"type"
-                | b"var"
+            b"abstract" | b"class" | b"declare" | b"enum" | b"function" | b"interface" | b"namespace"
         );
-        open.is_typed &= !declares;
-        let is_keyword = !is_member && KEYWORDS.binary_search(&word).is_ok();
-        self.last = Last::Word { is_keyword };
+        open.is_typed &= kind != Word::Declaring && !declares;
+        self.last = Last::Word(kind);
+    }
+
+    /// Notes a word that ends here, if it is one of the names and stands in a body.
+    fn note(&mut self, start: usize) {
+        while let [first, rest @ ..] = self.known
+            && first.end <= start
+        {
+            self.known = rest;
+        }
+        if self.known.first().is_none_or(|body| start < body.start) {
+            return;
+        }
+        let Some(name) = self.names.get(&self.text[start..self.at]).copied() else { return };
+        self.used.all.insert(name);
+        let is_named = matches!(self.last, Last::Word(Word::Name));
+        if !is_named && self.bytes[self.at..].starts_with(b"(") {
+            self.called = Some(name);
+        } else if self.is_value() {
+            self.used.values.insert(name);
+        }
+    }
+
+    /// Whether the word that ends here is surely a value, by what stands around it: an operand, something with a method
+    /// that is called, or one of several in parentheses, which types never are.
+    fn is_value(&self) -> bool {
+        const OPERATORS: &[&[u8]] = &[b"!=", b"&&", b"==", b"??", b"||"];
+        let (before, after) = (&self.bytes[..self.last_end], &self.bytes[self.at..]);
+        let next = after.trim_ascii_start();
+        let Some(open) = self.open.last() else { return false };
+        let is_listed = open.kind == Kind::Parentheses;
+        let is_behind = match self.last {
+            Last::Word(Word::BeforeValue) | Last::Mark(b'!' | b'+' | b'-' | b'/' | b'%') => true,
+            Last::Mark(b'(') if next.starts_with(b",") => is_listed,
+            Last::Mark(b',') if is_listed => true,
+            Last::Mark(_) => OPERATORS.iter().any(|operator| before.ends_with(operator)),
+            Last::Word(_) | Last::Value | Last::Arrow | Last::Given(_) => false,
+        };
+        let has_called = || {
+            let member = after.strip_prefix(b".").unwrap_or_default();
+            let length = member.iter().take_while(|byte| is_part_of_word(**byte)).count();
+            length > 0 && member[length..].starts_with(b"(")
+        };
+        let is_operand =
+            || next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator));
+        is_behind || has_called() || is_operand()
+    }
+
+    fn comment(&mut self) -> Option<()> {
+        let rest = &self.bytes[self.at..];
+        self.at += if rest.starts_with(b"//") {
+            memchr::memchr(b'\n', rest).unwrap_or(rest.len())
+        } else {
+            memchr::memmem::find(&rest[2..], b"*/")? + 4
+        };
+        Some(())
     }
 
     fn slash(&mut self) -> Option<()> {
-        let rest = &self.bytes[self.at..];
-        match self.byte(self.at + 1) {
-            Some(b'/') => self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
-            Some(b'*') => self.at += memchr::memmem::find(&rest[2..], b"*/")? + 4,
-            _ => match self.last {
-                // What markup closes, and what only a parse can tell.
-                Last::Mark(b'<' | b'}') => return None,
-                Last::Word { is_keyword: false } | Last::Value | Last::Given(true) | Last::Mark(b']') => {
-                    self.at += 1;
-                    self.last = Last::Mark(b'/');
-                }
-                _ => return self.pattern(),
-            },
+        match self.last {
+            // What markup closes, and what only a parse can tell.
+            Last::Mark(b'<' | b'}') => None,
+            Last::Word(Word::Name | Word::Declaring) | Last::Value | Last::Given(true) | Last::Mark(b']') => {
+                self.at += 1;
+                self.last = Last::Mark(b'/');
+                Some(())
+            }
+            Last::Word(Word::BeforeValue | Word::Keyword)
+            | Last::Arrow
+            | Last::Given(false)
+            | Last::Mark(_) => self.pattern(),
         }
-        Some(())
     }
 
     /// Goes past a regular expression.
@@ -271,29 +379,3 @@ impl Reader<'_> {
         }
     }
 }
-
-/// Words behind which no value ends, sorted.
-const KEYWORDS: &[&[u8]] = &[
-    b"await",
-    b"case",
-    b"catch",
-    b"delete",
-    b"do",
-    b"else",
-    b"for",
-    b"if",
-    b"in",
-    b"instanceof",
-    b"is",
-    b"keyof",
-    b"new",
-    b"of",
-    b"return",
-    b"switch",
-    b"throw",
-    b"typeof",
-    b"void",
-    b"while",
-    b"with",
-    b"yield",
-];

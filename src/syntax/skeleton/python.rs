@@ -5,11 +5,11 @@ use super::{Body, is_part_of_word, keep};
 /// F-strings inside of each other.
 const MOST_NESTED: usize = 20;
 
-/// The bodies of functions that say nothing of their module; null where that cannot be told.
+/// The bodies of functions and classes that say nothing of their module; null where that cannot be told.
 pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, tells: false };
     let mut bodies = Vec::new();
-    let mut open: Vec<Function> = Vec::new();
+    let mut open: Vec<Definition> = Vec::new();
     let mut levels = vec![0];
     let (mut end, mut opens) = (0, false);
     while reader.at < text.len() {
@@ -29,26 +29,26 @@ pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
             return None;
         }
         close(text, &mut open, &mut bodies, indentation, end);
-        if let Some(function) = open.last_mut() {
-            function.first.get_or_insert((start, reader.at));
+        if let Some(definition) = open.last_mut() {
+            definition.first.get_or_insert((start, reader.at));
         }
-        let is_function = reader.is_function();
+        let is_definition = reader.is_definition();
         reader.tells = false;
         opens = reader.statement()?;
         end = reader.at;
-        if let Some(function) = open.last_mut() {
-            function.tells |= reader.tells;
+        if let Some(definition) = open.last_mut() {
+            definition.tells |= reader.tells;
         }
-        if is_function && opens {
-            open.push(Function { indentation, start: end, first: None, tells: false });
+        if is_definition && opens {
+            open.push(Definition { indentation, start: end, first: None, tells: false });
         }
     }
     close(text, &mut open, &mut bodies, 0, end);
     Some(bodies)
 }
 
-/// A function whose body is not over.
-struct Function {
+/// A function or a class that is not over.
+struct Definition {
     indentation: usize,
     start: usize,
     /// Where the first statement's line begins, and the statement.
@@ -57,18 +57,18 @@ struct Function {
     tells: bool,
 }
 
-/// Ends the functions that a statement of that indentation is not part of.
-fn close(text: &str, open: &mut Vec<Function>, bodies: &mut Vec<Body>, indentation: usize, end: usize) {
-    while let Some(function) = open.pop_if(|function| function.indentation >= indentation) {
-        if function.tells {
+/// Ends the definitions that a statement of that indentation is not part of.
+fn close(text: &str, open: &mut Vec<Definition>, bodies: &mut Vec<Body>, indentation: usize, end: usize) {
+    while let Some(definition) = open.pop_if(|definition| definition.indentation >= indentation) {
+        if definition.tells {
             if let Some(outer) = open.last_mut() {
                 outer.tells = true;
             }
-        } else if let Some((line, statement)) = function.first {
+        } else if let Some((line, statement)) = definition.first {
             // A line's end is part of what it ends.
             let end = end - usize::from(text[..end].ends_with('\n'));
             let instead = format!("{}0", &text[line..statement]);
-            keep(bodies, Body { start: function.start, end, instead });
+            keep(bodies, Body { start: definition.start, end, instead });
         }
     }
 }
@@ -109,10 +109,12 @@ impl Reader<'_> {
         self.at += memchr::memchr(b'\n', rest).map_or(rest.len(), |length| length + 1);
     }
 
-    fn is_function(&self) -> bool {
+    /// Whether a function or a class begins here, whose own names are none of the module.
+    fn is_definition(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let rest = rest.strip_prefix(b"async").map_or(rest, |rest| rest.trim_ascii_start());
-        rest.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" ") || rest.starts_with(b"\t"))
+        let after = rest.strip_prefix(b"def").or_else(|| rest.strip_prefix(b"class"));
+        after.is_some_and(|rest| rest.starts_with(b" ") || rest.starts_with(b"\t"))
     }
 
     /// Goes past a statement and its line's end; whether it ends with a colon, so that something belongs to it.
