@@ -226,8 +226,7 @@ pub(crate) trait Lookups {
     /// What a file defines and imports; null when it is no regular file that could be read.
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
 
-    /// As [`Self::outline`], but that an import which brings types alone and does not say so is as any other. It costs
-    /// far less.
+    /// As [`Self::outline`], but that it may be unclear whether an import brings types alone. It costs far less.
     fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
 
     /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less

@@ -71,13 +71,13 @@ impl Lens for DependencyCycle {
                         || head.written_way(&next, path).is_none()
                         || base.way(path, path).is_some()
                         || base.way(&next, &next).is_some()
-                        || base.edges(path).contains(&next) && base.exact_edges(path).contains(&next)
+                        || base.edges(path).contains(&next) && base.holds(path, &next)
                     {
                         continue;
                     }
+                    let Some(way) = head.way(&next, path) else { continue };
                     let import = imports::parsed(lookups, path, import);
                     let Some(import) = import.filter(loads) else { continue };
-                    let Some(way) = head.way(&next, path) else { continue };
                     // The same files in another order are the same cycle. Another one that shares some of them is told
                     // too, or a waiver of the one would hide it.
                     if !told.insert(way.iter().cloned().collect()) {
@@ -115,14 +115,14 @@ struct Graph<'l> {
     lookups: &'l dyn Lookups,
     side: Side,
     files: BTreeMap<String, BTreeSet<String>>,
-    /// The files whose imports were looked at closely, without those that a compiler leaves out.
-    exact: BTreeSet<String>,
+    /// The pairs of files whose imports were looked at closely and not left out.
+    held: BTreeSet<(String, String)>,
     is_cut: bool,
 }
 
 impl<'l> Graph<'l> {
     fn new(lookups: &'l dyn Lookups, side: Side) -> Self {
-        Self { lookups, side, files: BTreeMap::new(), exact: BTreeSet::new(), is_cut: false }
+        Self { lookups, side, files: BTreeMap::new(), held: BTreeSet::new(), is_cut: false }
     }
 
     /// The files that a file's imports name; none beyond the most files that are followed.
@@ -140,15 +140,30 @@ impl<'l> Graph<'l> {
         &self.files[path]
     }
 
-    /// The files that a file loads.
-    fn exact_edges(&mut self, path: &str) -> &BTreeSet<String> {
-        if self.exact.insert(path.to_owned()) {
-            let outline = self.lookups.outline(self.side, path);
-            let imports = outline.iter().flat_map(|outline| &outline.imports);
-            let edges = self.reached(path, imports.filter(|import| loads(import)));
-            self.files.insert(path.to_owned(), edges);
+    /// Whether a file loads another that its imports name. Those that a compiler leaves out are none, and then the pair
+    /// is forgotten.
+    fn holds(&mut self, path: &str, next: &str) -> bool {
+        let pair = (path.to_owned(), next.to_owned());
+        if self.held.contains(&pair) {
+            return true;
         }
-        &self.files[path]
+        let leads = |import: &&PlacedImport| {
+            loads(import) && reached(self.lookups, self.side, path, import).iter().any(|file| file == next)
+        };
+        let surface = self.lookups.surface(self.side, path);
+        let leading: Vec<&PlacedImport> =
+            surface.iter().flat_map(|surface| &surface.imports).filter(leads).collect();
+        let is_sure = leading.iter().any(|import| !import.unclear);
+        let holds = is_sure
+            || !leading.is_empty()
+                && (self.lookups.outline(self.side, path))
+                    .is_some_and(|outline| outline.imports.iter().any(|import| leads(&import)));
+        if holds {
+            self.held.insert(pair);
+        } else if let Some(edges) = self.files.get_mut(path) {
+            edges.remove(next);
+        }
+        holds
     }
 
     fn reached<'i>(
@@ -164,15 +179,15 @@ impl<'l> Graph<'l> {
     fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         loop {
             let way = self.written_way(from, to)?;
-            // Each failure looks closely at one more file.
-            let holds = way.windows(2).all(|pair| self.exact_edges(&pair[0]).contains(&pair[1]));
+            // Each failure leaves one pair less.
+            let holds = way.windows(2).all(|pair| self.holds(&pair[0], &pair[1]));
             if holds {
                 return Some(way);
             }
         }
     }
 
-    /// As [`Self::way`], by what the imports say of files that were not looked at closely.
+    /// As [`Self::way`], by what the imports say that were not looked at closely.
     fn written_way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut came: BTreeMap<String, String> = BTreeMap::new();
         let mut pending = VecDeque::from([from.to_owned()]);

@@ -20,12 +20,12 @@ struct Kept {
 struct Read {
     whole: Option<Arc<Outline>>,
     /// The outline of its skeleton; null inside where it has none to rely on.
-    surface: Option<Arc<Option<Outline>>>,
+    surface: Option<Option<Arc<Outline>>>,
 }
 
 /// As [`parse`], which it is for a text that was not asked about lately.
 pub(crate) fn parse_once(language: Language, text: &str) -> Arc<Outline> {
-    once(language, text, |read| &mut read.whole, || parse(language, text))
+    once(language, text, |read| &mut read.whole, || Arc::new(parse(language, text)))
 }
 
 /// The outline of the whole text, if somebody asked for it lately.
@@ -38,23 +38,23 @@ pub(super) fn parsed(language: Language, text: &str) -> Option<Arc<Outline>> {
 pub(super) fn surface_once(
     language: Language,
     text: &str,
-    make: impl FnOnce() -> Option<Outline>,
-) -> Arc<Option<Outline>> {
+    make: impl FnOnce() -> Option<Arc<Outline>>,
+) -> Option<Arc<Outline>> {
     once(language, text, |read| &mut read.surface, make)
 }
 
-fn once<T>(
+fn once<T: Clone>(
     language: Language,
     text: &str,
-    slot: fn(&mut Read) -> &mut Option<Arc<T>>,
+    slot: fn(&mut Read) -> &mut Option<T>,
     make: impl FnOnce() -> T,
-) -> Arc<T> {
+) -> T {
     let key = (language, text.to_owned());
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept().texts.get_mut(&key).and_then(|read| slot(read).clone()) {
         return known;
     }
-    let made = Arc::new(make());
+    let made = make();
     let mut kept = kept();
     if !kept.texts.contains_key(&key) {
         kept.bytes += text.len();
@@ -63,6 +63,6 @@ fn once<T>(
             kept.bytes = text.len();
         }
     }
-    *slot(kept.texts.entry(key).or_default()) = Some(Arc::clone(&made));
+    *slot(kept.texts.entry(key).or_default()) = Some(made.clone());
     made
 }

@@ -23,7 +23,7 @@ pub struct RecordedLookups {
     pub directories: Vec<RecordedDirectory>,
     /// What files define and import.
     pub modules: Vec<RecordedModule>,
-    /// The same, but that an import says nothing of types which does not say so itself.
+    /// The same, but that some imports may not be known to bring types alone.
     pub surfaces: Vec<RecordedModule>,
     /// What files import, by their statements alone.
     pub imports: Vec<RecordedImports>,
@@ -154,6 +154,8 @@ pub struct PlacedImport {
     pub weak: bool,
     /// Whether types alone are taken from it, so that nothing is loaded when the program runs.
     pub types_alone: bool,
+    /// Whether types alone may be taken from it, which only an outline tells.
+    pub unclear: bool,
 }
 
 impl PlacedImport {
