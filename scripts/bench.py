@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the whole `qa-skill run` against `git diff -M` of the same range, interleaved, and prints markdown tables.
 
-    bench.py [--binary FILE] [--repos DIR ...] [--fixtures DIR] [--rounds N] [--only ID ...] [--no-drafts] [--peers]
+    bench.py [--binary FILE] [--repos DIR ...] [--fixtures DIR] [--rounds N] [--only ID ...] [--no-drafts] [--parse] [--peers]
              [--json FILE]
 
 Wall times are medians of paired rounds on a warm page cache; only ratios carry over to other machines. Nothing here
@@ -292,6 +292,36 @@ def structure(cases, binary, rounds, scratch):
         table(BESIDE, rows)
 
 
+def bare_parse(cases, binary, rounds, scratch):
+    """The least that reading the syntax of every changed file costs: git's diff and a parse, with all of ours beside."""
+    cargo = ["cargo", "build", "--quiet", "--locked", "--release", "--example", "bare_parse"]
+    if subprocess.run(cargo, cwd=os.path.join(HERE, "..")).returncode:
+        print("a bare parse skipped: the example could not be built", file=sys.stderr)
+        return
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target"))
+    program = os.path.abspath(os.path.join(target, "release", "examples", "bare_parse"))
+    rows = []
+    for case in cases:
+        checkout, names = changed_files(case, scratch)
+        command = [program, *(os.path.join(checkout, name) for name in names)]
+        case.forget()
+        parses = []
+        for warm in [True] + rounds * [False]:
+            wall, code = spawn(command)
+            if code:
+                sys.exit(f"{case.name}: the changed files could not be parsed")
+            case.round(binary, scratch)
+            if warm:
+                case.forget()
+            else:
+                parses.append(wall)
+        git, parse, one, two = (statistics.median(of) for of in (case.git, parses, case.walls[1], case.walls[2]))
+        rows.append([case.name, *(f"{wall:.1f}" for wall in (git, parse, one, two)), f"{one / (git + parse):.2f}",
+                     f"{two / (git + parse):.2f}"])  # fmt: skip
+    print("## The whole run beside `git diff -M` and a bare parse of the changed files\n")
+    table(["id", "git ms", "parse ms", "qa-skill ms, 1 job", "2 jobs", "1 job, of both", "2 jobs, of both"], rows)
+
+
 def secrets(cases, binary, rounds, scratch):
     """Secret scanners over the changed files as a hook would run them; installed into the scratch directory."""
     # Nothing is asked of the network: a scan and no more. It keeps its compiled rules between runs.
@@ -316,6 +346,7 @@ def arguments():
     parser.add_argument("--only", nargs="*", metavar="ID")
     parser.add_argument("--scratch", metavar="DIR", help="where run directories are written; on a disk, not in memory")
     parser.add_argument("--peers", action="store_true", help="install and time secret scanners, semgrep and ast-grep")
+    parser.add_argument("--parse", action="store_true", help="build and time a bare parse of the changed files")
     parser.add_argument("--no-drafts", action="store_true", help="leave out consistency-init")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args()
@@ -380,6 +411,9 @@ def main():
         growth(cases)
         if not options.no_drafts:
             drafts(binary, drafted(options, directories, wanted), scratch)
+        if options.parse:
+            code = [case for case in cases if case.name in ("R-M", "V-M", "V-L")]
+            bare_parse(code, binary, options.rounds, scratch)
         if options.peers:
             few = min(options.rounds, 5)
             structure([case for case in cases if case.name in ("R-M", "V-M", "V-L")], binary, few, scratch)

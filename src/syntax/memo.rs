@@ -28,12 +28,6 @@ pub(crate) fn parse_once(language: Language, text: &str) -> Arc<Outline> {
     once(language, text, |read| &mut read.whole, || Arc::new(parse(language, text)))
 }
 
-/// The outline of the whole text, if somebody asked for it lately.
-pub(super) fn parsed(language: Language, text: &str) -> Option<Arc<Outline>> {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.texts.get(&(language, text.to_owned()))?.whole.clone()
-}
-
 /// The outline of a text's skeleton, made if it was not lately.
 pub(super) fn surface_once(
     language: Language,

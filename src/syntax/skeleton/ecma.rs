@@ -127,6 +127,8 @@ impl<'t> Reader<'t, '_> {
                 self.at += 1;
                 return Some(());
             }
+            // A part of a name may be escaped, and hides which one it is.
+            b'\\' => return None,
             b'/' if matches!(self.byte(self.at + 1), Some(b'/' | b'*')) => return self.comment(),
             b'/' => self.slash()?,
             b'"' | b'\'' => self.string(byte)?,

@@ -10,13 +10,11 @@ use super::outline::{Import, Outline};
 use super::{Language, memo, parse};
 
 /// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
-/// functions and classes alone is left out: comments, strings, loops, tests. An import may be unclear.
+/// functions and classes alone is left out: comments, strings, loops, tests. An import may be unclear. It follows from the
+/// text alone, so that an outline of the whole which is at hand does not come in its place.
 pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
-    // Where nothing is broken, which a skeleton may hide, an outline of the whole says the same.
-    let parsed = memo::parsed(language, text).filter(|outline| outline.broken.is_empty());
-    parsed
-        .or_else(|| memo::surface_once(language, text, || surface(language, text)))
-        .unwrap_or_else(|| memo::parse_once(language, text))
+    let surface = memo::surface_once(language, text, || surface(language, text));
+    surface.unwrap_or_else(|| memo::parse_once(language, text))
 }
 
 /// The outline of a text without bodies; null where it may say something else than one of the whole.
@@ -50,6 +48,12 @@ fn tell_types(text: &str, outline: &mut Outline, bodies: &[Body]) -> Option<()> 
 
 /// The bodies of functions that can be left out; null where it cannot be told which.
 fn bodies(language: Language, text: &str) -> Option<Vec<Body>> {
+    // The readers go by bytes and take what is beyond ASCII for parts of words.
+    let is_odd_space =
+        |character: char| !character.is_ascii() && (character.is_whitespace() || character == '\u{feff}');
+    if !text.is_ascii() && text.contains(is_odd_space) {
+        return None;
+    }
     match language {
         Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::bodies(text),
         Language::Python => python::bodies(text),
@@ -166,6 +170,8 @@ mod tests {
         "switch (m) { case (n): {",
         "import.meta.o(async () => {",
         "import { k, L } from './k'",
+        "\u{feff}export { k }",
+        "let \\u0061b = c",
         "  k(1)",
         "  k(): void",
         "  m: L = k",
