@@ -65,17 +65,19 @@ impl Lens for DependencyCycle {
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
             for import in imports::written(lookups, path).iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    // What the imports say comes first, and base next: where there were cycles, one more is how the
-                    // repository is built, and nothing else needs to be read.
+                    // What is cheap comes first: no import but the way back is followed until there is one.
                     if next == *path
                         || head.written_way(&next, path).is_none()
-                        || base.way(path, path).is_some()
-                        || base.way(&next, &next).is_some()
+                        || !head.holds(path, &next)
                         || base.edges(path).contains(&next) && base.holds(path, &next)
                     {
                         continue;
                     }
                     let Some(way) = head.way(&next, path) else { continue };
+                    // Where there were cycles, one more is how the repository is built.
+                    if base.way(path, path).is_some() || base.way(&next, &next).is_some() {
+                        continue;
+                    }
                     let import = imports::parsed(lookups, path, import);
                     let Some(import) = import.filter(loads) else { continue };
                     // The same files in another order are the same cycle. Another one that shares some of them is told
@@ -115,14 +117,15 @@ struct Graph<'l> {
     lookups: &'l dyn Lookups,
     side: Side,
     files: BTreeMap<String, BTreeSet<String>>,
-    /// The pairs of files whose imports were looked at closely and not left out.
-    held: BTreeSet<(String, String)>,
+    /// The files whose imports were looked at closely, each with those of its files of which it is not clear whether
+    /// more than types of them is asked for.
+    unclear: BTreeMap<String, BTreeSet<String>>,
     is_cut: bool,
 }
 
 impl<'l> Graph<'l> {
     fn new(lookups: &'l dyn Lookups, side: Side) -> Self {
-        Self { lookups, side, files: BTreeMap::new(), held: BTreeSet::new(), is_cut: false }
+        Self { lookups, side, files: BTreeMap::new(), unclear: BTreeMap::new(), is_cut: false }
     }
 
     /// The files that a file's imports name; none beyond the most files that are followed.
@@ -140,30 +143,26 @@ impl<'l> Graph<'l> {
         &self.files[path]
     }
 
-    /// Whether a file loads another that its imports name. Those that a compiler leaves out are none, and then the pair
-    /// is forgotten.
+    /// Whether a file loads another that its imports name. A compiler leaves some of them out, and then they are
+    /// forgotten; a parse of the whole is asked for only where nothing less tells.
     fn holds(&mut self, path: &str, next: &str) -> bool {
-        let pair = (path.to_owned(), next.to_owned());
-        if self.held.contains(&pair) {
-            return true;
+        if !self.unclear.contains_key(path) {
+            let surface = self.lookups.surface(self.side, path);
+            let imports =
+                || surface.iter().flat_map(|surface| &surface.imports).filter(|import| loads(import));
+            let edges = self.reached(path, imports());
+            let sure = self.reached(path, imports().filter(|import| !import.unclear));
+            self.unclear.insert(path.to_owned(), edges.difference(&sure).cloned().collect());
+            self.files.insert(path.to_owned(), edges);
         }
-        let leads = |import: &&PlacedImport| {
-            loads(import) && reached(self.lookups, self.side, path, import).iter().any(|file| file == next)
-        };
-        let surface = self.lookups.surface(self.side, path);
-        let leading: Vec<&PlacedImport> =
-            surface.iter().flat_map(|surface| &surface.imports).filter(leads).collect();
-        let is_sure = leading.iter().any(|import| !import.unclear);
-        let holds = is_sure
-            || !leading.is_empty()
-                && (self.lookups.outline(self.side, path))
-                    .is_some_and(|outline| outline.imports.iter().any(|import| leads(&import)));
-        if holds {
-            self.held.insert(pair);
-        } else if let Some(edges) = self.files.get_mut(path) {
-            edges.remove(next);
+        if self.unclear[path].contains(next) {
+            let outline = self.lookups.outline(self.side, path);
+            let imports = outline.iter().flat_map(|outline| &outline.imports);
+            let edges = self.reached(path, imports.filter(|import| loads(import)));
+            self.unclear.insert(path.to_owned(), BTreeSet::new());
+            self.files.insert(path.to_owned(), edges);
         }
-        holds
+        self.files[path].contains(next)
     }
 
     fn reached<'i>(
@@ -179,7 +178,7 @@ impl<'l> Graph<'l> {
     fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         loop {
             let way = self.written_way(from, to)?;
-            // Each failure leaves one pair less.
+            // Each failure looks more closely at one file, which can be done twice.
             let holds = way.windows(2).all(|pair| self.holds(&pair[0], &pair[1]));
             if holds {
                 return Some(way);

@@ -121,8 +121,8 @@ fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place,
                 pattern(found, whole, child, place, depth + 1);
             }
         }
-        // What a function binds is no name of the module.
-        _ => found.outline.dynamic |= !place.nested,
+        // Nobody is handed what is only bound here.
+        _ => found.outline.dynamic |= place.exported && node.kind() != "comment",
     }
 }
 

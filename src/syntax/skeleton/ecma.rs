@@ -33,7 +33,6 @@ fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> O
         last_end: 0,
         open: vec![Open { kind: Kind::File, ..Open::default() }],
         bodies: Vec::new(),
-        called: None,
         names,
         known,
         used: Used::default(),
@@ -63,6 +62,8 @@ enum Last {
 enum Word {
     /// One that a value follows and no type.
     BeforeValue,
+    /// One that something in parentheses follows, and then a statement.
+    Condition,
     /// Another behind which no value ends.
     Keyword,
     /// One that a list of names may follow.
@@ -84,7 +85,7 @@ enum Kind {
 
 /// Something that is not closed.
 #[derive(Clone, Copy, Default)]
-struct Open<'t> {
+struct Open {
     kind: Kind,
     /// Where the body of a function begins.
     body: Option<usize>,
@@ -92,8 +93,6 @@ struct Open<'t> {
     tells: bool,
     /// Whether what comes may be the type of what a function returns.
     is_typed: bool,
-    /// The name before it, which is called if no body and no type follows, as behind a method's parameters.
-    called: Option<&'t str>,
 }
 
 struct Reader<'t, 'b> {
@@ -103,10 +102,8 @@ struct Reader<'t, 'b> {
     last: Last,
     /// Where that ends.
     last_end: usize,
-    open: Vec<Open<'t>>,
+    open: Vec<Open>,
     bodies: Vec<Body>,
-    /// A name right before parentheses that may be a method's.
-    called: Option<&'t str>,
     /// The names that are looked for.
     names: BTreeSet<&'t str>,
     /// Where they are looked for, of which what is behind is gone.
@@ -137,7 +134,7 @@ impl<'t> Reader<'t, '_> {
                 self.template()?;
             }
             b'(' => {
-                let is_condition = matches!(self.last, Last::Word(Word::BeforeValue | Word::Keyword));
+                let is_condition = matches!(self.last, Last::Word(Word::Condition));
                 self.begin(if is_condition { Kind::Condition } else { Kind::Parentheses }, None);
             }
             b'[' => self.begin(Kind::Brackets, None),
@@ -168,7 +165,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn begin(&mut self, kind: Kind, body: Option<usize>) {
-        self.open.push(Open { kind, body, called: self.called.take(), ..Open::default() });
+        self.open.push(Open { kind, body, ..Open::default() });
         self.last = Last::Mark(self.bytes[self.at]);
         self.at += 1;
     }
@@ -193,11 +190,6 @@ impl<'t> Reader<'t, '_> {
             }
         }
         self.at += 1;
-        if let Some(name) = closed.called
-            && !matches!(self.bytes[self.at..].trim_ascii_start(), [b'{' | b':', ..])
-        {
-            self.used.values.insert(name);
-        }
         self.last = match closed.kind {
             Kind::Template => return self.template(),
             Kind::Condition => Last::Given(false),
@@ -213,7 +205,7 @@ impl<'t> Reader<'t, '_> {
         let is_typed = self.open.last().is_some_and(|open| open.is_typed);
         match self.last {
             Last::Arrow | Last::Given(_) | Last::Word(Word::Name) => true,
-            Last::Word(Word::BeforeValue | Word::Keyword | Word::Declaring) => false,
+            Last::Word(Word::BeforeValue | Word::Condition | Word::Keyword | Word::Declaring) => false,
             Last::Value => is_typed,
             Last::Mark(b'=' | b'(' | b'|' | b'&') => true,
             Last::Mark(mark) => is_typed && matches!(mark, b'>' | b']' | b'}'),
@@ -243,8 +235,8 @@ impl<'t> Reader<'t, '_> {
             b"await" | b"case" | b"delete" | b"instanceof" | b"new" | b"return" | b"throw" | b"yield" => {
                 Word::BeforeValue
             }
-            b"catch" | b"do" | b"else" | b"for" | b"if" | b"in" | b"is" | b"keyof" | b"of" | b"switch"
-            | b"typeof" | b"void" | b"while" | b"with" => Word::Keyword,
+            b"catch" | b"for" | b"if" | b"switch" | b"while" | b"with" => Word::Condition,
+            b"do" | b"else" | b"in" | b"is" | b"keyof" | b"of" | b"typeof" | b"void" => Word::Keyword,
             b"const" | b"export" | b"import" | b"let" | b"type" | b"var" => Word::Declaring,
             _ => Word::Name,
         };
@@ -268,26 +260,18 @@ impl<'t> Reader<'t, '_> {
         }
         let Some(name) = self.names.get(&self.text[start..self.at]).copied() else { return };
         self.used.all.insert(name);
-        let is_named = matches!(self.last, Last::Word(Word::Name));
-        if !is_named && self.bytes[self.at..].starts_with(b"(") {
-            self.called = Some(name);
-        } else if self.is_value() {
+        if self.is_value() {
             self.used.values.insert(name);
         }
     }
 
-    /// Whether the word that ends here is surely a value, by what stands around it: an operand, something with a method
-    /// that is called, or one of several in parentheses, which types never are.
+    /// Whether the word that ends here is surely a value, by what stands around it: an operand, or something with a method
+    /// that is called. What is listed or named may be a type, a parameter of one, or a method.
     fn is_value(&self) -> bool {
         const OPERATORS: &[&[u8]] = &[b"!=", b"&&", b"==", b"??", b"||"];
         let (before, after) = (&self.bytes[..self.last_end], &self.bytes[self.at..]);
-        let next = after.trim_ascii_start();
-        let Some(open) = self.open.last() else { return false };
-        let is_listed = open.kind == Kind::Parentheses;
         let is_behind = match self.last {
             Last::Word(Word::BeforeValue) | Last::Mark(b'!' | b'+' | b'-' | b'/' | b'%') => true,
-            Last::Mark(b'(') if next.starts_with(b",") => is_listed,
-            Last::Mark(b',') if is_listed => true,
             Last::Mark(_) => OPERATORS.iter().any(|operator| before.ends_with(operator)),
             Last::Word(_) | Last::Value | Last::Arrow | Last::Given(_) => false,
         };
@@ -296,8 +280,10 @@ impl<'t> Reader<'t, '_> {
             let length = member.iter().take_while(|byte| is_part_of_word(**byte)).count();
             length > 0 && member[length..].starts_with(b"(")
         };
-        let is_operand =
-            || next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator));
+        let is_operand = || {
+            let next = after.trim_ascii_start();
+            next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator))
+        };
         is_behind || has_called() || is_operand()
     }
 
@@ -313,14 +299,14 @@ impl<'t> Reader<'t, '_> {
 
     fn slash(&mut self) -> Option<()> {
         match self.last {
-            // What markup closes, and what only a parse can tell.
-            Last::Mark(b'<' | b'}') => None,
+            // What markup closes, what may have ended a value, and what only a parse can tell.
+            Last::Mark(b'<' | b'}' | b'!' | b'+' | b'-' | b'.') | Last::Word(Word::Keyword) => None,
             Last::Word(Word::Name | Word::Declaring) | Last::Value | Last::Given(true) | Last::Mark(b']') => {
                 self.at += 1;
                 self.last = Last::Mark(b'/');
                 Some(())
             }
-            Last::Word(Word::BeforeValue | Word::Keyword)
+            Last::Word(Word::BeforeValue | Word::Condition)
             | Last::Arrow
             | Last::Given(false)
             | Last::Mark(_) => self.pattern(),

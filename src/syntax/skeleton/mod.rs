@@ -135,6 +135,7 @@ mod tests {
         "",
         "\tu()",
         "    def v(): __path__ = 1",
+        "        setattr(w, \"__name__\", x)",
     ];
     const ECMA: &[&str] = &[
         "export function a() {",
@@ -172,6 +173,17 @@ mod tests {
         "import { k, L } from './k'",
         "\u{feff}export { k }",
         "let \\u0061b = c",
+        "  return (k) / L / 2",
+        "  return (k) / require('r') / 2",
+        "x++ / k / 2; y! / L / 2",
+        "  m(x: Map<string, L>) {",
+        "  n(x: number, L: string): void",
+        "  k() // it",
+        "  o = p.k(1) || L.q(2)",
+        "const { p, /* c */ q } = r",
+        "export const { p, /* c */ q } = r",
+        "export interface R {",
+        "declare class S {",
         "  k(1)",
         "  k(): void",
         "  m: L = k",
@@ -189,6 +201,54 @@ mod tests {
             let count = 1 + draw(7);
             (0..count).flat_map(|_| [pieces[draw(pieces.len())], "\n"]).collect()
         })
+    }
+
+    #[test]
+    fn what_is_easily_misread_is_said_as_a_parse_of_all_of_it_says_it() {
+        let cases: &[(Language, &str)] = &[
+            (
+                Language::TypeScript,
+                "import { S } from './s'\nexport function f(x) {\n  return (x + 1) / S / 2\n}\n",
+            ),
+            (
+                Language::TypeScript,
+                "import { S } from './s'\nexport class C {\n  m(x: Map<string, S>): void {}\n}\n",
+            ),
+            (
+                Language::TypeScript,
+                "import { S } from './s'\nexport interface C {\n  S()\n  m(x: a, S: b): void\n}\n",
+            ),
+            (
+                Language::TypeScript,
+                "import { S } from './s'\nexport class C {\n  S() // it\n  { return 1 }\n}\n",
+            ),
+            (Language::TypeScript, "\u{feff}import { S } from './s'\nexport function f() {\n  S(1)\n}\n"),
+            (Language::JavaScript, "export function f(x) {\n  return (x) / require('m').y / 2\n}\n"),
+            (Language::JavaScript, "(function (root) {\n  root.a = 1\n  module.exports = root\n})(this)\n"),
+            (Language::JavaScript, "if (a) {\n  const { b, // why\n    c } = d\n}\nexport const e = 1\n"),
+            (
+                Language::JavaScript,
+                "export const { a: { b }, c: [{ d }] = [{}] } = f({ g() { return 1 } })\n",
+            ),
+            (Language::Python, "def f(g):\n    setattr(g, \"__name__\", \"x\")\n    return g\ny = 1\n"),
+            (Language::Python, "class C:\n    def f(self):\n        global g\n        g = 1\n\n    h = 2\n"),
+            (Language::Python, "def f():\n    return f'{a[\"}\"]}' f\"{b:{'c'}}\"\nd = 1\n"),
+        ];
+        for (language, text) in cases {
+            let (whole, surface) = (parse(*language, text), parse_surface(*language, text));
+            assert!(whole.broken.is_empty(), "{text}");
+            assert_eq!(offered(*language, &surface), offered(*language, &whole), "{text}");
+            let told = surface.imports.iter().zip(&whole.imports);
+            assert!(
+                told.clone().all(|(import, told)| import.unclear || import.erased == told.erased),
+                "{text}\n{surface:?}"
+            );
+        }
+        // None of it would be tried if bodies were never found.
+        let text = "import { S } from './s'\nexport function f(x: number) {\n  return S.t(x) + x\n}\n";
+        let found = bodies(Language::TypeScript, text).unwrap();
+        assert_eq!(without(text, &found).split_whitespace().last(), Some("}"));
+        assert!(!parse_surface(Language::TypeScript, text).imports[0].unclear);
     }
 
     #[test]

@@ -202,6 +202,7 @@ impl Reader<'_> {
                 | b"meta_path"
                 | b"modules"
                 | b"path_hooks"
+                | b"setattr"
         );
         Some(())
     }
