@@ -36,7 +36,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("landlock", &["exec/"]),
     ("libc", &["exec/"]),
     ("maud", &["formats/html"]),
-    ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/"]),
+    ("memchr", &["core/diff/", "git/tree.rs", "lenses/idioms.rs", "store/archive/", "syntax/skeleton/"]),
     ("mimalloc", &["main.rs"]),
     ("nix", &["exec/"]),
     ("octocrab", &["publish/"]),
