@@ -9,6 +9,8 @@ mod java;
 mod kinds;
 mod memo;
 mod outline;
+#[cfg(test)]
+mod pieces;
 mod python;
 mod rust;
 mod skeleton;

@@ -94,6 +94,7 @@ fn is_part_of_word(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::texts;
     use super::super::{Span, Symbol};
     use super::*;
 
@@ -190,19 +191,6 @@ mod tests {
         "  n(k, 2) ?? new L",
     ];
 
-    /// Texts of pieces, the same every time.
-    fn texts(pieces: &'static [&'static str]) -> impl Iterator<Item = String> {
-        let mut state = 11_u64;
-        let mut draw = move |most: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(state >> 33).unwrap() % most
-        };
-        (0..20_000).map(move |_| {
-            let count = 1 + draw(7);
-            (0..count).flat_map(|_| [pieces[draw(pieces.len())], "\n"]).collect()
-        })
-    }
-
     #[test]
     fn what_is_easily_misread_is_said_as_a_parse_of_all_of_it_says_it() {
         let cases: &[(Language, &str)] = &[
@@ -257,7 +245,7 @@ mod tests {
             [(Language::Python, PYTHON), (Language::TypeScript, ECMA), (Language::JavaScript, ECMA)]
         {
             let (mut compared, mut shorter, mut unclear) = (0, 0, 0);
-            for text in texts(pieces) {
+            for text in texts(pieces, 1) {
                 let whole = parse(language, &text);
                 if !whole.broken.is_empty() {
                     continue;

@@ -60,6 +60,7 @@ fn name(text: &str, span: Span) -> ImportedName {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::texts;
     use super::super::{ImportKind, Language, parse};
     use super::*;
 
@@ -122,21 +123,6 @@ mod tests {
         "from the start",
         "x = 1",
     ];
-
-    /// Texts of pieces, the same every time, where one in so many stands behind another on its line.
-    fn texts(pieces: &'static [&'static str], joined: usize) -> impl Iterator<Item = String> {
-        let mut state = 7_u64;
-        let mut draw = move |most: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(state >> 33).unwrap() % most
-        };
-        (0..20_000).map(move |_| {
-            let count = 1 + draw(8);
-            (0..count)
-                .flat_map(|_| [pieces[draw(pieces.len())], if draw(joined) == 1 { "" } else { "\n" }])
-                .collect()
-        })
-    }
 
     #[test]
     fn nothing_that_a_parse_finds_is_left_out() {
