@@ -65,7 +65,7 @@ impl Lens for DependencyCycle {
             let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
             for import in imports::written(lookups, path).iter().filter(added) {
                 for next in reached(lookups, Side::Head, path, import) {
-                    // What is cheap comes first: no import but the way back is followed until there is one.
+                    // What costs no parse comes first: most imports have no way back.
                     if next == *path
                         || head.written_way(&next, path).is_none()
                         || !head.holds(path, &next)

@@ -46,7 +46,7 @@ fn tell_types(text: &str, outline: &mut Outline, bodies: &[Body]) -> Option<()> 
     Some(())
 }
 
-/// The bodies of functions that can be left out; null where it cannot be told which.
+/// The bodies that can be left out; null where it cannot be told which.
 fn bodies(language: Language, text: &str) -> Option<Vec<Body>> {
     // The readers go by bytes and take what is beyond ASCII for parts of words.
     let is_odd_space =
@@ -61,7 +61,7 @@ fn bodies(language: Language, text: &str) -> Option<Vec<Body>> {
     }
 }
 
-/// The inside of a function, in bytes, and what stands there instead, which is no longer.
+/// The inside of a function, a class, a type or an object, in bytes, and what stands there instead, which is no longer.
 struct Body {
     start: usize,
     end: usize,
