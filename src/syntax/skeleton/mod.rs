@@ -6,7 +6,7 @@ mod python;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::outline::{Import, Outline};
+use super::outline::{Import, ImportedName, Outline, Span, Symbol};
 use super::{Language, memo, parse};
 
 /// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
@@ -20,9 +20,14 @@ pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
 /// The outline of a text without bodies; null where it may say something else than one of the whole.
 fn surface(language: Language, text: &str) -> Option<Arc<Outline>> {
     let bodies = bodies(language, text).filter(|bodies| !bodies.is_empty())?;
-    let mut outline = parse(language, &without(text, &bodies));
+    let skeleton = Skeleton::new(text, &bodies);
+    let outline = parse(language, &skeleton.text);
+    if !outline.broken.is_empty() {
+        return None;
+    }
+    let mut outline = skeleton.put_back(outline);
     tell_types(text, &mut outline, &bodies)?;
-    outline.broken.is_empty().then(|| Arc::new(outline))
+    Some(Arc::new(outline))
 }
 
 /// Asks the bodies about imports that seem to bring types alone.
@@ -76,16 +81,62 @@ fn keep(bodies: &mut Vec<Body>, body: Body) {
     bodies.push(body);
 }
 
-/// The text with spaces for bodies, so that everything else stays where it is.
-fn without(text: &str, bodies: &[Body]) -> String {
-    let mut left = String::with_capacity(text.len());
-    for body in bodies {
-        left.push_str(&text[left.len()..body.start]);
-        left.push_str(&body.instead);
-        left.extend(std::iter::repeat_n(' ', body.end.saturating_sub(left.len())));
+/// A text without its bodies. A parser takes its time over spaces as well, so none stand for them.
+struct Skeleton {
+    text: String,
+    /// Where something is left out, and how many bytes up to there.
+    gaps: Vec<(usize, usize)>,
+}
+
+impl Skeleton {
+    fn new(text: &str, bodies: &[Body]) -> Self {
+        let mut skeleton = Self { text: String::with_capacity(text.len() / 2), gaps: Vec::new() };
+        let mut end = 0;
+        for body in bodies {
+            skeleton.text.push_str(&text[end..body.start]);
+            skeleton.text.push_str(&body.instead);
+            end = body.end;
+            skeleton.gaps.push((skeleton.text.len(), end - skeleton.text.len()));
+        }
+        skeleton.text.push_str(&text[end..]);
+        skeleton
     }
-    left.push_str(&text[left.len()..]);
-    left
+
+    /// What an outline of the skeleton says, where it stands in the text.
+    fn put_back(&self, outline: Outline) -> Outline {
+        let symbol = |symbol: Symbol| Symbol {
+            span: self.span(symbol.span),
+            name_span: self.span(symbol.name_span),
+            ..symbol
+        };
+        let name = |name: ImportedName| ImportedName { span: self.span(name.span), ..name };
+        let import = |import: Import| Import {
+            span: self.span(import.span),
+            module_span: self.span(import.module_span),
+            names: import.names.into_iter().map(name).collect(),
+            ..import
+        };
+        Outline {
+            symbols: outline.symbols.into_iter().map(symbol).collect(),
+            imports: outline.imports.into_iter().map(import).collect(),
+            dynamic: outline.dynamic,
+            relocates: outline.relocates,
+            module: outline.module,
+            ..Outline::default()
+        }
+    }
+
+    fn span(&self, span: Span) -> Span {
+        let start = self.place(span.start);
+        // What ends where something is left out ends before it.
+        let end = if span.end > span.start { self.place(span.end - 1) + 1 } else { start };
+        Span { start, end }
+    }
+
+    fn place(&self, at: usize) -> usize {
+        let before = self.gaps.partition_point(|(gap, _)| *gap <= at);
+        at + before.checked_sub(1).map_or(0, |last| self.gaps[last].1)
+    }
 }
 
 fn is_part_of_word(byte: u8) -> bool {
@@ -235,7 +286,7 @@ mod tests {
         // None of it would be tried if bodies were never found.
         let text = "import { S } from './s'\nexport function f(x: number) {\n  return S.t(x) + x\n}\n";
         let found = bodies(Language::TypeScript, text).unwrap();
-        assert_eq!(without(text, &found).split_whitespace().last(), Some("}"));
+        assert!(Skeleton::new(text, &found).text.ends_with("{}\n"));
         assert!(!parse_surface(Language::TypeScript, text).imports[0].unclear);
     }
 
