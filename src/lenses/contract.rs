@@ -226,9 +226,6 @@ pub(crate) trait Lookups {
     /// What a file defines and imports; null when it is no regular file that could be read.
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
 
-    /// As [`Self::outline`], but that it may be unclear whether an import brings types alone. It costs far less.
-    fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
-
     /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less
     /// than an outline. Every import of that is among them, as one that has to resolve unless it is known that it need
     /// not, and some may only look like imports: what is said of one is to be held against the outline first.

@@ -274,10 +274,6 @@ impl Lookups for CaseTrees<'_> {
         self.masked(side, path).map(|text| Rc::new(outlines::outline(path, &text)))
     }
 
-    fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        self.masked(side, path).map(|text| Rc::new(outlines::surface(path, &text)))
-    }
-
     fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
         self.masked(side, path).map(|text| outlines::imports(path, &text).into())
     }

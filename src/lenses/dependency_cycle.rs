@@ -117,15 +117,14 @@ struct Graph<'l> {
     lookups: &'l dyn Lookups,
     side: Side,
     files: BTreeMap<String, BTreeSet<String>>,
-    /// The files whose imports were looked at closely, each with those of its files of which it is not clear whether
-    /// more than types of them is asked for.
-    unclear: BTreeMap<String, BTreeSet<String>>,
+    /// The files whose imports were looked at closely.
+    parsed: BTreeSet<String>,
     is_cut: bool,
 }
 
 impl<'l> Graph<'l> {
     fn new(lookups: &'l dyn Lookups, side: Side) -> Self {
-        Self { lookups, side, files: BTreeMap::new(), unclear: BTreeMap::new(), is_cut: false }
+        Self { lookups, side, files: BTreeMap::new(), parsed: BTreeSet::new(), is_cut: false }
     }
 
     /// The files that a file's imports name; none beyond the most files that are followed.
@@ -144,22 +143,12 @@ impl<'l> Graph<'l> {
     }
 
     /// Whether a file loads another that its imports name. A compiler leaves some of them out, and then they are
-    /// forgotten; a parse of the whole is asked for only where nothing less tells.
+    /// forgotten.
     fn holds(&mut self, path: &str, next: &str) -> bool {
-        if !self.unclear.contains_key(path) {
-            let surface = self.lookups.surface(self.side, path);
-            let imports =
-                || surface.iter().flat_map(|surface| &surface.imports).filter(|import| loads(import));
-            let edges = self.reached(path, imports());
-            let sure = self.reached(path, imports().filter(|import| !import.unclear));
-            self.unclear.insert(path.to_owned(), edges.difference(&sure).cloned().collect());
-            self.files.insert(path.to_owned(), edges);
-        }
-        if self.unclear[path].contains(next) {
+        if self.parsed.insert(path.to_owned()) {
             let outline = self.lookups.outline(self.side, path);
             let imports = outline.iter().flat_map(|outline| &outline.imports);
             let edges = self.reached(path, imports.filter(|import| loads(import)));
-            self.unclear.insert(path.to_owned(), BTreeSet::new());
             self.files.insert(path.to_owned(), edges);
         }
         self.files[path].contains(next)
@@ -178,7 +167,7 @@ impl<'l> Graph<'l> {
     fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         loop {
             let way = self.written_way(from, to)?;
-            // Each failure looks more closely at one file, which can be done twice.
+            // Each failure looks closely at one file, which is done once.
             let holds = way.windows(2).all(|pair| self.holds(&pair[0], &pair[1]));
             if holds {
                 return Some(way);

@@ -55,7 +55,6 @@ enum Source<'a> {
 }
 
 type Place = (Side, String);
-type Modules = BTreeMap<Place, Option<Rc<ModuleOutline>>>;
 type Words = (Side, MentionKind, Vec<String>);
 
 /// What was asked so far, each question answered once.
@@ -63,8 +62,7 @@ type Words = (Side, MentionKind, Vec<String>);
 struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
-    modules: Modules,
-    surfaces: Modules,
+    modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
     imports: BTreeMap<Place, Option<Rc<[PlacedImport]>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
@@ -144,7 +142,6 @@ impl Answering for Asked<'_> {
             paths: said.paths.iter().map(path).collect(),
             directories: said.directories.iter().map(directory).collect(),
             modules: said.modules.iter().map(module).collect(),
-            surfaces: said.surfaces.iter().map(module).collect(),
             imports: said.imports.iter().map(imports).collect(),
             mentions: said.mentions.values().cloned().collect(),
         })
@@ -199,11 +196,22 @@ impl Lookups for Asked<'_> {
     }
 
     fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        self.module(side, path, |said| &mut said.modules, |record| &record.modules, outlines::outline)
-    }
-
-    fn surface(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        self.module(side, path, |said| &mut said.surfaces, |record| &record.surfaces, outlines::surface)
+        let place = (side, path.to_owned());
+        if let Some(known) = self.said.borrow().modules.get(&place) {
+            return known.clone();
+        }
+        let answer = self.answer(|| match &self.source {
+            Source::Trees(trees) => self.read(trees, side, path, outlines::outline),
+            Source::Record(record) => record
+                .modules
+                .iter()
+                .find(|each| each.side == side && each.path == path)
+                .map(|each| each.outline.clone())
+                .ok_or_else(|| unrecorded("what a file defines")),
+        });
+        let answer = answer.map(Rc::new);
+        self.said.borrow_mut().modules.insert(place, answer.clone());
+        answer
     }
 
     fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
@@ -297,31 +305,6 @@ impl Asked<'_> {
             }
         };
         Ok(text.map(|text| made(path, &text)))
-    }
-
-    /// What a file defines and imports, by a list of answers, of answers in a record, and from its path and text.
-    fn module(
-        &self,
-        side: Side,
-        path: &str,
-        known: fn(&mut Said) -> &mut Modules,
-        recorded: fn(&RecordedLookups) -> &[RecordedModule],
-        read: fn(&str, &str) -> ModuleOutline,
-    ) -> Option<Rc<ModuleOutline>> {
-        let place = (side, path.to_owned());
-        if let Some(answer) = known(&mut self.said.borrow_mut()).get(&place) {
-            return answer.clone();
-        }
-        let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => Ok(self.read(trees, side, path, read)?.map(Rc::new)),
-            Source::Record(record) => recorded(record)
-                .iter()
-                .find(|each| each.side == side && each.path == path)
-                .map(|each| each.outline.clone().map(Rc::new))
-                .ok_or_else(|| unrecorded("what a file defines")),
-        });
-        known(&mut self.said.borrow_mut()).insert(place, answer.clone());
-        answer
     }
 
     fn search(

@@ -10,22 +10,16 @@ const MAX_NAME_BYTES: usize = 300;
 /// The outline of a file. A file without a grammar has its lines for names, which is what lists of paths are read with.
 pub(crate) fn outline(path: &str, text: &str) -> ModuleOutline {
     match Language::of(path) {
-        Some(language) => of_code(language, &syntax::parse_once(language, text), text),
+        Some(language) => of_code(language, &syntax::parse_surface(language, text), text),
         None => of_lines(text),
     }
-}
-
-/// The outline of a file, where it may be unclear which imports are for types alone.
-pub(crate) fn surface(path: &str, text: &str) -> ModuleOutline {
-    let Some(language) = Language::of(path) else { return of_lines(text) };
-    of_code(language, &syntax::parse_surface(language, text), text)
 }
 
 /// The imports of a file as they are written, and perhaps more that only look like it.
 pub(crate) fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let Some(language) = Language::of(path) else { return Vec::new() };
     let Some(written) = syntax::written_imports(language, text) else {
-        return of_code(language, &syntax::parse_once(language, text), text).imports;
+        return of_code(language, &syntax::parse_surface(language, text), text).imports;
     };
     let lines = Lines::new(text);
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
@@ -113,7 +107,6 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
         top_level: import.top_level,
         weak: import.conditional || import.guarded,
         types_alone: import.type_only || import.erased,
-        unclear: import.unclear,
     })
 }
 

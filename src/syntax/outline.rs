@@ -98,8 +98,6 @@ pub(crate) struct Import {
     pub(crate) type_only: bool,
     /// Whether it brings types alone, said or not, so that a compiler leaves it out.
     pub(crate) erased: bool,
-    /// Whether that could not be told without a parse of everything.
-    pub(crate) unclear: bool,
     /// Whether it stands in the file's own scope.
     pub(crate) top_level: bool,
     /// Whether it happens only under some condition: in a branch, behind `cfg`.

@@ -81,7 +81,6 @@ impl<'t> Found<'t> {
             star: false,
             type_only: place.type_only,
             erased: false,
-            unclear: false,
             top_level: !place.nested,
             conditional: place.conditional,
             guarded: place.guarded,

@@ -63,7 +63,7 @@ fn what_was_asked_is_recorded_and_replays_without_the_repository() {
     repo.judge().run().expect(1);
     let run = repo.run_dir();
     let asked = run.json("recordings/lookups.json");
-    assert!(asked["surfaces"].as_array().unwrap().iter().any(|surface| surface["path"] == "app/command.py"));
+    assert!(asked["modules"].as_array().unwrap().iter().any(|module| module["path"] == "app/command.py"));
     run.verify().arg("--repo").arg(repo.path()).run().expect(0);
     let elsewhere = temp();
     let copy = run.copy_to(&elsewhere.path().join("copy"));
@@ -77,12 +77,12 @@ fn a_forged_answer_is_caught() {
     repo.judge().run().expect(1);
     let run = repo.run_dir();
     let asked = run.json("recordings/lookups.json");
-    let surfaces = asked["surfaces"].as_array().unwrap();
-    let command = surfaces.iter().position(|surface| surface["path"] == "app/command.py").unwrap();
+    let modules = asked["modules"].as_array().unwrap();
+    let command = modules.iter().position(|module| module["path"] == "app/command.py").unwrap();
     let elsewhere = temp();
     let cases = [
-        (format!("/surfaces/{command}/outline"), Value::Null),
-        ("/surfaces".to_owned(), json!([])),
+        (format!("/modules/{command}/outline"), Value::Null),
+        ("/modules".to_owned(), json!([])),
         ("/directories".to_owned(), json!([])),
         ("/mentions/0/paths".to_owned(), json!([])),
     ];

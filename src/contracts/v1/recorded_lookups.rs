@@ -23,8 +23,6 @@ pub struct RecordedLookups {
     pub directories: Vec<RecordedDirectory>,
     /// What files define and import.
     pub modules: Vec<RecordedModule>,
-    /// The same, but that some imports may not be known to bring types alone.
-    pub surfaces: Vec<RecordedModule>,
     /// What files import, by their statements alone.
     pub imports: Vec<RecordedImports>,
     /// Which files have certain words.
@@ -154,8 +152,6 @@ pub struct PlacedImport {
     pub weak: bool,
     /// Whether types alone are taken from it, so that nothing is loaded when the program runs.
     pub types_alone: bool,
-    /// Whether types alone may be taken from it, which only an outline tells.
-    pub unclear: bool,
 }
 
 impl PlacedImport {

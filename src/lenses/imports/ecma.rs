@@ -85,7 +85,7 @@ fn index_of(lookups: &dyn Lookups, side: Side, directory: &str) -> Target {
 }
 
 pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str, steps: usize) -> Has {
-    let Some(outline) = lookups.surface(side, file).filter(|_| !file.contains(".d.")) else {
+    let Some(outline) = lookups.outline(side, file).filter(|_| !file.contains(".d.")) else {
         return Has::Unsure;
     };
     if outline.names.iter().any(|known| known.name == name) {

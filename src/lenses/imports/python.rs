@@ -98,7 +98,7 @@ fn below(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) -> 
         }
         // A package may look for its modules elsewhere, or put them where imports look first.
         let relocates =
-            lookups.surface(side, &join(&directory, PACKAGE)).is_none_or(|outline| outline.relocates);
+            lookups.outline(side, &join(&directory, PACKAGE)).is_none_or(|outline| outline.relocates);
         return if relocates { Target::Unsure } else { Target::Missing(package) };
     }
     if is_package(lookups, side, &directory) {
@@ -109,7 +109,7 @@ fn below(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) -> 
 }
 
 pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> Has {
-    let Some(outline) = lookups.surface(side, file) else { return Has::Unsure };
+    let Some(outline) = lookups.outline(side, file) else { return Has::Unsure };
     if outline.names.iter().any(|known| known.name == name) {
         return Has::Yes;
     }

@@ -68,7 +68,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
                 importers
             };
             if lookups.imports(Side::Head, path).is_some_and(|imports| !noted(&imports).is_empty())
-                && let Some(outline) = lookups.surface(Side::Head, path)
+                && let Some(outline) = lookups.outline(Side::Head, path)
             {
                 importers.extend(noted(&outline.imports));
             }
@@ -95,12 +95,12 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
     }
     for path in change.removed.keys().filter(|path| !change.gone.contains(path)) {
         let Some(kind) = path.parse_family() else { continue };
-        let Some(before) = lookups.surface(Side::Base, path) else { continue };
+        let Some(before) = lookups.outline(Side::Base, path) else { continue };
         if !before.names.iter().any(|name| change.is_removed(path, name.line)) {
             continue;
         }
         // Most of what a large rewrite removes it adds again.
-        let after = lookups.surface(Side::Head, path);
+        let after = lookups.outline(Side::Head, path);
         let mut seen: BTreeSet<&str> =
             after.iter().flat_map(|after| &after.names).map(|name| name.name.as_str()).collect();
         for name in before.names.iter().filter(|name| change.is_removed(path, name.line)) {

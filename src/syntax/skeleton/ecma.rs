@@ -15,8 +15,15 @@ pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
 pub(super) struct Used<'t> {
     /// Those that stand for a value somewhere, beyond doubt.
     pub(super) values: BTreeSet<&'t str>,
-    /// Those that stand somewhere.
-    pub(super) all: BTreeSet<&'t str>,
+    /// Those that stand somewhere, each with the positions of the bodies.
+    all: BTreeSet<(&'t str, usize)>,
+}
+
+impl Used<'_> {
+    /// The positions of the bodies that a name stands in.
+    pub(super) fn bodies_with(&self, name: &str) -> Vec<usize> {
+        self.all.range((name, 0)..=(name, usize::MAX)).map(|(_, body)| *body).collect()
+    }
 }
 
 /// Which of some names stand in the bodies of a text.
@@ -35,6 +42,7 @@ fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> O
         bodies: Vec::new(),
         names,
         known,
+        passed: 0,
         used: Used::default(),
     };
     if text.starts_with("#!") {
@@ -106,8 +114,9 @@ struct Reader<'t, 'b> {
     bodies: Vec<Body>,
     /// The names that are looked for.
     names: BTreeSet<&'t str>,
-    /// Where they are looked for, of which what is behind is gone.
+    /// Where they are looked for, and how many of that are behind.
     known: &'b [Body],
+    passed: usize,
     used: Used<'t>,
 }
 
@@ -250,16 +259,12 @@ impl<'t> Reader<'t, '_> {
 
     /// Notes a word that ends here, if it is one of the names and stands in a body.
     fn note(&mut self, start: usize) {
-        while let [first, rest @ ..] = self.known
-            && first.end <= start
-        {
-            self.known = rest;
-        }
-        if self.known.first().is_none_or(|body| start < body.start) {
+        self.passed += self.known[self.passed..].iter().take_while(|body| body.end <= start).count();
+        if self.known.get(self.passed).is_none_or(|body| start < body.start) {
             return;
         }
         let Some(name) = self.names.get(&self.text[start..self.at]).copied() else { return };
-        self.used.all.insert(name);
+        self.used.all.insert((name, self.passed));
         if self.is_value() {
             self.used.values.insert(name);
         }

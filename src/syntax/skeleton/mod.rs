@@ -10,45 +10,56 @@ use super::outline::{Import, ImportedName, Outline, Span, Symbol};
 use super::{Language, memo, parse};
 
 /// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
-/// functions and classes alone is left out: comments, strings, loops, tests. An import may be unclear. It follows from the
-/// text alone, so that an outline of the whole which is at hand does not come in its place.
+/// functions and classes alone is left out: comments, strings, loops, tests. It follows from the text alone, so that an
+/// outline of the whole which is at hand does not come in its place.
 pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
-    let surface = memo::surface_once(language, text, || surface(language, text));
+    let surface = memo::surface_once(language, text, || surface(language, text).map(Arc::new));
     surface.unwrap_or_else(|| memo::parse_once(language, text))
 }
 
 /// The outline of a text without bodies; null where it may say something else than one of the whole.
-fn surface(language: Language, text: &str) -> Option<Arc<Outline>> {
-    let bodies = bodies(language, text).filter(|bodies| !bodies.is_empty())?;
-    let skeleton = Skeleton::new(text, &bodies);
-    let outline = parse(language, &skeleton.text);
-    if !outline.broken.is_empty() {
-        return None;
+fn surface(language: Language, text: &str) -> Option<Outline> {
+    let mut bodies = bodies(language, text)?;
+    let mut outline = parse_without(language, text, &bodies)?;
+    let erased: Vec<Vec<String>> = erased(&outline.imports).map(own_names).collect();
+    if erased.is_empty() {
+        return Some(outline);
     }
-    let mut outline = skeleton.put_back(outline);
-    tell_types(text, &mut outline, &bodies)?;
-    Some(Arc::new(outline))
+    // Whether an import brings types alone hangs on its use, also in bodies.
+    let names = erased.iter().flatten().map(String::as_str).collect();
+    let used = ecma::used(text, names, &bodies)?;
+    let is_value = |name: &String| used.values.contains(name.as_str());
+    let open = erased.iter().filter(|own| !own.iter().any(is_value)).flatten();
+    let telling: BTreeSet<usize> = open.flat_map(|name| used.bodies_with(name)).collect();
+    if !telling.is_empty() {
+        let mut position = 0..;
+        bodies.retain(|_| position.next().is_some_and(|position| !telling.contains(&position)));
+        outline = parse_without(language, text, &bodies)?;
+    }
+    for import in outline.imports.iter_mut().filter(|import| import.erased) {
+        import.erased = !own_names(import).iter().any(is_value);
+    }
+    Some(outline)
 }
 
-/// Asks the bodies about imports that seem to bring types alone.
-fn tell_types(text: &str, outline: &mut Outline, bodies: &[Body]) -> Option<()> {
-    let own = |import: &Import| -> Vec<String> {
-        let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
-        names.chain(&import.alias).cloned().collect()
-    };
-    let mut open: Vec<&mut Import> = outline.imports.iter_mut().filter(|import| import.erased).collect();
-    if open.is_empty() {
-        return Some(());
+fn erased(imports: &[Import]) -> impl Iterator<Item = &Import> {
+    imports.iter().filter(|import| import.erased)
+}
+
+/// What an import's names are called in its file.
+fn own_names(import: &Import) -> Vec<String> {
+    let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
+    names.chain(&import.alias).cloned().collect()
+}
+
+/// Null where nothing would be left out, or the rest is broken.
+fn parse_without(language: Language, text: &str, bodies: &[Body]) -> Option<Outline> {
+    if bodies.is_empty() {
+        return None;
     }
-    let names: Vec<String> = open.iter().flat_map(|import| own(import)).collect();
-    let used = ecma::used(text, names.iter().map(String::as_str).collect(), bodies)?;
-    for import in &mut open {
-        let own = own(import);
-        let is_among = |found: &BTreeSet<&str>| own.iter().any(|name| found.contains(name.as_str()));
-        import.unclear = is_among(&used.all) && !is_among(&used.values);
-        import.erased = !is_among(&used.all);
-    }
-    Some(())
+    let skeleton = Skeleton::new(text, bodies);
+    let outline = parse(language, &skeleton.text);
+    outline.broken.is_empty().then(|| skeleton.put_back(outline))
 }
 
 /// The bodies that can be left out; null where it cannot be told which.
@@ -153,9 +164,7 @@ mod tests {
     fn offered(language: Language, outline: &Outline) -> (Vec<(String, Span)>, Vec<Import>, [bool; 3]) {
         let own = |symbol: &&Symbol| symbol.top_level && (symbol.exported || language == Language::Python);
         let names = outline.symbols.iter().filter(own).map(|symbol| (symbol.name.clone(), symbol.name_span));
-        let imports =
-            outline.imports.iter().cloned().map(|import| Import { erased: false, unclear: false, ..import });
-        (names.collect(), imports.collect(), [outline.dynamic, outline.relocates, outline.module])
+        (names.collect(), outline.imports.clone(), [outline.dynamic, outline.relocates, outline.module])
     }
 
     const PYTHON: &[&str] = &[
@@ -277,17 +286,11 @@ mod tests {
             let (whole, surface) = (parse(*language, text), parse_surface(*language, text));
             assert!(whole.broken.is_empty(), "{text}");
             assert_eq!(offered(*language, &surface), offered(*language, &whole), "{text}");
-            let told = surface.imports.iter().zip(&whole.imports);
-            assert!(
-                told.clone().all(|(import, told)| import.unclear || import.erased == told.erased),
-                "{text}\n{surface:?}"
-            );
         }
         // None of it would be tried if bodies were never found.
         let text = "import { S } from './s'\nexport function f(x: number) {\n  return S.t(x) + x\n}\n";
         let found = bodies(Language::TypeScript, text).unwrap();
         assert!(Skeleton::new(text, &found).text.ends_with("{}\n"));
-        assert!(!parse_surface(Language::TypeScript, text).imports[0].unclear);
     }
 
     #[test]
@@ -295,7 +298,7 @@ mod tests {
         for (language, pieces) in
             [(Language::Python, PYTHON), (Language::TypeScript, ECMA), (Language::JavaScript, ECMA)]
         {
-            let (mut compared, mut shorter, mut unclear) = (0, 0, 0);
+            let (mut compared, mut shorter) = (0, 0);
             for text in texts(pieces, 1) {
                 let whole = parse(language, &text);
                 if !whole.broken.is_empty() {
@@ -303,15 +306,10 @@ mod tests {
                 }
                 let surface = parse_surface(language, &text);
                 assert_eq!(offered(language, &surface), offered(language, &whole), "{text}");
-                for (import, told) in surface.imports.iter().zip(&whole.imports) {
-                    assert!(import.unclear || import.erased == told.erased, "{text}\n{import:?}");
-                    unclear += usize::from(import.unclear);
-                }
                 compared += 1;
                 shorter += usize::from(super::surface(language, &text).is_some());
             }
             assert!(compared > 1_000 && shorter > 40, "{compared} {shorter}");
-            assert!(unclear < compared / 10, "{unclear}");
         }
     }
 }

@@ -46,7 +46,6 @@ fn import(kind: ImportKind, text: &str, span: Span, module: Span) -> Import {
         star: false,
         type_only: false,
         erased: false,
-        unclear: false,
         top_level: true,
         conditional: false,
         guarded: false,
