@@ -85,8 +85,16 @@ impl Sweep<'_> {
                 Ok(outcome)
             },
         )?;
-        let self_test = self.self_test(assignments, &included, &outcomes)?;
-        Ok((self.collect(assignments, &included, outcomes, (policy, lookups)), self_test))
+        let tested = self.tested(total)?;
+        let given: Vec<Sha256Hex> = (0..assignments.len())
+            .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())))
+            .collect();
+        let (swept, again) = workers::both(
+            self.workers,
+            || self.collect(assignments, &included, outcomes, (policy, lookups)),
+            || self.again(assignments, &included, tested),
+        );
+        Ok((swept, given.into_iter().zip(again?).collect()))
     }
 
     /// What lenses say of some files alone, in their order: a shard's part.
@@ -235,15 +243,14 @@ impl Sweep<'_> {
         Ok(moved)
     }
 
-    /// Runs every assignment again over some files, in reverse path order on one thread, and digests what came out
-    /// beside what the sweep gave: equal digests show that a lens keeps no state between files.
-    fn self_test(
+    /// Runs every assignment again over the first files, in reverse path order on one thread, and digests what comes out:
+    /// what the sweep gave has the same digests, or a lens keeps state between files.
+    fn again(
         &self,
         assignments: &[Assignment<'_>],
         included: &[Vec<Option<Vec<bool>>>],
-        outcomes: &[FileOutcome],
-    ) -> Result<Vec<SelfTest>, PortError> {
-        let tested = self.tested(outcomes.len())?;
+        tested: usize,
+    ) -> Result<Vec<Sha256Hex>, PortError> {
         let mut again: Vec<Vec<Option<Option<Inspection>>>> =
             assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
         for position in (0..tested).rev() {
@@ -259,16 +266,7 @@ impl Sweep<'_> {
                 );
             }
         }
-        let digest = |inspections: &[Option<Option<&Inspection>>]| {
-            canonical::digest(inspections).expect("drafts are made of JSON values")
-        };
-        let digests = again.iter().enumerate().map(|(index, again)| {
-            let swept: Vec<_> =
-                outcomes[..tested].iter().map(|file| file[index].as_ref().map(Option::as_ref)).collect();
-            let again: Vec<_> = again.iter().rev().map(|file| file.as_ref().map(Option::as_ref)).collect();
-            (digest(&swept), digest(&again))
-        });
-        Ok(digests.collect())
+        Ok(again.iter().map(|again| digest(again.iter().rev().map(Option::as_ref))).collect())
     }
 
     /// How many files the self-test looks at: the first up to its bound. What other processes found was seen by nobody
@@ -294,4 +292,10 @@ impl Sweep<'_> {
     fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
         catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
     }
+}
+
+/// The digest of what one assignment gave, file by file; null inside where the lens panicked.
+fn digest<'i>(inspections: impl Iterator<Item = Option<&'i Option<Inspection>>>) -> Sha256Hex {
+    let inspections: Vec<_> = inspections.map(|each| each.map(Option::as_ref)).collect();
+    canonical::digest(&inspections).expect("drafts are made of JSON values")
 }

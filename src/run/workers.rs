@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ports::PortError;
 
-/// How many items a thread takes at a time.
-const BATCH: usize = 16;
+/// How many items a thread takes at a time: what lies together in a pack is read together.
+const MOST_IN_BATCH: usize = 16;
+/// Into how many batches each thread's share of a short list is cut, as one item may take longer than all others.
+const BATCHES_EACH: usize = 8;
 
 /// Where a batch starts and what came of it.
 type Batch<R> = (usize, Result<Vec<R>, PortError>);
@@ -28,7 +30,25 @@ pub(super) fn map<S, R: Send>(
     prepare: impl Fn() -> Result<S, PortError> + Sync,
     each: impl Fn(&S, usize) -> Result<R, PortError> + Sync,
 ) -> Result<Vec<R>, PortError> {
-    map_by(BATCH, count, workers, prepare, each)
+    let threads = usize::try_from(workers).unwrap_or(1).max(1);
+    let batch = count.div_ceil(threads.saturating_mul(BATCHES_EACH)).clamp(1, MOST_IN_BATCH);
+    map_by(batch, count, workers, prepare, each)
+}
+
+/// Does two things, at the same time if there is more than one worker.
+pub(super) fn both<A, B: Send>(
+    workers: u64,
+    here: impl FnOnce() -> A,
+    beside: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if workers < 2 {
+        return (here(), beside());
+    }
+    std::thread::scope(|scope| {
+        let other = scope.spawn(beside);
+        let one = here();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 fn map_by<S, R: Send>(
@@ -98,5 +118,16 @@ mod tests {
             );
             assert_eq!(error.unwrap_err().message, "299");
         }
+    }
+
+    #[test]
+    fn two_things_are_done_at_the_same_time_if_there_are_two_workers() {
+        for workers in [1, 2] {
+            let threads = both(workers, || std::thread::current().id(), || std::thread::current().id());
+            assert_eq!(threads.0, std::thread::current().id());
+            assert_eq!(threads.1 == threads.0, workers == 1);
+        }
+        let panicked = std::panic::catch_unwind(|| both(2, || (), || panic!("beside")));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"beside"));
     }
 }
