@@ -270,8 +270,8 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Whether the word that ends here is surely a value, by what stands around it: an operand, or something with a method
-    /// that is called. What is listed or named may be a type, a parameter of one, or a method.
+    /// Whether the word that ends here is surely a value, by what stands around it: an operand, or something that is
+    /// called or has a method that is. What is listed or named may be a type, a parameter of one, or a method.
     fn is_value(&self) -> bool {
         const OPERATORS: &[&[u8]] = &[b"!=", b"&&", b"==", b"??", b"||"];
         let (before, after) = (&self.bytes[..self.last_end], &self.bytes[self.at..]);
@@ -281,15 +281,32 @@ impl<'t> Reader<'t, '_> {
             Last::Word(_) | Last::Value | Last::Arrow | Last::Given(_) => false,
         };
         let has_called = || {
-            let member = after.strip_prefix(b".").unwrap_or_default();
-            let length = member.iter().take_while(|byte| is_part_of_word(**byte)).count();
-            length > 0 && member[length..].starts_with(b"(")
+            let mut rest = after;
+            while let Some(member) = rest.strip_prefix(b".") {
+                let length = member.iter().take_while(|byte| is_part_of_word(**byte)).count();
+                if length == 0 {
+                    return false;
+                }
+                rest = &member[length..];
+            }
+            rest.len() < after.len() && rest.starts_with(b"(")
+        };
+        // A method has its name at the beginning of a statement or behind another one.
+        let is_called = || {
+            let is_method =
+                self.open.last().is_none_or(|open| matches!(open.kind, Kind::Braces | Kind::File));
+            after.starts_with(b"(")
+                && match self.last {
+                    Last::Arrow | Last::Mark(b'=' | b':' | b'?') => true,
+                    Last::Mark(_) => !is_method,
+                    Last::Word(_) | Last::Value | Last::Given(_) => false,
+                }
         };
         let is_operand = || {
             let next = after.trim_ascii_start();
             next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator))
         };
-        is_behind || has_called() || is_operand()
+        is_behind || is_called() || has_called() || is_operand()
     }
 
     fn comment(&mut self) -> Option<()> {

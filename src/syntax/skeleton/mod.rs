@@ -249,6 +249,11 @@ mod tests {
         "  k(): void",
         "  m: L = k",
         "  n(k, 2) ?? new L",
+        "  o(p, k(1), [L(2)])",
+        "  q: k(1), r: L.s.t(2)",
+        "  const u = { v, k() {} }, w = L(3)",
+        "  x = (y: L, z = k(1)) => L(2)",
+        "  k?(a: L): b",
     ];
 
     #[test]
