@@ -138,6 +138,7 @@ impl<'a> Prepared<'a> {
             objects: &opened.objects,
             merge_base: &self.gathered.change_set.merge_base_sha,
             head: &self.gathered.change_set.head_sha,
+            workers: policy.max_concurrency,
             cancellation,
         };
         let lookups = Asked::of_trees(trees);

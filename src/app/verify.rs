@@ -263,6 +263,7 @@ impl Replay<'_> {
             objects: &opened.objects,
             merge_base: &change_set.merge_base_sha,
             head: &change_set.head_sha,
+            workers: fresh.policy.max_concurrency,
             cancellation: self.cancellation,
         });
         let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);

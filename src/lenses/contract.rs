@@ -234,6 +234,13 @@ pub(crate) trait Lookups {
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;
 
+    /// Told by a lens that it is about to ask for the outlines of most of these files, so that they can be made at the
+    /// same time. It changes no answer and records nothing.
+    fn expect_outlines(&self, _side: Side, _paths: &[&str]) {}
+
+    /// As [`Self::expect_outlines`], for imports.
+    fn expect_imports(&self, _side: Side, _paths: &[&str]) {}
+
     /// Told by a lens that leaves something out because it would have to ask for too much. The verdict says so.
     fn stop_short(&self);
 }

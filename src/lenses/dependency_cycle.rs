@@ -1,6 +1,6 @@
 //! Imports that close a cycle of files where there was none.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, everywhere, presets, text_rule};
 use super::imports::{self, Change, reached};
@@ -56,48 +56,70 @@ impl Lens for DependencyCycle {
 
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let change = Change::of(facts);
-        let scopes = policy.scope_globs();
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
+        let mut closing = closing(&change, &policy.scope_globs(), &mut head);
+        head.expect(closing.iter().map(|each| each.path));
+        closing.retain(|each| head.holds(each.path, &each.next));
+        // What the base has closes nothing.
+        let paths: Vec<&str> = closing.iter().map(|each| each.path).collect();
+        lookups.expect_imports(Side::Base, &paths);
+        let mut names = |each: &&Closing<'_>| base.edges(each.path).contains(&each.next);
+        let named: Vec<&str> = closing.iter().filter(&mut names).map(|each| each.path).collect();
+        base.expect(named.into_iter());
+        closing
+            .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
         let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
         let mut drafts = Vec::new();
-        for path in change.added.keys().filter(|path| is_product(&change, &scopes, path)) {
-            let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
-            for import in imports::written(lookups, path).iter().filter(added) {
-                for next in reached(lookups, Side::Head, path, import) {
-                    // What costs no parse comes first: most imports have no way back.
-                    if next == *path
-                        || head.written_way(&next, path).is_none()
-                        || !head.holds(path, &next)
-                        || base.edges(path).contains(&next) && base.holds(path, &next)
-                    {
-                        continue;
-                    }
-                    let Some(way) = head.way(&next, path) else { continue };
-                    // Where there were cycles, one more is how the repository is built.
-                    if base.way(path, path).is_some() || base.way(&next, &next).is_some() {
-                        continue;
-                    }
-                    let import = imports::parsed(lookups, path, import);
-                    let Some(import) = import.filter(loads) else { continue };
-                    // The same files in another order are the same cycle. Another one that shares some of them is told
-                    // too, or a waiver of the one would hide it.
-                    if !told.insert(way.iter().cloned().collect()) {
-                        continue;
-                    }
-                    let summary = "an import closes a cycle of files that load each other";
-                    let mut cycle = vec![path.clone()];
-                    cycle.extend(way);
-                    let draft = change.on_name(CLOSED, Side::Head, path, &import.module, summary);
-                    drafts.extend(draft.map(|draft| draft.with("cycle", cycle.join(" → "))));
-                }
+        for Closing { path, import, next } in closing {
+            let Some(way) = head.way(&next, path) else { continue };
+            // Where there were cycles, one more is how the repository is built.
+            if base.way(path, path).is_some() || base.way(&next, &next).is_some() {
+                continue;
             }
+            let Some(import) = imports::parsed(lookups, path, &import).filter(loads) else { continue };
+            // The same files in another order are the same cycle. Another one that shares some of them is told too, or a
+            // waiver of the one would hide it.
+            if !told.insert(way.iter().cloned().collect()) {
+                continue;
+            }
+            let summary = "an import closes a cycle of files that load each other";
+            let mut cycle = vec![path.to_owned()];
+            cycle.extend(way);
+            let draft = change.on_name(CLOSED, Side::Head, path, &import.module, summary);
+            drafts.extend(draft.map(|draft| draft.with("cycle", cycle.join(" → "))));
         }
         if head.is_cut || base.is_cut {
             lookups.stop_short();
         }
         drafts
     }
+}
+
+/// An added import with a way back, by what imports say.
+struct Closing<'c> {
+    path: &'c str,
+    import: PlacedImport,
+    next: String,
+}
+
+/// What costs no parse comes first: most imports have no way back.
+fn closing<'c>(change: &'c Change, scopes: &ScopeGlobs, head: &mut Graph<'_>) -> Vec<Closing<'c>> {
+    let paths = change.added.keys().map(String::as_str);
+    let paths: Vec<&str> = paths.filter(|path| is_product(change, scopes, path)).collect();
+    head.lookups.expect_imports(Side::Head, &paths);
+    let mut closing = Vec::new();
+    for path in paths {
+        let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
+        for import in imports::written(head.lookups, path).iter().filter(added) {
+            for next in reached(head.lookups, Side::Head, path, import) {
+                if next != path && head.written_way(&next, path).is_some() {
+                    closing.push(Closing { path, import: import.clone(), next });
+                }
+            }
+        }
+    }
+    closing
 }
 
 /// Whether the file of an import is loaded as soon as its own file is.
@@ -142,6 +164,12 @@ impl<'l> Graph<'l> {
         &self.files[path]
     }
 
+    /// Says that it will be looked at closely what files load.
+    fn expect<'p>(&self, paths: impl Iterator<Item = &'p str>) {
+        let paths: Vec<&str> = paths.filter(|path| !self.parsed.contains(*path)).collect();
+        self.lookups.expect_outlines(self.side, &paths);
+    }
+
     /// Whether a file loads another that its imports name. A compiler leaves some of them out, and then they are
     /// forgotten.
     fn holds(&mut self, path: &str, next: &str) -> bool {
@@ -167,6 +195,7 @@ impl<'l> Graph<'l> {
     fn way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         loop {
             let way = self.written_way(from, to)?;
+            self.expect(way[..way.len() - 1].iter().map(String::as_str));
             // Each failure looks closely at one file, which is done once.
             let holds = way.windows(2).all(|pair| self.holds(&pair[0], &pair[1]));
             if holds {
@@ -178,25 +207,33 @@ impl<'l> Graph<'l> {
     /// As [`Self::way`], by what the imports say that were not looked at closely.
     fn written_way(&mut self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut came: BTreeMap<String, String> = BTreeMap::new();
-        let mut pending = VecDeque::from([from.to_owned()]);
-        while let Some(file) = pending.pop_front() {
-            for next in self.edges(&file).clone() {
-                if next == to {
-                    let mut way = vec![next, file];
-                    while let Some(before) =
-                        came.get(&way[way.len() - 1]).filter(|_| way[way.len() - 1] != from)
-                    {
-                        way.push(before.clone());
+        let mut pending = vec![from.to_owned()];
+        while !pending.is_empty() {
+            let unknown = pending.iter().filter(|file| !self.files.contains_key(*file));
+            let unknown: Vec<&str> = unknown.take(MOST_FILES).map(String::as_str).collect();
+            self.lookups.expect_imports(self.side, &unknown);
+            for file in std::mem::take(&mut pending) {
+                for next in self.edges(&file).clone() {
+                    if next == to {
+                        return Some(way_back(&came, from, [next, file]));
                     }
-                    way.reverse();
-                    return Some(way);
-                }
-                if next != from && !came.contains_key(&next) {
-                    came.insert(next.clone(), file.clone());
-                    pending.push_back(next);
+                    if next != from && !came.contains_key(&next) {
+                        came.insert(next.clone(), file.clone());
+                        pending.push(next);
+                    }
                 }
             }
         }
         None
     }
+}
+
+/// The way to the first of two files by what came before what.
+fn way_back(came: &BTreeMap<String, String>, from: &str, [last, file]: [String; 2]) -> Vec<String> {
+    let mut way = vec![last, file];
+    while let Some(before) = came.get(&way[way.len() - 1]).filter(|_| way[way.len() - 1] != from) {
+        way.push(before.clone());
+    }
+    way.reverse();
+    way
 }

@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::outlines;
-use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, ObjectReader, Objects, PortError};
+use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, Objects, PortError};
+use super::{outlines, workers};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId};
 use crate::contracts::v1::{
@@ -21,6 +22,8 @@ use crate::syntax::Language;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// So much text of files is kept for the next question; beyond it everything is forgotten.
 const MAX_KEPT_BYTES: usize = 4 << 20;
+/// How many files that will be asked about have their texts in memory at the same time.
+const MOST_AT_ONCE: usize = 64;
 /// Lockfiles list everything that a repository needs.
 const MAX_LOCKFILE_BYTES: u64 = 16 << 20;
 /// How many files, and how many bytes of them, are searched for words.
@@ -46,6 +49,7 @@ pub(crate) struct Trees<'a> {
     pub(crate) objects: &'a dyn Objects,
     pub(crate) merge_base: &'a CommitId,
     pub(crate) head: &'a CommitId,
+    pub(crate) workers: u64,
     pub(crate) cancellation: &'a Cancellation,
 }
 
@@ -67,8 +71,9 @@ struct Said {
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
-    /// Nor this.
+    /// Nor these.
     texts: Texts,
+    ahead: Ahead,
     fault: Option<PortError>,
     limited: bool,
 }
@@ -200,8 +205,9 @@ impl Lookups for Asked<'_> {
         if let Some(known) = self.said.borrow().modules.get(&place) {
             return known.clone();
         }
+        let ahead = self.said.borrow_mut().ahead.outlines.remove(&place);
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => self.read(trees, side, path, outlines::outline),
+            Source::Trees(trees) => ahead.map_or_else(|| self.read(trees, side, path, outlines::outline), Ok),
             Source::Record(record) => record
                 .modules
                 .iter()
@@ -219,8 +225,9 @@ impl Lookups for Asked<'_> {
         if let Some(known) = self.said.borrow().imports.get(&place) {
             return known.clone();
         }
+        let ahead = self.said.borrow_mut().ahead.imports.remove(&place);
         let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => self.read(trees, side, path, outlines::imports),
+            Source::Trees(trees) => ahead.map_or_else(|| self.read(trees, side, path, outlines::imports), Ok),
             Source::Record(record) => record
                 .imports
                 .iter()
@@ -259,18 +266,44 @@ impl Lookups for Asked<'_> {
     fn stop_short(&self) {
         self.said.borrow_mut().limited = true;
     }
+
+    fn expect_outlines(&self, side: Side, paths: &[&str]) {
+        let is_known = |said: &Said, place: &Place| {
+            said.modules.contains_key(place) || said.ahead.outlines.contains_key(place)
+        };
+        let found = self.read_ahead(side, paths, is_known, outlines::outline);
+        self.said.borrow_mut().ahead.outlines.extend(found);
+    }
+
+    fn expect_imports(&self, side: Side, paths: &[&str]) {
+        let is_known = |said: &Said, place: &Place| {
+            said.imports.contains_key(place) || said.ahead.imports.contains_key(place)
+        };
+        let found = self.read_ahead(side, paths, is_known, outlines::imports);
+        self.said.borrow_mut().ahead.imports.extend(found);
+    }
 }
+
+/// Answers to what lenses say they will ask. They are recorded when they are asked for and not before, so that what is
+/// recorded does not hang on the number of workers.
+#[derive(Default)]
+struct Ahead {
+    outlines: BTreeMap<Place, Option<ModuleOutline>>,
+    imports: BTreeMap<Place, Option<Vec<PlacedImport>>>,
+}
+
+/// A masked text; null for what is no text or too large.
+type Text = Option<Arc<str>>;
 
 /// Masked texts of files: several questions about one file come one after the other.
 #[derive(Default)]
 struct Texts {
     bytes: usize,
-    /// Null for what is no text or too large.
-    known: BTreeMap<BlobId, Option<Rc<str>>>,
+    known: BTreeMap<BlobId, Text>,
 }
 
 impl Texts {
-    fn keep(&mut self, id: BlobId, text: Option<Rc<str>>) {
+    fn keep(&mut self, id: BlobId, text: Text) {
         self.bytes += text.as_deref().map_or(0, str::len);
         if self.bytes > MAX_KEPT_BYTES {
             *self = Self { bytes: text.as_deref().map_or(0, str::len), known: BTreeMap::new() };
@@ -288,23 +321,57 @@ impl Asked<'_> {
         path: &str,
         made: impl FnOnce(&str, &str) -> T,
     ) -> Result<Option<T>, PortError> {
-        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let files = trees.objects.files_in(trees.commit(side), directory)?;
-        let Some((_, id)) = files.into_iter().find(|(each, _)| each == name) else { return Ok(None) };
+        let Some(id) = trees.file(side, path)? else { return Ok(None) };
         let known = self.said.borrow().texts.known.get(&id).cloned();
         let text = match known {
             Some(text) => text,
             None => {
-                let reader: Box<dyn ObjectReader + '_> = trees.objects.reader()?;
-                let text: Option<Rc<str>> = match reader.blob(&id, MAX_FILE_BYTES)? {
-                    BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::masked(text).into()),
-                    BlobRead::TooLarge(_) => None,
-                };
+                let text = trees.text(&id)?;
                 self.said.borrow_mut().texts.keep(id, text.clone());
                 text
             }
         };
         Ok(text.map(|text| made(path, &text)))
+    }
+
+    /// As [`Self::read`], for several files at the same time; where one cannot be read there is nothing, and whoever asks
+    /// for it is told why.
+    fn read_ahead<T: Send>(
+        &self,
+        side: Side,
+        paths: &[&str],
+        is_known: fn(&Said, &Place) -> bool,
+        made: fn(&str, &str) -> T,
+    ) -> Vec<(Place, Option<T>)> {
+        let Source::Trees(trees) = &self.source else { return Vec::new() };
+        let mut said = self.said.borrow_mut();
+        if trees.workers < 2 || said.fault.is_some() {
+            return Vec::new();
+        }
+        let paths: BTreeSet<&str> = paths.iter().copied().collect();
+        let unknown = paths.into_iter().filter(|path| !is_known(&said, &(side, (*path).to_owned())));
+        let wanted: Vec<(&str, BlobId)> =
+            unknown.filter_map(|path| Some((path, trees.file(side, path).ok()??))).collect();
+        let mut answers = Vec::new();
+        for wanted in wanted.chunks(MOST_AT_ONCE) {
+            let texts: Vec<Option<Text>> =
+                wanted.iter().map(|(_, id)| said.texts.known.get(id).cloned()).collect();
+            let read = workers::each(wanted.len(), trees.workers, |position| {
+                trees.cancellation.check()?;
+                let (path, id) = &wanted[position];
+                let text = texts[position].clone().map_or_else(|| trees.text(id), Ok)?;
+                let answer = text.as_deref().map(|text| made(path, text));
+                Ok((text, answer))
+            });
+            let Ok(read) = read else { break };
+            for ((path, id), (text, answer)) in wanted.iter().zip(read) {
+                if !said.texts.known.contains_key(id) {
+                    said.texts.keep(id.clone(), text);
+                }
+                answers.push(((side, (*path).to_owned()), answer));
+            }
+        }
+        answers
     }
 
     fn search(
@@ -357,6 +424,20 @@ impl Trees<'_> {
             Side::Base => self.merge_base,
             Side::Head => self.head,
         }
+    }
+
+    /// The blob of a regular file.
+    fn file(&self, side: Side, path: &str) -> Result<Option<BlobId>, PortError> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let files = self.objects.files_in(self.commit(side), directory)?;
+        Ok(files.into_iter().find(|(each, _)| each == name).map(|(_, id)| id))
+    }
+
+    fn text(&self, id: &BlobId) -> Result<Text, PortError> {
+        Ok(match self.objects.reader()?.blob(id, MAX_FILE_BYTES)? {
+            BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::masked(text).into()),
+            BlobRead::TooLarge(_) => None,
+        })
     }
 }
 

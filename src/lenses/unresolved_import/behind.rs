@@ -58,7 +58,9 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         let found = lookups.mentions(Side::Head, kind, &words);
         are_too_many(lookups, &found, MOST_IMPORTERS);
         let mut importers = Importers::default();
-        for path in found.paths.iter().take(MOST_IMPORTERS) {
+        let having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
+        lookups.expect_imports(Side::Head, &having);
+        for path in having {
             // What only looks like an import is no importer, but hardly any file is one.
             let noted = |imports: &[PlacedImport]| {
                 let mut importers = Importers::default();
@@ -93,12 +95,19 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
         taken.files.insert(file.clone());
         taken.words.insert(word.to_owned());
     }
-    for path in change.removed.keys().filter(|path| !change.gone.contains(path)) {
-        let Some(kind) = path.parse_family() else { continue };
-        let Some(before) = lookups.outline(Side::Base, path) else { continue };
-        if !before.names.iter().any(|name| change.is_removed(path, name.line)) {
-            continue;
-        }
+    let changed = change.removed.keys().filter(|path| !change.gone.contains(path));
+    let changed: Vec<(&str, MentionKind)> =
+        changed.filter_map(|path| Some((path.as_str(), path.parse_family()?))).collect();
+    lookups.expect_outlines(Side::Base, &changed.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    let mut before = Vec::new();
+    for (path, kind) in changed {
+        let outline = lookups.outline(Side::Base, path);
+        let removed =
+            outline.filter(|before| before.names.iter().any(|name| change.is_removed(path, name.line)));
+        before.extend(removed.map(|outline| (path, kind, outline)));
+    }
+    lookups.expect_outlines(Side::Head, &before.iter().map(|(path, ..)| *path).collect::<Vec<_>>());
+    for (path, kind, before) in before {
         // Most of what a large rewrite removes it adds again.
         let after = lookups.outline(Side::Head, path);
         let mut seen: BTreeSet<&str> =
@@ -110,7 +119,7 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
             }
             if is_new && has(lookups, Side::Head, path, &name.name) == Has::No {
                 let taken = all.entry(kind).or_default();
-                taken.names.push((path.clone(), name.clone()));
+                taken.names.push((path.to_owned(), name.clone()));
                 taken.words.insert(name.name.clone());
             }
         }

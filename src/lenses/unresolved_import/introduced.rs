@@ -13,23 +13,40 @@ use crate::core::classify::is_example;
 /// How many files of the base are asked whether it was like that before.
 const MOST_ASKED: usize = 200;
 
-pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
-    let mut drafts = Vec::new();
-    for path in change.added.keys() {
-        for import in written(lookups, path).iter().filter(|import| import.is_firm()) {
-            drafts.extend(of_import(change, lookups, path, import));
-        }
-    }
-    drafts
+/// An import with something that is added, and what it leads to.
+struct Introduced<'c> {
+    path: &'c str,
+    import: PlacedImport,
+    target: Target,
 }
 
-fn of_import(change: &Change, lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Vec<Draft> {
-    let touched = |line| change.is_added(path, line);
-    if !touched(import.module.line) && !import.names.iter().any(|name| touched(name.line)) {
-        return Vec::new();
+pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
+    let paths: Vec<&str> = change.added.keys().map(String::as_str).collect();
+    lookups.expect_imports(Side::Head, &paths);
+    let mut introduced = Vec::new();
+    for path in paths {
+        let touched = |name: &PlacedName| change.is_added(path, name.line);
+        for import in written(lookups, path).iter().filter(|import| import.is_firm()) {
+            if touched(&import.module) || import.names.iter().any(touched) {
+                let target = target(lookups, Side::Head, path, import);
+                introduced.push(Introduced { path, import: import.clone(), target });
+            }
+        }
     }
-    let exact = || parsed(lookups, path, import).filter(PlacedImport::is_firm);
-    match target(lookups, Side::Head, path, import) {
+    let names = introduced.iter().filter(|each| !each.import.names.is_empty());
+    let files = names.filter_map(|each| match &each.target {
+        Target::File(file) if !is_example(file) => Some(file.as_str()),
+        Target::File(_) | Target::Missing(_) | Target::Unsure => None,
+    });
+    lookups.expect_outlines(Side::Head, &files.collect::<Vec<_>>());
+    introduced.into_iter().flat_map(|each| of_import(change, lookups, each)).collect()
+}
+
+fn of_import(change: &Change, lookups: &dyn Lookups, introduced: Introduced<'_>) -> Vec<Draft> {
+    let Introduced { path, import, target } = introduced;
+    let touched = |line| change.is_added(path, line);
+    let exact = || parsed(lookups, path, &import).filter(PlacedImport::is_firm);
+    match target {
         Target::Unsure => Vec::new(),
         Target::Missing(missing) => {
             let judged = touched(import.module.line)
