@@ -243,3 +243,60 @@ fn what_files_import_is_recorded_replayed_and_not_to_be_forged() {
     drop(repo);
     copy.verify().run().expect(0);
 }
+
+#[test]
+fn what_is_recorded_is_the_same_for_any_number_of_workers() {
+    // Files in a ring of which one import is for types alone, files that import a name which goes, and a file that
+    // imports much that does not lead back.
+    let ring = |number: usize, more: &str| {
+        let next = (number + 1) % 12;
+        let kind = if number == 7 { "type " } else { "" };
+        let text = format!(
+            "import {kind}{{ f{next} }} from \"./f{next}\";\n{more}export function f{number}() {{\n  return f{next}(f{next});\n}}\n"
+        );
+        (format!("src/f{number}.ts"), text)
+    };
+    let name = |text: &str| ("src/name.ts".to_owned(), text.to_owned());
+    let users = (0..8).map(|number| {
+        let text = format!("import {{ old }} from \"./name\";\nexport const u{number} = old;\n");
+        (format!("src/u{number}.ts"), text)
+    });
+    let mut base: Vec<(String, String)> = (0..12).map(|number| ring(number, "")).chain(users).collect();
+    let mut head = base.clone();
+    base.push(name("export const old = 1;\n"));
+    head.push(name("export const young = 1;\n"));
+    for number in [2, 5] {
+        let more: String = (0..8).map(|user| format!("import {{ u{user} }} from \"./u{user}\";\n")).collect();
+        let more =
+            format!("{more}import {{ f0, f1 as gone }} from \"./f0\";\nexport const at = [f0, f0()];\n");
+        head[number] = ring(number, &more);
+    }
+    fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect()
+    }
+    let repo = change(&borrowed(&base), &borrowed(&head));
+    let judged = |jobs: &str| {
+        let out = repo.beside(jobs);
+        let program =
+            qa_skill(["run", "--base", "main", "--head", "topic", "--preset", "guarded", "--jobs", jobs]);
+        program.arg("--out").arg(&out).arg("--repo").arg(repo.path()).run().expect(1);
+        let run = crate::support::RunDir::only(&out);
+        (run.bytes("recordings/lookups.json"), run.bytes("lens-results.json"), run)
+    };
+    let (asked, found, run) = judged("1");
+    let lookups = run.json("recordings/lookups.json");
+    for list in ["imports", "modules"] {
+        assert!(lookups[list].as_array().is_some_and(|asked| asked.len() > 8), "{list}: {lookups}");
+    }
+    let results = String::from_utf8(found.clone()).unwrap();
+    for rule in
+        ["dependency-cycle/newly-closed", "unresolved-import/left-behind", "unresolved-import/missing-name"]
+    {
+        assert!(results.contains(rule), "{rule}: {results}");
+    }
+    for jobs in ["2", "5"] {
+        let (asked_again, found_again, _) = judged(jobs);
+        assert_eq!(asked_again, asked, "{jobs}");
+        assert_eq!(found_again, found, "{jobs}");
+    }
+}
