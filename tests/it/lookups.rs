@@ -265,11 +265,17 @@ fn what_is_recorded_is_the_same_for_any_number_of_workers() {
     let mut head = base.clone();
     base.push(name("export const old = 1;\n"));
     head.push(name("export const young = 1;\n"));
-    for number in [2, 5] {
-        let more: String = (0..8).map(|user| format!("import {{ u{user} }} from \"./u{user}\";\n")).collect();
-        let more =
-            format!("{more}import {{ f0, f1 as gone }} from \"./f0\";\nexport const at = [f0, f0()];\n");
-        head[number] = ring(number, &more);
+    // The way back is found before what stands beside it is asked for.
+    let beside = (
+        "src/f0.ts".to_owned(),
+        format!("import {{ x }} from \"./x\";\nexport const y = x;\n{}", ring(0, "").1),
+    );
+    let more: String = (0..8).map(|user| format!("import {{ u{user} }} from \"./u{user}\";\n")).collect();
+    let more = format!("{more}import {{ f0, f1 as gone }} from \"./f0\";\nexport const at = [f0, f0()];\n");
+    head[2] = ring(2, &more);
+    for side in [&mut base, &mut head] {
+        side[0] = beside.clone();
+        side.push(("src/x.ts".to_owned(), "export const x = 1;\n".to_owned()));
     }
     fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect()
