@@ -108,7 +108,7 @@ pub(crate) fn check_opened(
         refresh: request.refresh || any_runs(&in_force.policy) || replies != RecordedReplies::default(),
         cancellation,
     };
-    let stored = store(&outcome, texts)?;
+    let stored = store(&outcome, texts, in_force.policy.max_concurrency)?;
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
     Ok(Finished { input, change_set, sensitivity, registry, derived, stored, gates, opened })
 }

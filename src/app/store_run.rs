@@ -10,13 +10,14 @@ use super::check::normalized_input_hash;
 use super::derive::Derived;
 use super::drift;
 use super::exit::Failure;
+use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::limits::RECORDING_CHUNK_BYTES;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies, Recording,
-    RecordingTag, Registry, SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
+    RecordedExecution, RecordedGates, RecordedInputs, RecordedReplies, Recording, RecordingTag, Registry,
+    SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
 use crate::core::pictures::Picture;
 use crate::core::qa_report::{Circumstances, qa_report};
@@ -25,6 +26,7 @@ use crate::formats::contract::{Report, TerminalStyle};
 use crate::run::gates::feature;
 use crate::run::gather::Texts;
 use crate::run::ports::Cancellation;
+use crate::run::workers;
 use crate::store::{ArtifactRoot, Entry, RunDirectory, RunWriter, StoreError};
 
 /// Everything that is stored.
@@ -56,16 +58,33 @@ pub(crate) struct Stored {
 }
 
 /// Stores a run. A run of the same key that is there already is not trusted but compared: a difference is drift.
-/// The texts are written first and then dropped: large artifacts are made in the place they leave.
-pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts) -> Result<Stored, Failure> {
+/// Texts that fill more than one file are written first and then dropped: large artifacts are made in the place they
+/// leave.
+pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
     let result = skill_result(outcome.input, outcome.derived);
     let root = ArtifactRoot::prepare(std::path::Path::new(&outcome.input.artifact_root))?;
     let key = &outcome.derived.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
-    write_recordings(outcome, &texts, &mut writer)?;
-    drop(texts);
-    artifacts(outcome, &result, |entry| Ok(writer.add(&entry)?))?;
+    let mut write = |entry: Entry| Ok(writer.add(&entry)?);
+    if fills_one_file(outcome.change_set, &texts)? {
+        let recording = || {
+            let mut made = None;
+            for_each_recording(outcome.change_set, &texts, |entry| {
+                made = Some(entry);
+                Ok(())
+            })?;
+            Ok(made)
+        };
+        artifacts(outcome, &result, vec![Box::new(recording)], workers, write)?;
+    } else {
+        for_each_recording(outcome.change_set, &texts, |entry| {
+            outcome.cancellation.check()?;
+            write(entry)
+        })?;
+        drop(texts);
+        artifacts(outcome, &result, Vec::new(), workers, write)?;
+    }
     outcome.cancellation.check()?;
     if std::fs::symlink_metadata(&existing).is_ok() && !outcome.refresh {
         let before = RunDirectory::open(&existing)?;
@@ -105,63 +124,29 @@ pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult
     }
 }
 
-/// Makes all files but the recorded texts, one at a time and in no particular order. A large change takes seconds to
-/// validate and render, and whoever interrupts waits for it, so each file asks first.
+/// Makes a file of a run directory, if there has to be one.
+pub(crate) type Making<'m> = Box<dyn Fn() -> Result<Option<Entry>, Failure> + Sync + 'm>;
+
+fn always<'m>(make: impl Fn() -> Result<Entry, StoreError> + Sync + 'm) -> Making<'m> {
+    Box::new(move || Ok(Some(make()?)))
+}
+
+/// The artifact, unless it says nothing.
+fn unless_empty<A: Artifact + Default + PartialEq + Sync>(artifact: &A) -> Making<'_> {
+    Box::new(move || (*artifact != A::default()).then(|| Ok(Entry::artifact(artifact)?)).transpose())
+}
+
+/// Makes all files but the recorded texts, beside `more` of them, on several threads and in no particular order; `each`
+/// gets them on this one. A large change takes seconds to validate and render, and whoever interrupts waits for it, so
+/// each file asks first.
 pub(crate) fn artifacts(
     outcome: &Outcome<'_>,
     result: &SkillResult,
-    mut each: impl FnMut(Entry) -> Result<(), Failure>,
+    more: Vec<Making<'_>>,
+    workers: u64,
+    each: impl FnMut(Entry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let derived = outcome.derived;
-    let plans = LensPlanList { schema_version: Default::default(), lens_plans: derived.plans.clone() };
-    let results =
-        LensResultList { schema_version: Default::default(), lens_results: derived.results.clone() };
-    let mut add = |entry: Result<Entry, StoreError>| -> Result<(), Failure> {
-        outcome.cancellation.check()?;
-        each(entry?)
-    };
-    add(Entry::artifact(outcome.input))?;
-    add(Entry::artifact(&plans))?;
-    add(Entry::artifact(&results))?;
-    drop((plans, results));
-    add(Entry::artifact(&derived.verdict))?;
-    add(Entry::artifact(result))?;
-    add(Entry::artifact(outcome.change_set))?;
-    add(Entry::artifact(&derived.coverage))?;
-    add(Entry::artifact(&derived.cross_check))?;
-    add(Entry::artifact(outcome.sensitivity))?;
-    add(Entry::artifact(&metrics(outcome)))?;
-    add(Entry::artifact(&trace(outcome)))?;
-    add(Entry::artifact(outcome.recorded_inputs))?;
-    let circumstances = Circumstances {
-        timestamp: outcome.written_at.clone(),
-        duration_total_ms: outcome.machine.elapsed_ms,
-        screenshots: derived.screenshots.iter().map(|one| one.path.clone()).collect(),
-        retry_count: derived.retried_tests,
-        durations: derived.durations.clone(),
-        feature: feature(outcome.recorded_gates),
-    };
-    if let Some(report) = qa_report(&derived.plans, &derived.results, circumstances) {
-        add(Entry::artifact(&report))?;
-    }
-    if *outcome.recorded_gates != RecordedGates::default() {
-        add(Entry::artifact(outcome.recorded_gates))?;
-    }
-    if *outcome.recorded_execution != RecordedExecution::default() {
-        add(Entry::artifact(outcome.recorded_execution))?;
-    }
-    if *outcome.recorded_replies != RecordedReplies::default() {
-        add(Entry::artifact(outcome.recorded_replies))?;
-    }
-    if derived.lookups != RecordedLookups::default() {
-        add(Entry::artifact(&derived.lookups))?;
-    }
-    let pictures = derived.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
-    // Two tests may have left the same picture.
-    let pictures: BTreeMap<String, &Picture> = pictures.map(|picture| (picture.file(), picture)).collect();
-    for (file, picture) in pictures {
-        add(Ok(Entry::report(&file, picture.bytes.clone())))?;
-    }
     let report = Report {
         input: outcome.input,
         result,
@@ -176,12 +161,63 @@ pub(crate) fn artifacts(
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },
     };
+    // What takes longest comes first.
+    let mut files = more;
+    files.push(unless_empty(&derived.lookups));
+    files.push(always(|| Entry::artifact(outcome.change_set)));
+    files.push(always(|| Entry::artifact(result)));
     for format in formats::ALL {
         if let Some(file) = format.spec().file {
-            add(Ok(Entry::report(file, format.render(&report))))?;
+            files.push(always(|| Ok(Entry::report(file, format.render(&report)))));
         }
     }
-    Ok(())
+    files.push(always(|| Entry::artifact(&derived.coverage)));
+    files.push(always(|| {
+        let lens_plans = derived.plans.clone();
+        Entry::artifact(&LensPlanList { schema_version: Default::default(), lens_plans })
+    }));
+    files.push(always(|| {
+        let lens_results = derived.results.clone();
+        Entry::artifact(&LensResultList { schema_version: Default::default(), lens_results })
+    }));
+    files.push(unless_empty(outcome.recorded_gates));
+    files.push(unless_empty(outcome.recorded_execution));
+    files.push(unless_empty(outcome.recorded_replies));
+    files.push(always(|| Entry::artifact(outcome.sensitivity)));
+    files.push(always(|| Entry::artifact(outcome.input)));
+    files.push(always(|| Entry::artifact(&derived.verdict)));
+    files.push(always(|| Entry::artifact(&derived.cross_check)));
+    files.push(always(|| Entry::artifact(&metrics(outcome))));
+    files.push(always(|| Entry::artifact(&trace(outcome))));
+    files.push(always(|| Entry::artifact(outcome.recorded_inputs)));
+    files.push(Box::new(|| {
+        let report = qa_report(&derived.plans, &derived.results, circumstances(outcome));
+        report.map(|report| Ok(Entry::artifact(&report)?)).transpose()
+    }));
+    let pictures = derived.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
+    // Two tests may have left the same picture.
+    let pictures: BTreeMap<String, &Picture> = pictures.map(|picture| (picture.file(), picture)).collect();
+    for (file, picture) in pictures {
+        files.push(always(move || Ok(Entry::report(&file, picture.bytes.clone()))));
+    }
+    let make = |position: usize| {
+        outcome.cancellation.check()?;
+        files[position]()
+    };
+    let mut each = each;
+    workers::in_any_order(files.len(), workers, make, |entry| entry.map_or(Ok(()), &mut each))
+}
+
+fn circumstances(outcome: &Outcome<'_>) -> Circumstances {
+    let derived = outcome.derived;
+    Circumstances {
+        timestamp: outcome.written_at.clone(),
+        duration_total_ms: outcome.machine.elapsed_ms,
+        screenshots: derived.screenshots.iter().map(|one| one.path.clone()).collect(),
+        retry_count: derived.retried_tests,
+        durations: derived.durations.clone(),
+        feature: feature(outcome.recorded_gates),
+    }
 }
 
 /// A [`Recording`] of texts that stay where they are.
@@ -198,19 +234,24 @@ struct BorrowedFile<'a> {
     text: Cow<'a, FileText>,
 }
 
-/// Recorded texts are written file after file, a few mebibytes at a time.
-fn write_recordings(
-    outcome: &Outcome<'_>,
-    texts: &dyn Texts,
-    writer: &mut RunWriter<'_>,
-) -> Result<(), Failure> {
-    for_each_recording(outcome.change_set, texts, |entry| {
-        outcome.cancellation.check()?;
-        Ok(writer.add(&entry)?)
-    })
+/// Whether all recorded texts go into one file.
+fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Failure> {
+    let mut bytes = 0;
+    for position in 0..change_set.files.len() {
+        bytes += weight(&*texts.text(position)?);
+        if bytes >= RECORDING_CHUNK_BYTES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// Makes each recorded chunk in turn.
+fn weight(text: &FileText) -> usize {
+    let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    text.text.len() + whole(&text.full_base) + whole(&text.full_head)
+}
+
+/// Makes each file of recorded texts in turn, a few mebibytes at a time.
 pub(crate) fn for_each_recording(
     change_set: &ChangeSet,
     texts: &dyn Texts,
@@ -230,9 +271,7 @@ pub(crate) fn for_each_recording(
         if text.cuts.is_empty() && !text.has_whole_file() {
             continue;
         }
-        bytes += text.text.len()
-            + text.full_base.as_ref().map_or(0, String::len)
-            + text.full_head.as_ref().map_or(0, String::len);
+        bytes += weight(&text);
         chunk.push(BorrowedFile { file: &file.path, text });
         if bytes >= RECORDING_CHUNK_BYTES {
             flush(&mut chunk, &mut number)?;

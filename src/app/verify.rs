@@ -365,6 +365,8 @@ impl Replay<'_> {
                 cancellation: self.cancellation,
             },
             &result,
+            Vec::new(),
+            policy.max_concurrency,
             |entry| {
                 entries.push(entry);
                 Ok(())

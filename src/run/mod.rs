@@ -15,4 +15,4 @@ pub(crate) mod retry;
 pub(crate) mod reviews;
 pub(crate) mod survey;
 pub(crate) mod sweep;
-mod workers;
+pub(crate) mod workers;

@@ -74,27 +74,27 @@ impl Sweep<'_> {
             assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
         let total = self.change_set.files.len();
         let done = AtomicUsize::new(0);
-        let outcomes = workers::map(
-            total,
-            self.workers,
-            || Ok(()),
-            |(), position| {
-                self.cancellation.check()?;
-                let outcome = self.one_file(assignments, &included, position)?;
-                self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                Ok(outcome)
-            },
-        )?;
         let tested = self.tested(total)?;
-        let given: Vec<Sha256Hex> = (0..assignments.len())
-            .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())))
-            .collect();
-        let (swept, again) = workers::both(
-            self.workers,
-            || self.collect(assignments, &included, outcomes, (policy, lookups)),
-            || self.again(assignments, &included, tested),
-        );
-        Ok((swept, given.into_iter().zip(again?).collect()))
+        let sweep = || {
+            workers::map(
+                total,
+                self.workers,
+                || Ok(()),
+                |(), position| {
+                    self.cancellation.check()?;
+                    let outcome = self.one_file(assignments, &included, position)?;
+                    self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    Ok(outcome)
+                },
+            )
+        };
+        let (outcomes, again) =
+            workers::both(self.workers, sweep, || self.again(assignments, &included, tested));
+        let outcomes = outcomes?;
+        let given = (0..assignments.len())
+            .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())));
+        let self_test = given.zip(again?).collect();
+        Ok((self.collect(assignments, &included, outcomes, (policy, lookups)), self_test))
     }
 
     /// What lenses say of some files alone, in their order: a shard's part.

@@ -35,6 +35,35 @@ pub(super) fn map<S, R: Send>(
     map_by(batch, count, workers, prepare, each)
 }
 
+/// Makes items on several threads, and gives each to this one as it comes; at most one waits for each thread. The first
+/// error that comes ends it.
+pub(crate) fn in_any_order<T: Send, E: Send>(
+    count: usize,
+    workers: u64,
+    make: impl Fn(usize) -> Result<T, E> + Sync,
+    mut take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
+    let threads = usize::try_from(workers).unwrap_or(1).min(count);
+    if threads < 2 {
+        return (0..count).try_for_each(|position| take(make(position)?));
+    }
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = std::sync::mpsc::sync_channel(0);
+    std::thread::scope(|scope| {
+        for sender in std::iter::repeat_n(sender, threads) {
+            let (next, make) = (&next, &make);
+            scope.spawn(move || {
+                let each = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|position| *position < count);
+                // Nobody listens any more after an error.
+                while let Some(position) = each()
+                    && sender.send(make(position)).is_ok()
+                {}
+            });
+        }
+        receiver.into_iter().try_for_each(|made| take(made?))
+    })
+}
+
 /// Does two things, at the same time if there is more than one worker.
 pub(super) fn both<A, B: Send>(
     workers: u64,
@@ -118,6 +147,28 @@ mod tests {
             );
             assert_eq!(error.unwrap_err().message, "299");
         }
+    }
+
+    #[test]
+    fn items_arrive_once_each_until_something_fails() {
+        for workers in [1, 2, 7] {
+            let mut arrived = Vec::new();
+            let made = in_any_order(100, workers, Ok::<_, usize>, |item| {
+                arrived.push(item);
+                Ok(())
+            });
+            arrived.sort_unstable();
+            assert_eq!((made, arrived), (Ok(()), (0..100).collect()));
+            let fails = |position| if position == 40 { Err(position) } else { Ok(position) };
+            assert_eq!(in_any_order(100, workers, fails, |_| Ok(())), Err(40));
+            let mut taken = 0;
+            let full = in_any_order(100, workers, Ok, |_| {
+                taken += 1;
+                if taken < 5 { Ok(()) } else { Err(taken) }
+            });
+            assert_eq!(full, Err(5));
+        }
+        assert_eq!(in_any_order(0, 4, |_| Err::<(), _>(()), Ok), Ok(()));
     }
 
     #[test]
