@@ -59,24 +59,21 @@ impl Lens for DependencyCycle {
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
         let mut closing = closing(&change, &policy.scope_globs(), &mut head);
+        // Where there were cycles, one more is how the repository is built.
+        let files: BTreeSet<&str> = closing.iter().flat_map(|each| [each.path, &each.next]).collect();
+        let old = base.in_cycles(&files);
+        closing.retain(|each| !old.contains(each.path) && !old.contains(&each.next));
         head.expect(closing.iter().map(|each| each.path));
         closing.retain(|each| head.holds(each.path, &each.next));
         // What the base has closes nothing.
         let paths: Vec<&str> = closing.iter().map(|each| each.path).collect();
         lookups.expect_imports(Side::Base, &paths);
-        let mut names = |each: &&Closing<'_>| base.edges(each.path).contains(&each.next);
-        let named: Vec<&str> = closing.iter().filter(&mut names).map(|each| each.path).collect();
-        base.expect(named.into_iter());
         closing
             .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
         let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
         let mut drafts = Vec::new();
         for Closing { path, import, next } in closing {
             let Some(way) = head.way(&next, path) else { continue };
-            // Where there were cycles, one more is how the repository is built.
-            if base.way(path, path).is_some() || base.way(&next, &next).is_some() {
-                continue;
-            }
             let Some(import) = imports::parsed(lookups, path, &import).filter(loads) else { continue };
             // The same files in another order are the same cycle. Another one that shares some of them is told too, or a
             // waiver of the one would hide it.
@@ -180,6 +177,14 @@ impl<'l> Graph<'l> {
             self.files.insert(path.to_owned(), edges);
         }
         self.files[path].contains(next)
+    }
+
+    /// Which of some files are in cycles.
+    fn in_cycles(&mut self, files: &BTreeSet<&str>) -> BTreeSet<String> {
+        let ways: Vec<Vec<String>> = files.iter().filter_map(|file| self.written_way(file, file)).collect();
+        self.expect(ways.iter().flatten().map(String::as_str));
+        let candidates: Vec<String> = ways.into_iter().filter_map(|way| way.into_iter().next()).collect();
+        candidates.into_iter().filter(|file| self.way(file, file).is_some()).collect()
     }
 
     fn reached<'i>(
