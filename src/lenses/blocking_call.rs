@@ -79,11 +79,13 @@ impl Lens for BlockingCall {
         let name = classify::language(packet.path());
         let file = packet.text.full_head.as_deref();
         let file = file.filter(|text| text.contains("async") && CALLS.may_match(name, text));
-        let Some(file) = file.and_then(|text| Parsed::of(&packet.path().to_text(), text)) else {
+        let concerned = || packet.added().filter(|line| CALLS.may_match(name, line.text));
+        let path = packet.path().to_text();
+        let Some(file) = file.and_then(|text| Parsed::around(&path, text, concerned())) else {
             return Inspection::default();
         };
         let mut drafts = Vec::new();
-        for line in packet.added() {
+        for line in concerned() {
             let mut scanner = scan::Scanner::new(name, true);
             let Some(found) = CALLS.find(name, line.text, &scanner.line(line.text)) else { continue };
             let Some(at) = file.start(&line).map(|start| start + found.start) else { continue };

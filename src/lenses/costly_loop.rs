@@ -96,10 +96,11 @@ impl Lens for CostlyLoop {
         if !packet.added().any(|line| costs(&line)) {
             return nothing;
         }
-        let Some(file) = Parsed::of(&packet.path().to_text(), text) else { return nothing };
+        let concerned = || packet.added().filter(costs);
+        let Some(file) = Parsed::around(&packet.path().to_text(), text, concerned()) else { return nothing };
         let source = Source { name, file };
         let mut drafts = Vec::new();
-        for line in packet.added() {
+        for line in concerned() {
             drafts.extend(source.on_line(packet, &line));
         }
         Inspection { drafts, facts: Vec::new() }

@@ -39,9 +39,21 @@ pub(crate) struct Parsed<'t> {
 impl<'t> Parsed<'t> {
     /// A file, if there is a grammar for it.
     pub(crate) fn of(path: &str, text: &'t str) -> Option<Self> {
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let outline = syntax::parse_once(Language::of(path)?, text);
-        Some(Self { text, outline, starts: starts.collect() })
+        Some(Self { text, outline: syntax::parse_once(Language::of(path)?, text), starts: starts(text) })
+    }
+
+    /// As [`Self::of`], with an outline that says nothing of functions and classes that none of some lines are in.
+    pub(crate) fn around<'l>(
+        path: &str,
+        text: &'t str,
+        lines: impl Iterator<Item = Line<'l>>,
+    ) -> Option<Self> {
+        let language = Language::of(path)?;
+        let mut file = Self { text, outline: Arc::default(), starts: starts(text) };
+        let lines = lines.filter_map(|line| Some((file.start(&line)?, line.text.len())));
+        let places: Vec<(usize, usize)> = lines.map(|(start, length)| (start, start + length)).collect();
+        file.outline = syntax::parse_around(language, text, &places);
+        Some(file)
     }
 
     /// Where a line begins.
@@ -57,4 +69,9 @@ impl<'t> Parsed<'t> {
             && !within(&self.outline.strings)
             && !self.outline.broken.iter().any(|broken| broken.touches(here))
     }
+}
+
+/// Where each line of a text begins.
+fn starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }

@@ -26,7 +26,7 @@ use tree_sitter::{ParseOptions, Parser};
 pub(crate) use memo::parse_once;
 #[allow(unused_imports, reason = "these are the words an outline is read with")]
 pub(crate) use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
-pub(crate) use skeleton::parse_surface;
+pub(crate) use skeleton::{parse_around, parse_surface};
 pub(crate) use written::written_imports;
 
 /// Larger texts are not parsed.

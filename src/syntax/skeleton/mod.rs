@@ -7,14 +7,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::outline::{Import, ImportedName, Outline, Span, Symbol};
-use super::{Language, memo, parse};
+use super::{Language, memo};
 
 /// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
 /// functions and classes alone is left out: comments, strings, loops, tests. It follows from the text alone, so that an
 /// outline of the whole which is at hand does not come in its place.
 pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
-    let surface = memo::surface_once(language, text, || surface(language, text).map(Arc::new));
-    surface.unwrap_or_else(|| memo::parse_once(language, text))
+    surface(language, text).map_or_else(|| memo::parse_once(language, text), Arc::new)
+}
+
+/// As [`parse`], as far as what is around some places reaches: where they stand in loops, functions, comments and strings.
+/// What stands inside of functions and classes that none of them is in may be left out, and tests are.
+pub(crate) fn parse_around(language: Language, text: &str, places: &[(usize, usize)]) -> Arc<Outline> {
+    let has_place = |body: &Body| places.iter().any(|(start, end)| body.start <= *end && *start <= body.end);
+    let outline = bodies(language, text).and_then(|mut bodies| {
+        bodies.retain(|body| !has_place(body));
+        parse_without(language, text, &bodies)
+    });
+    outline.map_or_else(|| memo::parse_once(language, text), Arc::new)
 }
 
 /// The outline of a text without bodies; null where it may say something else than one of the whole.
@@ -58,8 +68,8 @@ fn parse_without(language: Language, text: &str, bodies: &[Body]) -> Option<Outl
         return None;
     }
     let skeleton = Skeleton::new(text, bodies);
-    let outline = parse(language, &skeleton.text);
-    outline.broken.is_empty().then(|| skeleton.put_back(outline))
+    let outline = memo::parse_once(language, &skeleton.text);
+    outline.broken.is_empty().then(|| skeleton.put_back(&outline))
 }
 
 /// The bodies that can be left out; null where it cannot be told which.
@@ -114,22 +124,29 @@ impl Skeleton {
     }
 
     /// What an outline of the skeleton says, where it stands in the text.
-    fn put_back(&self, outline: Outline) -> Outline {
-        let symbol = |symbol: Symbol| Symbol {
+    fn put_back(&self, outline: &Outline) -> Outline {
+        let symbol = |symbol: &Symbol| Symbol {
             span: self.span(symbol.span),
             name_span: self.span(symbol.name_span),
-            ..symbol
+            ..symbol.clone()
         };
-        let name = |name: ImportedName| ImportedName { span: self.span(name.span), ..name };
-        let import = |import: Import| Import {
+        let name = |name: &ImportedName| ImportedName { span: self.span(name.span), ..name.clone() };
+        let import = |import: &Import| Import {
             span: self.span(import.span),
             module_span: self.span(import.module_span),
-            names: import.names.into_iter().map(name).collect(),
-            ..import
+            names: import.names.iter().map(name).collect(),
+            ..import.clone()
         };
+        let spans = |spans: &[Span]| spans.iter().map(|span| self.span(*span)).collect();
         Outline {
-            symbols: outline.symbols.into_iter().map(symbol).collect(),
-            imports: outline.imports.into_iter().map(import).collect(),
+            symbols: outline.symbols.iter().map(symbol).collect(),
+            imports: outline.imports.iter().map(import).collect(),
+            comments: spans(&outline.comments),
+            strings: spans(&outline.strings),
+            loops: spans(&outline.loops),
+            functions: spans(&outline.functions),
+            asynchronous: spans(&outline.asynchronous),
+            waits_in_turn: spans(&outline.waits_in_turn),
             dynamic: outline.dynamic,
             relocates: outline.relocates,
             module: outline.module,
@@ -157,7 +174,7 @@ fn is_part_of_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::pieces::texts;
-    use super::super::{Span, Symbol};
+    use super::super::{Span, Symbol, parse};
     use super::*;
 
     /// What others can ask a file for, by everything that stands in it or by its surface.
@@ -313,6 +330,85 @@ mod tests {
                 assert_eq!(offered(language, &surface), offered(language, &whole), "{text}");
                 compared += 1;
                 shorter += usize::from(super::surface(language, &text).is_some());
+            }
+            assert!(compared > 1_000 && shorter > 40, "{compared} {shorter}");
+        }
+    }
+
+    /// What lenses ask of the places of a line.
+    fn around(outline: &Outline, (start, end): (usize, usize)) -> Vec<[bool; 5]> {
+        let within = |spans: &[Span], at| spans.iter().any(|span| span.start <= at && at < span.end);
+        let of = |at| {
+            let waits = outline.waits_in_turn.iter().any(|span| span.start == at);
+            let (comment, string) = (within(&outline.comments, at), within(&outline.strings, at));
+            [comment, string, outline.repeats(at).is_some(), outline.is_asynchronous(at), waits]
+        };
+        (start..end).map(of).collect()
+    }
+
+    const LOOPS: &[&str] = &[
+        "async function a(b) {",
+        "const c = async (d) => {",
+        "class E { async f(g) {",
+        "for (const h of await i()) {",
+        "for (const j of k) {",
+        "while (await l()) {",
+        "await m(h)",
+        "const n = await m(j)",
+        "o = await p(o)",
+        "q.push(await p(j))",
+        "new RegExp('r')",
+        "k.forEach(async (s) => {",
+        "if (t) {",
+        "return u // {",
+        "}",
+        "})",
+        "} }",
+        "let k = [], o = `${v(() => {",
+        "})}`",
+        "/* while */",
+    ];
+    const PYTHON_LOOPS: &[&str] = &[
+        "async def a(b):",
+        "    async def c(d):",
+        "class E:",
+        "    async def f(self):",
+        "        for g in await h():",
+        "            await i(g)",
+        "    for j in k:",
+        "        await l(j)",
+        "        m = await l(m)",
+        "        time.sleep(1)",
+        "    n = [await o(p) for p in q]",
+        "    re.compile('r')",
+        "for s in t:",
+        "    u(lambda: s)",
+        "    \"\"\"for v in w:",
+        "\"\"\"",
+        "    # for x in y:",
+        "",
+    ];
+
+    #[test]
+    fn around_a_line_is_what_a_parse_of_all_of_it_says() {
+        let cases =
+            [(Language::Python, PYTHON_LOOPS), (Language::TypeScript, LOOPS), (Language::JavaScript, LOOPS)];
+        for (language, pieces) in cases {
+            let (mut compared, mut shorter) = (0, 0);
+            for text in texts(pieces, 1) {
+                let whole = parse(language, &text);
+                if !whole.broken.is_empty() {
+                    continue;
+                }
+                let mut start = 0;
+                for line in text.split('\n') {
+                    let place = (start, start + line.len());
+                    let told = parse_around(language, &text, &[place]);
+                    assert_eq!(around(&told, place), around(&whole, place), "{line}\n---\n{text}");
+                    compared += 1;
+                    shorter += usize::from(told.functions.len() < whole.functions.len());
+                    start += line.len() + 1;
+                }
             }
             assert!(compared > 1_000 && shorter > 40, "{compared} {shorter}");
         }
