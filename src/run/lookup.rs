@@ -29,6 +29,7 @@ const MAX_LOCKFILE_BYTES: u64 = 16 << 20;
 /// How many files, and how many bytes of them, are searched for words.
 const MAX_SEARCHED_FILES: usize = 20_000;
 const MAX_SEARCHED_BYTES: usize = 128 << 20;
+const MOST_SEARCHED_AT_ONCE: usize = 512;
 /// More plain words than these are looked for together.
 const MOST_ONE_BY_ONE: usize = 8;
 
@@ -391,26 +392,36 @@ impl Asked<'_> {
         }
         let (listed, whole) =
             said.listed.get(&side).map_or((&[][..], false), |(files, whole)| (files.as_slice(), *whole));
-        let reader = trees.objects.reader()?;
         let words = Wanted::new(kind, words);
-        let (mut paths, mut complete, mut files, mut bytes) = (Vec::new(), whole, 0, 0);
-        for (path, id) in listed.iter().filter(|(path, _)| is_of(kind, path)) {
-            trees.cancellation.check()?;
-            files += 1;
-            if files > MAX_SEARCHED_FILES || bytes > MAX_SEARCHED_BYTES {
-                complete = false;
-                break;
-            }
-            let most = if kind == MentionKind::Lockfile { MAX_LOCKFILE_BYTES } else { MAX_FILE_BYTES };
-            match reader.blob(id, most)? {
-                BlobRead::Content(content) => {
-                    bytes += content.len();
-                    let text = lossy(&content);
-                    if words.are_in(&text) {
-                        paths.push(path.clone());
-                    }
+        let most = if kind == MentionKind::Lockfile { MAX_LOCKFILE_BYTES } else { MAX_FILE_BYTES };
+        let files: Vec<_> = listed.iter().filter(|(path, _)| is_of(kind, path)).collect();
+        let (mut paths, mut complete, mut bytes) =
+            (Vec::new(), whole && files.len() <= MAX_SEARCHED_FILES, 0);
+        'files: for files in files[..files.len().min(MAX_SEARCHED_FILES)].chunks(MOST_SEARCHED_AT_ONCE) {
+            // How long each is and whether it has one of the words; null for one that is too large.
+            let read = workers::map(
+                files.len(),
+                trees.workers,
+                || trees.objects.reader(),
+                |reader, position| {
+                    trees.cancellation.check()?;
+                    Ok(match reader.blob(&files[position].1, most)? {
+                        BlobRead::Content(content) => Some((content.len(), words.are_in(&lossy(&content)))),
+                        BlobRead::TooLarge(_) => None,
+                    })
+                },
+            )?;
+            for ((path, _), read) in files.iter().zip(read) {
+                if bytes > MAX_SEARCHED_BYTES {
+                    complete = false;
+                    break 'files;
                 }
-                BlobRead::TooLarge(_) => complete = false,
+                complete &= read.is_some();
+                let (length, has_word) = read.unwrap_or_default();
+                bytes += length;
+                if has_word {
+                    paths.push(path.clone());
+                }
             }
         }
         paths.sort();
@@ -546,3 +557,7 @@ fn is_configuration(path: &str) -> bool {
     (ENDINGS.contains(&ending) || NAMES.contains(&name) || configures || requires)
         && !classify::is_lockfile(name)
 }
+
+#[cfg(test)]
+#[path = "lookup_tests.rs"]
+mod tests;

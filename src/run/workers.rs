@@ -8,7 +8,7 @@ use super::ports::PortError;
 /// How many items a thread takes at a time: what lies together in a pack is read together.
 const MOST_IN_BATCH: usize = 16;
 /// Into how many batches each thread's share of a short list is cut, as one item may take longer than all others.
-const BATCHES_EACH: usize = 8;
+const BATCHES_EACH: usize = 32;
 
 /// Where a batch starts and what came of it.
 type Batch<R> = (usize, Result<Vec<R>, PortError>);

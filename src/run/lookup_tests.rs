@@ -1,0 +1,85 @@
+//! How far a search for words goes, by files that are counted and not stored.
+
+use super::*;
+use crate::contracts::ids::RepoPath;
+use crate::run::ports::{ObjectCounters, ObjectReader, TreeChange};
+
+/// A tree of modules of these lengths, each with a word at its end; one that is longer than is read has none.
+struct Lengths(Vec<usize>);
+
+impl Objects for Lengths {
+    fn compare(&self, _: &CommitId, _: &CommitId, _: u64) -> Result<Vec<TreeChange>, PortError> {
+        Ok(Vec::new())
+    }
+
+    fn file_at(&self, _: &CommitId, _: &str) -> Result<Option<BlobId>, PortError> {
+        Ok(None)
+    }
+
+    fn is_tracked_at(&self, _: &CommitId, _: &str) -> Result<bool, PortError> {
+        Ok(false)
+    }
+
+    fn files_in(&self, _: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
+        Ok(Vec::new())
+    }
+
+    fn files_at(&self, _: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
+        let file = |position: usize| {
+            let path = RepoPath::from_bytes(format!("m{position:05}.py").as_bytes()).unwrap();
+            (path, BlobId::parse(&format!("{position:040x}")).unwrap())
+        };
+        Ok((0..self.0.len()).map(file).collect())
+    }
+
+    fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
+        Ok(Box::new(Reading(self)))
+    }
+
+    fn counters(&self) -> ObjectCounters {
+        ObjectCounters::default()
+    }
+}
+
+struct Reading<'a>(&'a Lengths);
+
+impl ObjectReader for Reading<'_> {
+    fn blob(&self, id: &BlobId, most: u64) -> Result<BlobRead, PortError> {
+        let length = self.0.0[usize::from_str_radix(id.as_str(), 16).unwrap()];
+        if length as u64 > most {
+            return Ok(BlobRead::TooLarge(length as u64));
+        }
+        let mut content = vec![b' '; length];
+        content[length - 4..].copy_from_slice(b"word");
+        Ok(BlobRead::Content(content))
+    }
+}
+
+fn searched(lengths: Vec<usize>, workers: u64) -> (usize, bool) {
+    let commit = CommitId::parse(&"0".repeat(40)).unwrap();
+    let objects = Lengths(lengths);
+    let (merge_base, head) = (&commit, &commit);
+    let cancellation = Cancellation::default();
+    let trees = Trees { objects: &objects, merge_base, head, workers, cancellation: &cancellation };
+    let found = Asked::of_trees(trees).mentions(Side::Head, MentionKind::Python, &["word".to_owned()]);
+    (found.paths.len(), found.complete)
+}
+
+#[test]
+fn a_search_that_does_not_see_every_file_says_so() {
+    const LARGE: usize = MAX_FILE_BYTES as usize;
+    const MOST: usize = MAX_SEARCHED_BYTES / LARGE;
+    let large = |count: usize, before: usize, after: usize| {
+        [vec![4; before], vec![LARGE; count], vec![4; after]].concat()
+    };
+    for workers in [1, 3] {
+        assert_eq!(searched(vec![4; MAX_SEARCHED_FILES], workers), (MAX_SEARCHED_FILES, true));
+        assert_eq!(searched(vec![4; MAX_SEARCHED_FILES + 1], workers), (MAX_SEARCHED_FILES, false));
+        assert_eq!(searched(vec![4, LARGE + 1, 4], workers), (2, false));
+        // The last file may go beyond the bound, and then nothing comes after it, wherever a part of the search ends.
+        assert_eq!(searched(large(MOST + 1, 0, 0), workers), (MOST + 1, true));
+        assert_eq!(searched(large(MOST + 1, 0, 1), workers), (MOST + 1, false));
+        let before = MOST_SEARCHED_AT_ONCE - MOST;
+        assert_eq!(searched(large(MOST, before, 1), workers), (MOST_SEARCHED_AT_ONCE, false));
+    }
+}
