@@ -1,6 +1,7 @@
 //! Answers what lenses ask about the trees of the merge base and head, from git objects or from a record.
 
 use std::cell::RefCell;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -72,6 +73,8 @@ struct Said {
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
+    /// Those of them that words of a kind are looked for in.
+    searched: BTreeMap<(Side, MentionKind), Arc<[(String, BlobId)]>>,
     /// Nor these.
     texts: Texts,
     ahead: Ahead,
@@ -375,6 +378,27 @@ impl Asked<'_> {
         answers
     }
 
+    /// The files that words of a kind are looked for in, and whether the tree has no others.
+    fn searched(
+        &self,
+        trees: &Trees<'_>,
+        side: Side,
+        kind: MentionKind,
+    ) -> Result<(Arc<[(String, BlobId)]>, bool), PortError> {
+        let mut said = self.said.borrow_mut();
+        let Said { listed, searched, .. } = &mut *said;
+        if let Entry::Vacant(place) = listed.entry(side) {
+            let files = trees.objects.files_at(trees.commit(side))?;
+            let whole = files.len() < MAX_LISTED_FILES;
+            let named =
+                files.into_iter().filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
+            place.insert((named.collect(), whole));
+        }
+        let (listed, whole) = &listed[&side];
+        let of_kind = || listed.iter().filter(|(path, _)| is_of(kind, path)).cloned().collect();
+        Ok((Arc::clone(searched.entry((side, kind)).or_insert_with(of_kind)), *whole))
+    }
+
     fn search(
         &self,
         trees: &Trees<'_>,
@@ -382,19 +406,9 @@ impl Asked<'_> {
         kind: MentionKind,
         words: &[String],
     ) -> Result<(Vec<String>, bool), PortError> {
-        let mut said = self.said.borrow_mut();
-        if let std::collections::btree_map::Entry::Vacant(place) = said.listed.entry(side) {
-            let files = trees.objects.files_at(trees.commit(side))?;
-            let whole = files.len() < MAX_LISTED_FILES;
-            let named =
-                files.into_iter().filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
-            place.insert((named.collect(), whole));
-        }
-        let (listed, whole) =
-            said.listed.get(&side).map_or((&[][..], false), |(files, whole)| (files.as_slice(), *whole));
+        let (files, whole) = self.searched(trees, side, kind)?;
         let words = Wanted::new(kind, words);
         let most = if kind == MentionKind::Lockfile { MAX_LOCKFILE_BYTES } else { MAX_FILE_BYTES };
-        let files: Vec<_> = listed.iter().filter(|(path, _)| is_of(kind, path)).collect();
         let (mut paths, mut complete, mut bytes) =
             (Vec::new(), whole && files.len() <= MAX_SEARCHED_FILES, 0);
         'files: for files in files[..files.len().min(MAX_SEARCHED_FILES)].chunks(MOST_SEARCHED_AT_ONCE) {

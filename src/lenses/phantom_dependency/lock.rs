@@ -97,9 +97,13 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         };
         let own = of_same(OWN).next().map(|fact| fact.name.as_str());
         let Some(lock) = lock_of(lookups, &path, own) else { continue };
-        let is_kept = of_same(KNOWN).all(|known| has(lookups, Side::Base, &lock, &known.name) != Some(false));
-        let is_own = own_package(lookups, &path, &fact.name);
-        if is_kept && !is_own && has(lookups, Side::Head, &lock, &fact.name) == Some(false) {
+        let is_kept =
+            || of_same(KNOWN).all(|known| has(lookups, Side::Base, &lock, &known.name) != Some(false));
+        // Most lockfiles know what is new, and then nothing else is asked.
+        if has(lookups, Side::Head, &lock, &fact.name) == Some(false)
+            && is_kept()
+            && !own_package(lookups, &path, &fact.name)
+        {
             drafts.push(draft.clone().with("lockfile", lock));
         }
     }
