@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -216,7 +216,7 @@ pub(crate) trait Lens: Sync {
 /// What a lens may ask about the trees of the merge base and head. Every answer is recorded, and a replay answers from
 /// the record; so a lens asks little, and only once something in the change makes it ask. Where an answer cannot be had
 /// the run fails afterwards, and what is returned meanwhile says the least.
-pub(crate) trait Lookups {
+pub(crate) trait Lookups: Sync {
     /// Whether something stands at a path, or what is on the way there is no directory.
     fn is_present(&self, side: Side, path: &str) -> bool;
 
@@ -224,12 +224,12 @@ pub(crate) trait Lookups {
     fn files_in(&self, side: Side, directory: &str) -> Vec<String>;
 
     /// What a file defines and imports; null when it is no regular file that could be read.
-    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>>;
+    fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>>;
 
     /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less
     /// than an outline. Every import of that is among them, as one that has to resolve unless it is known that it need
     /// not, and some may only look like imports: what is said of one is to be held against the outline first.
-    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>>;
+    fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>>;
 
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::ALL;
 use super::contract::{Draft, Lens, Lookups, Need};
@@ -270,11 +270,11 @@ impl Lookups for CaseTrees<'_> {
         files.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
     }
 
-    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
-        self.masked(side, path).map(|text| Rc::new(outlines::outline(path, &text)))
+    fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>> {
+        self.masked(side, path).map(|text| Arc::new(outlines::outline(path, &text)))
     }
 
-    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
+    fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
         self.masked(side, path).map(|text| outlines::imports(path, &text).into())
     }
 

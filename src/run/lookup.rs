@@ -1,10 +1,8 @@
 //! Answers what lenses ask about the trees of the merge base and head, from git objects or from a record.
 
-use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ports::{BlobRead, Cancellation, MAX_LISTED_FILES, Objects, PortError};
 use super::{outlines, workers};
@@ -68,8 +66,8 @@ type Words = (Side, MentionKind, Vec<String>);
 struct Said {
     paths: BTreeMap<Place, bool>,
     directories: BTreeMap<Place, Vec<String>>,
-    modules: BTreeMap<Place, Option<Rc<ModuleOutline>>>,
-    imports: BTreeMap<Place, Option<Rc<[PlacedImport]>>>,
+    modules: BTreeMap<Place, Option<Arc<ModuleOutline>>>,
+    imports: BTreeMap<Place, Option<Arc<[PlacedImport]>>>,
     mentions: BTreeMap<Words, RecordedMentions>,
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
@@ -78,34 +76,42 @@ struct Said {
     /// Nor these.
     texts: Texts,
     ahead: Ahead,
-    fault: Option<PortError>,
+    /// What could not be answered, by what was asked.
+    faults: BTreeMap<(&'static str, Place), PortError>,
     limited: bool,
 }
 
 /// Answers, and keeps them.
 pub(crate) struct Asked<'a> {
     source: Source<'a>,
-    said: RefCell<Said>,
+    said: Mutex<Said>,
 }
 
 impl<'a> Asked<'a> {
     /// Answers from git objects.
     pub(crate) fn of_trees(trees: Trees<'a>) -> Self {
-        Self { source: Source::Trees(trees), said: RefCell::default() }
+        Self { source: Source::Trees(trees), said: Mutex::default() }
     }
 
     /// Answers from a record.
     pub(crate) fn of_record(record: &'a RecordedLookups) -> Self {
-        Self { source: Source::Record(record), said: RefCell::default() }
+        Self { source: Source::Record(record), said: Mutex::default() }
     }
 
-    /// Answers a question that was not asked before; after a fault nothing is asked any more.
-    fn answer<T: Default>(&self, answer: impl FnOnce() -> Result<T, PortError>) -> T {
-        if self.said.borrow().fault.is_some() {
-            return T::default();
-        }
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a question. One that cannot be answered says the least and keeps no other from being asked: lenses ask at
+    /// the same time, and which fault is told in the end is not to hang on who came first.
+    fn answer<T: Default>(
+        &self,
+        what: &'static str,
+        place: &Place,
+        answer: impl FnOnce() -> Result<T, PortError>,
+    ) -> T {
         answer().unwrap_or_else(|error| {
-            self.said.borrow_mut().fault = Some(error);
+            self.said().faults.insert((what, place.clone()), error);
             T::default()
         })
     }
@@ -122,8 +128,8 @@ impl Answering for Asked<'_> {
     }
 
     fn recorded(&self) -> Result<RecordedLookups, PortError> {
-        let said = self.said.borrow();
-        if let Some(fault) = &said.fault {
+        let said = self.said();
+        if let Some(fault) = said.faults.values().next() {
             return Err(fault.clone());
         }
         let path = |((side, path), present): (&Place, &bool)| RecordedPath {
@@ -136,12 +142,12 @@ impl Answering for Asked<'_> {
             path: path.clone(),
             files: files.clone(),
         };
-        let module = |((side, path), outline): (&Place, &Option<Rc<ModuleOutline>>)| RecordedModule {
+        let module = |((side, path), outline): (&Place, &Option<Arc<ModuleOutline>>)| RecordedModule {
             side: *side,
             path: path.clone(),
             outline: outline.as_deref().cloned(),
         };
-        let imports = |((side, path), imports): (&Place, &Option<Rc<[PlacedImport]>>)| RecordedImports {
+        let imports = |((side, path), imports): (&Place, &Option<Arc<[PlacedImport]>>)| RecordedImports {
             side: *side,
             path: path.clone(),
             imports: imports.as_deref().map(<[PlacedImport]>::to_vec),
@@ -157,7 +163,7 @@ impl Answering for Asked<'_> {
     }
 
     fn is_limited(&self) -> bool {
-        let said = self.said.borrow();
+        let said = self.said();
         said.limited || said.mentions.values().any(|found| !found.complete)
     }
 }
@@ -165,10 +171,10 @@ impl Answering for Asked<'_> {
 impl Lookups for Asked<'_> {
     fn is_present(&self, side: Side, path: &str) -> bool {
         let place = (side, path.to_owned());
-        if let Some(known) = self.said.borrow().paths.get(&place) {
+        if let Some(known) = self.said().paths.get(&place) {
             return *known;
         }
-        let answer = self.answer(|| match &self.source {
+        let answer = self.answer("path", &place, || match &self.source {
             Source::Trees(trees) => trees.objects.is_tracked_at(trees.commit(side), path),
             Source::Record(record) => record
                 .paths
@@ -177,16 +183,16 @@ impl Lookups for Asked<'_> {
                 .map(|each| each.present)
                 .ok_or_else(|| unrecorded("what stands at a path")),
         });
-        self.said.borrow_mut().paths.insert(place, answer);
+        self.said().paths.insert(place, answer);
         answer
     }
 
     fn files_in(&self, side: Side, directory: &str) -> Vec<String> {
         let place = (side, directory.to_owned());
-        if let Some(known) = self.said.borrow().directories.get(&place) {
+        if let Some(known) = self.said().directories.get(&place) {
             return known.clone();
         }
-        let answer = self.answer(|| match &self.source {
+        let answer = self.answer("directory", &place, || match &self.source {
             Source::Trees(trees) => {
                 let files = trees.objects.files_in(trees.commit(side), directory)?;
                 let mut names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
@@ -200,18 +206,24 @@ impl Lookups for Asked<'_> {
                 .map(|each| each.files.clone())
                 .ok_or_else(|| unrecorded("which files a directory has")),
         });
-        self.said.borrow_mut().directories.insert(place, answer.clone());
+        self.said().directories.insert(place, answer.clone());
         answer
     }
 
-    fn outline(&self, side: Side, path: &str) -> Option<Rc<ModuleOutline>> {
+    fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>> {
         let place = (side, path.to_owned());
-        if let Some(known) = self.said.borrow().modules.get(&place) {
+        let mut said = self.said();
+        if let Some(known) = said.modules.get(&place) {
             return known.clone();
         }
-        let ahead = self.said.borrow_mut().ahead.outlines.remove(&place);
-        let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => ahead.map_or_else(|| self.read(trees, side, path, outlines::outline), Ok),
+        if let Some(ahead) = said.ahead.outlines.remove(&place) {
+            let answer: Option<Arc<ModuleOutline>> = ahead.map(Arc::new);
+            said.modules.insert(place, answer.clone());
+            return answer;
+        }
+        drop(said);
+        let answer = self.answer("outline", &place, || match &self.source {
+            Source::Trees(trees) => self.read(trees, side, path, outlines::outline),
             Source::Record(record) => record
                 .modules
                 .iter()
@@ -219,19 +231,25 @@ impl Lookups for Asked<'_> {
                 .map(|each| each.outline.clone())
                 .ok_or_else(|| unrecorded("what a file defines")),
         });
-        let answer = answer.map(Rc::new);
-        self.said.borrow_mut().modules.insert(place, answer.clone());
+        let answer = answer.map(Arc::new);
+        self.said().modules.insert(place, answer.clone());
         answer
     }
 
-    fn imports(&self, side: Side, path: &str) -> Option<Rc<[PlacedImport]>> {
+    fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
         let place = (side, path.to_owned());
-        if let Some(known) = self.said.borrow().imports.get(&place) {
+        let mut said = self.said();
+        if let Some(known) = said.imports.get(&place) {
             return known.clone();
         }
-        let ahead = self.said.borrow_mut().ahead.imports.remove(&place);
-        let answer = self.answer(|| match &self.source {
-            Source::Trees(trees) => ahead.map_or_else(|| self.read(trees, side, path, outlines::imports), Ok),
+        if let Some(ahead) = said.ahead.imports.remove(&place) {
+            let answer: Option<Arc<[PlacedImport]>> = ahead.map(Into::into);
+            said.imports.insert(place, answer.clone());
+            return answer;
+        }
+        drop(said);
+        let answer = self.answer("imports", &place, || match &self.source {
+            Source::Trees(trees) => self.read(trees, side, path, outlines::imports),
             Source::Record(record) => record
                 .imports
                 .iter()
@@ -239,8 +257,8 @@ impl Lookups for Asked<'_> {
                 .map(|each| each.imports.clone())
                 .ok_or_else(|| unrecorded("what a file imports")),
         });
-        let answer: Option<Rc<[PlacedImport]>> = answer.map(Into::into);
-        self.said.borrow_mut().imports.insert(place, answer.clone());
+        let answer: Option<Arc<[PlacedImport]>> = answer.map(Into::into);
+        self.said().imports.insert(place, answer.clone());
         answer
     }
 
@@ -249,10 +267,10 @@ impl Lookups for Asked<'_> {
         words.sort();
         words.dedup();
         let asked = (side, kind, words.clone());
-        if let Some(known) = self.said.borrow().mentions.get(&asked) {
+        if let Some(known) = self.said().mentions.get(&asked) {
             return known.clone();
         }
-        let found = self.answer(|| match &self.source {
+        let found = self.answer("mentions", &(side, format!("{kind:?} {words:?}")), || match &self.source {
             Source::Trees(trees) => self.search(trees, side, kind, &words).map(Some),
             Source::Record(record) => record
                 .mentions
@@ -263,12 +281,12 @@ impl Lookups for Asked<'_> {
         });
         let (paths, complete) = found.unwrap_or_default();
         let answer = RecordedMentions { side, kind, words, paths, complete };
-        self.said.borrow_mut().mentions.insert(asked, answer.clone());
+        self.said().mentions.insert(asked, answer.clone());
         answer
     }
 
     fn stop_short(&self) {
-        self.said.borrow_mut().limited = true;
+        self.said().limited = true;
     }
 
     fn expect_outlines(&self, side: Side, paths: &[&str]) {
@@ -276,7 +294,7 @@ impl Lookups for Asked<'_> {
             said.modules.contains_key(place) || said.ahead.outlines.contains_key(place)
         };
         let found = self.read_ahead(side, paths, is_known, outlines::outline);
-        self.said.borrow_mut().ahead.outlines.extend(found);
+        self.said().ahead.outlines.extend(found);
     }
 
     fn expect_imports(&self, side: Side, paths: &[&str]) {
@@ -284,7 +302,7 @@ impl Lookups for Asked<'_> {
             said.imports.contains_key(place) || said.ahead.imports.contains_key(place)
         };
         let found = self.read_ahead(side, paths, is_known, outlines::imports);
-        self.said.borrow_mut().ahead.imports.extend(found);
+        self.said().ahead.imports.extend(found);
     }
 }
 
@@ -325,13 +343,14 @@ impl Asked<'_> {
         path: &str,
         made: impl FnOnce(&str, &str) -> T,
     ) -> Result<Option<T>, PortError> {
+        trees.cancellation.check()?;
         let Some(id) = trees.file(side, path)? else { return Ok(None) };
-        let known = self.said.borrow().texts.known.get(&id).cloned();
+        let known = self.said().texts.known.get(&id).cloned();
         let text = match known {
             Some(text) => text,
             None => {
                 let text = trees.text(&id)?;
-                self.said.borrow_mut().texts.keep(id, text.clone());
+                self.said().texts.keep(id, text.clone());
                 text
             }
         };
@@ -348,26 +367,28 @@ impl Asked<'_> {
         made: fn(&str, &str) -> T,
     ) -> Vec<(Place, Option<T>)> {
         let Source::Trees(trees) = &self.source else { return Vec::new() };
-        let mut said = self.said.borrow_mut();
-        if trees.workers < 2 || said.fault.is_some() {
+        if trees.workers < 2 {
             return Vec::new();
         }
         let paths: BTreeSet<&str> = paths.iter().copied().collect();
-        let unknown = paths.into_iter().filter(|path| !is_known(&said, &(side, (*path).to_owned())));
-        let wanted: Vec<(&str, BlobId)> =
-            unknown.filter_map(|path| Some((path, trees.file(side, path).ok()??))).collect();
+        let is_unknown = |path: &&str| !is_known(&self.said(), &(side, (*path).to_owned()));
+        let wanted: Vec<(&str, BlobId)> = paths
+            .into_iter()
+            .filter(is_unknown)
+            .filter_map(|path| Some((path, trees.file(side, path).ok()??)))
+            .collect();
         let mut answers = Vec::new();
         for wanted in wanted.chunks(MOST_AT_ONCE) {
-            let texts: Vec<Option<Text>> =
-                wanted.iter().map(|(_, id)| said.texts.known.get(id).cloned()).collect();
+            let known = |id| self.said().texts.known.get(id).cloned();
             let read = workers::each(wanted.len(), trees.workers, |position| {
                 trees.cancellation.check()?;
                 let (path, id) = &wanted[position];
-                let text = texts[position].clone().map_or_else(|| trees.text(id), Ok)?;
+                let text = known(id).map_or_else(|| trees.text(id), Ok)?;
                 let answer = text.as_deref().map(|text| made(path, text));
                 Ok((text, answer))
             });
             let Ok(read) = read else { break };
+            let mut said = self.said();
             for ((path, id), (text, answer)) in wanted.iter().zip(read) {
                 if !said.texts.known.contains_key(id) {
                     said.texts.keep(id.clone(), text);
@@ -385,7 +406,7 @@ impl Asked<'_> {
         side: Side,
         kind: MentionKind,
     ) -> Result<(Arc<[(String, BlobId)]>, bool), PortError> {
-        let mut said = self.said.borrow_mut();
+        let mut said = self.said();
         let Said { listed, searched, .. } = &mut *said;
         if let Entry::Vacant(place) = listed.entry(side) {
             let files = trees.objects.files_at(trees.commit(side))?;

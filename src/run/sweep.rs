@@ -94,7 +94,7 @@ impl Sweep<'_> {
         let given = (0..assignments.len())
             .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())));
         let self_test = given.zip(again?).collect();
-        Ok((self.collect(assignments, &included, outcomes, (policy, lookups)), self_test))
+        Ok((self.collect(assignments, &included, outcomes, (policy, lookups))?, self_test))
     }
 
     /// What lenses say of some files alone, in their order: a shard's part.
@@ -154,7 +154,7 @@ impl Sweep<'_> {
         included: &[Vec<Option<Vec<bool>>>],
         outcomes: Vec<FileOutcome>,
         (policy, lookups): (&Policy, &dyn Lookups),
-    ) -> Vec<Swept> {
+    ) -> Result<Vec<Swept>, PortError> {
         let mut swept: Vec<Swept> = assignments
             .iter()
             .map(|_| Swept { inspected: vec![None; outcomes.len()], ..Swept::default() })
@@ -175,18 +175,22 @@ impl Sweep<'_> {
                 }
             }
         }
-        for ((assignment, swept), facts) in assignments.iter().zip(&mut swept).zip(facts) {
-            let concluded = || {
-                let mut drafts = assignment.lens.conclude(&facts);
-                drafts.extend(assignment.lens.look_up(&facts, policy, lookups));
+        let concluded = workers::each(assignments.len(), self.workers, |index| {
+            let (lens, facts) = (assignments[index].lens, &facts[index]);
+            let conclude = || {
+                let mut drafts = lens.conclude(facts);
+                drafts.extend(lens.look_up(facts, policy, lookups));
                 drafts
             };
-            match catch_unwind(AssertUnwindSafe(concluded)) {
-                Ok(drafts) => swept.drafts.extend(drafts),
-                Err(_) => swept.panicked = true,
+            Ok(catch_unwind(AssertUnwindSafe(conclude)).ok())
+        })?;
+        for (swept, concluded) in swept.iter_mut().zip(concluded) {
+            match concluded {
+                Some(drafts) => swept.drafts.extend(drafts),
+                None => swept.panicked = true,
             }
         }
-        swept
+        Ok(swept)
     }
 
     /// How often each text wanted of an assignment stood on removed lines: the lenses over the change seen backwards.

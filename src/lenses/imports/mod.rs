@@ -8,7 +8,7 @@ mod rust;
 mod standard;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
 use crate::contracts::ids::RepoPath;
@@ -42,10 +42,10 @@ pub(super) const fn rule(id: &'static str, title: &'static str, fix: &'static st
 
 /// The imports of a file that a change adds to, as they are written. The file is there, so where it cannot be read
 /// something is left out.
-pub(super) fn written(lookups: &dyn Lookups, path: &str) -> Rc<[PlacedImport]> {
+pub(super) fn written(lookups: &dyn Lookups, path: &str) -> Arc<[PlacedImport]> {
     lookups.imports(Side::Head, path).unwrap_or_else(|| {
         lookups.stop_short();
-        Rc::default()
+        Arc::default()
     })
 }
 
