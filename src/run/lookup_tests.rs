@@ -4,7 +4,7 @@ use super::*;
 use crate::contracts::ids::RepoPath;
 use crate::run::ports::{ObjectCounters, ObjectReader, TreeChange};
 
-/// A tree of modules of these lengths, each with a word at its end; one that is longer than is read has none.
+/// A tree of modules of these lengths, each with a word at its end; one that is empty cannot be read.
 struct Lengths(Vec<usize>);
 
 impl Objects for Lengths {
@@ -20,8 +20,9 @@ impl Objects for Lengths {
         Ok(false)
     }
 
-    fn files_in(&self, _: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
-        Ok(Vec::new())
+    fn files_in(&self, commit: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
+        let named = |(path, id): (RepoPath, BlobId)| (path.to_text().into_owned(), id);
+        Ok(self.files_at(commit)?.into_iter().map(named).collect())
     }
 
     fn files_at(&self, _: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
@@ -49,20 +50,51 @@ impl ObjectReader for Reading<'_> {
         if length as u64 > most {
             return Ok(BlobRead::TooLarge(length as u64));
         }
+        if length == 0 {
+            return Err(unrecorded(&format!("what {id} has")));
+        }
         let mut content = vec![b' '; length];
         content[length - 4..].copy_from_slice(b"word");
         Ok(BlobRead::Content(content))
     }
 }
 
-fn searched(lengths: Vec<usize>, workers: u64) -> (usize, bool) {
+fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> T) -> T {
     let commit = CommitId::parse(&"0".repeat(40)).unwrap();
     let objects = Lengths(lengths);
     let (merge_base, head) = (&commit, &commit);
     let cancellation = Cancellation::default();
     let trees = Trees { objects: &objects, merge_base, head, workers, cancellation: &cancellation };
-    let found = Asked::of_trees(trees).mentions(Side::Head, MentionKind::Python, &["word".to_owned()]);
+    ask(&Asked::of_trees(trees))
+}
+
+fn searched(lengths: Vec<usize>, workers: u64) -> (usize, bool) {
+    let found = asking(lengths, workers, |asked| {
+        asked.mentions(Side::Head, MentionKind::Python, &["word".to_owned()])
+    });
     (found.paths.len(), found.complete)
+}
+
+#[test]
+fn the_fault_that_is_told_does_not_hang_on_what_was_asked_first() {
+    let names = ["m00000.py", "m00001.py", "m00002.py"];
+    for workers in [1, 3] {
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            asking(vec![4, 0, 0], workers, |asked| {
+                asked.expect_outlines(Side::Head, &names);
+                let found = order.map(|position| asked.outline(Side::Head, names[position]).is_some());
+                assert_eq!(found, order.map(|position| position == 0));
+                let fault = asked.recorded().unwrap_err();
+                assert_eq!(fault.message, unrecorded(&format!("what {:040x} has", 1)).message);
+            });
+        }
+    }
+    let asked = asking(vec![4, 4], 3, |asked| {
+        asked.expect_outlines(Side::Head, &names);
+        asked.outline(Side::Head, names[1]);
+        asked.recorded()
+    });
+    assert_eq!(asked.unwrap().modules.len(), 1);
 }
 
 #[test]
