@@ -124,6 +124,9 @@ pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult
     }
 }
 
+/// How many files are in memory while they are made.
+const MOST_MADE_AT_ONCE: u64 = 4;
+
 /// Makes a file of a run directory, if there has to be one.
 pub(crate) type Making<'m> = Box<dyn Fn() -> Result<Option<Entry>, Failure> + Sync + 'm>;
 
@@ -205,7 +208,9 @@ pub(crate) fn artifacts(
         files[position]()
     };
     let mut each = each;
-    workers::in_any_order(files.len(), workers, make, |entry| entry.map_or(Ok(()), &mut each))
+    workers::in_any_order(files.len(), workers.min(MOST_MADE_AT_ONCE), make, |entry| {
+        entry.map_or(Ok(()), &mut each)
+    })
 }
 
 fn circumstances(outcome: &Outcome<'_>) -> Circumstances {
@@ -238,17 +243,12 @@ struct BorrowedFile<'a> {
 fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Failure> {
     let mut bytes = 0;
     for position in 0..change_set.files.len() {
-        bytes += weight(&*texts.text(position)?);
+        bytes += texts.text(position)?.bytes();
         if bytes >= RECORDING_CHUNK_BYTES {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-fn weight(text: &FileText) -> usize {
-    let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    text.text.len() + whole(&text.full_base) + whole(&text.full_head)
 }
 
 /// Makes each file of recorded texts in turn, a few mebibytes at a time.
@@ -271,7 +271,7 @@ pub(crate) fn for_each_recording(
         if text.cuts.is_empty() && !text.has_whole_file() {
             continue;
         }
-        bytes += weight(&text);
+        bytes += text.bytes();
         chunk.push(BorrowedFile { file: &file.path, text });
         if bytes >= RECORDING_CHUNK_BYTES {
             flush(&mut chunk, &mut number)?;

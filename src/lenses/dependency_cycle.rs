@@ -59,17 +59,19 @@ impl Lens for DependencyCycle {
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
         let mut closing = closing(&change, &policy.scope_globs(), &mut head);
+        // What the base has closes nothing.
+        lookups.expect_imports(Side::Base, &closing.iter().map(|each| each.path).collect::<Vec<_>>());
+        let mut is_named = |each: &&Closing<'_>| base.edges(each.path).contains(&each.next);
+        let named: Vec<&str> = closing.iter().filter(&mut is_named).map(|each| each.path).collect();
+        base.expect(named.into_iter());
+        closing
+            .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
         // Where there were cycles, one more is how the repository is built.
         let files: BTreeSet<&str> = closing.iter().flat_map(|each| [each.path, &each.next]).collect();
         let old = base.in_cycles(&files);
         closing.retain(|each| !old.contains(each.path) && !old.contains(&each.next));
         head.expect(closing.iter().map(|each| each.path));
         closing.retain(|each| head.holds(each.path, &each.next));
-        // What the base has closes nothing.
-        let paths: Vec<&str> = closing.iter().map(|each| each.path).collect();
-        lookups.expect_imports(Side::Base, &paths);
-        closing
-            .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
         let mut told: BTreeSet<BTreeSet<String>> = BTreeSet::new();
         let mut drafts = Vec::new();
         for Closing { path, import, next } in closing {
@@ -215,7 +217,8 @@ impl<'l> Graph<'l> {
         let mut pending = vec![from.to_owned()];
         while !pending.is_empty() {
             let unknown = pending.iter().filter(|file| !self.files.contains_key(*file));
-            let unknown: Vec<&str> = unknown.take(MOST_FILES).map(String::as_str).collect();
+            let left = MOST_FILES.saturating_sub(self.files.len());
+            let unknown: Vec<&str> = unknown.take(left).map(String::as_str).collect();
             self.lookups.expect_imports(self.side, &unknown);
             for file in std::mem::take(&mut pending) {
                 for next in self.edges(&file).clone() {

@@ -42,7 +42,7 @@ impl<'t> Parsed<'t> {
         Some(Self { text, outline: syntax::parse_once(Language::of(path)?, text), starts: starts(text) })
     }
 
-    /// As [`Self::of`], with an outline that says nothing of functions and classes that none of some lines are in.
+    /// As [`Self::of`], with an outline that may say nothing of functions, classes and the like that none of some lines are in.
     pub(crate) fn around<'l>(
         path: &str,
         text: &'t str,

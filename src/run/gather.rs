@@ -365,11 +365,7 @@ fn is_file(entry: &TreeEntry) -> bool {
 }
 
 fn weight(text: &FileText) -> usize {
-    let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    text.text.len()
-        + text.cuts.len() * (size_of::<HunkCuts>() + size_of::<Hunk>())
-        + whole(&text.full_base)
-        + whole(&text.full_head)
+    text.bytes() + text.cuts.len() * (size_of::<HunkCuts>() + size_of::<Hunk>())
 }
 
 fn number_secrets(text: &mut FileText, digests: &[Sha256Hex], values: &BTreeMap<Sha256Hex, u32>) {

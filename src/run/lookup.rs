@@ -28,7 +28,8 @@ const MAX_LOCKFILE_BYTES: u64 = 16 << 20;
 /// How many files, and how many bytes of them, are searched for words.
 const MAX_SEARCHED_FILES: usize = 20_000;
 const MAX_SEARCHED_BYTES: usize = 128 << 20;
-const MOST_SEARCHED_AT_ONCE: usize = 512;
+/// So many bytes of them at the most are read before they are counted.
+const MOST_SEARCHED_AT_ONCE: u64 = 64 << 20;
 /// More plain words than these are looked for together.
 const MOST_ONE_BY_ONE: usize = 8;
 
@@ -430,9 +431,10 @@ impl Asked<'_> {
         let (files, whole) = self.searched(trees, side, kind)?;
         let words = Wanted::new(kind, words);
         let most = if kind == MentionKind::Lockfile { MAX_LOCKFILE_BYTES } else { MAX_FILE_BYTES };
+        let at_once = usize::try_from(MOST_SEARCHED_AT_ONCE / most).unwrap_or(1);
         let (mut paths, mut complete, mut bytes) =
             (Vec::new(), whole && files.len() <= MAX_SEARCHED_FILES, 0);
-        'files: for files in files[..files.len().min(MAX_SEARCHED_FILES)].chunks(MOST_SEARCHED_AT_ONCE) {
+        'files: for files in files[..files.len().min(MAX_SEARCHED_FILES)].chunks(at_once) {
             // How long each is and whether it has one of the words; null for one that is too large.
             let read = workers::map(
                 files.len(),

@@ -111,7 +111,7 @@ fn a_search_that_does_not_see_every_file_says_so() {
         // The last file may go beyond the bound, and then nothing comes after it, wherever a part of the search ends.
         assert_eq!(searched(large(MOST + 1, 0, 0), workers), (MOST + 1, true));
         assert_eq!(searched(large(MOST + 1, 0, 1), workers), (MOST + 1, false));
-        let before = MOST_SEARCHED_AT_ONCE - MOST;
-        assert_eq!(searched(large(MOST, before, 1), workers), (MOST_SEARCHED_AT_ONCE, false));
+        let before = MOST_SEARCHED_AT_ONCE as usize / LARGE;
+        assert_eq!(searched(large(MOST, before, 1), workers), (before + MOST, false));
     }
 }

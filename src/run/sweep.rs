@@ -1,4 +1,5 @@
-//! Gives every planned file to every lens that planned it, from as many threads as configured, and keeps the order.
+//! Gives every planned file to every lens that planned it, from as many threads as configured and one more
+//! for the self-test, and keeps the order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,12 +89,12 @@ impl Sweep<'_> {
                 },
             )
         };
-        let (outcomes, again) =
-            workers::both(self.workers, sweep, || self.again(assignments, &included, tested));
-        let outcomes = outcomes?;
+        // What shards found is joined before it is held against all files.
+        let workers = if self.joined.is_some() { 1 } else { self.workers };
+        let (outcomes, again) = workers::both(workers, sweep, || self.again(assignments, &included, tested))?;
         let given = (0..assignments.len())
             .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())));
-        let self_test = given.zip(again?).collect();
+        let self_test = given.zip(again).collect();
         Ok((self.collect(assignments, &included, outcomes, (policy, lookups))?, self_test))
     }
 
@@ -282,9 +283,7 @@ impl Sweep<'_> {
         let mut bytes = 0;
         for position in 0..files {
             let text = self.texts.text(position)?;
-            bytes += text.text.len()
-                + text.full_base.as_ref().map_or(0, String::len)
-                + text.full_head.as_ref().map_or(0, String::len);
+            bytes += text.bytes();
             if bytes > SELF_TEST_BYTES {
                 return Ok(position);
             }

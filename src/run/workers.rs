@@ -65,18 +65,19 @@ pub(crate) fn in_any_order<T: Send, E: Send>(
 }
 
 /// Does two things, at the same time if there is more than one worker.
-pub(super) fn both<A, B: Send>(
+pub(super) fn both<A, B: Send, E: Send>(
     workers: u64,
-    here: impl FnOnce() -> A,
-    beside: impl FnOnce() -> B + Send,
-) -> (A, B) {
+    here: impl FnOnce() -> Result<A, E>,
+    beside: impl FnOnce() -> Result<B, E> + Send,
+) -> Result<(A, B), E> {
     if workers < 2 {
-        return (here(), beside());
+        return Ok((here()?, beside()?));
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(beside);
         let one = here();
-        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((one?, other?))
     })
 }
 
@@ -174,11 +175,15 @@ mod tests {
     #[test]
     fn two_things_are_done_at_the_same_time_if_there_are_two_workers() {
         for workers in [1, 2] {
-            let threads = both(workers, || std::thread::current().id(), || std::thread::current().id());
+            let thread = || Ok::<_, ()>(std::thread::current().id());
+            let threads = both(workers, thread, thread).unwrap();
             assert_eq!(threads.0, std::thread::current().id());
             assert_eq!(threads.1 == threads.0, workers == 1);
         }
-        let panicked = std::panic::catch_unwind(|| both(2, || (), || panic!("beside")));
+        assert_eq!(both(1, || Err::<(), _>(1), || -> Result<(), _> { panic!("beside") }), Err(1));
+        let panicked = std::panic::catch_unwind(|| {
+            both(2, || Ok::<_, ()>(()), || -> Result<(), _> { panic!("beside") })
+        });
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"beside"));
     }
 }

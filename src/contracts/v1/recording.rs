@@ -85,6 +85,12 @@ impl FileText {
     pub(crate) fn has_whole_file(&self) -> bool {
         self.full_base.is_some() || self.full_head.is_some()
     }
+
+    /// How many bytes of text it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        self.text.len() + whole(&self.full_base) + whole(&self.full_head)
+    }
 }
 
 /// One file's recorded text.

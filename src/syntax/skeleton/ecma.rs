@@ -7,7 +7,14 @@ use super::{Body, is_part_of_word, keep};
 /// What stands in braces and says nothing of the module; null where that cannot be told, as where markup stands among
 /// the code.
 pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
-    Some(read(text, BTreeSet::new(), &[])?.bodies)
+    Some(read(text, BTreeSet::new(), &[], false)?.bodies)
+}
+
+/// The outermost of such places, whatever they say; null where that cannot be told, or where something outside of them
+/// is done again and again.
+pub(super) fn outermost(text: &str) -> Option<Vec<Body>> {
+    let reader = read(text, BTreeSet::new(), &[], true)?;
+    (!reader.repeats).then_some(reader.bodies)
 }
 
 /// What is known of names that stand in bodies.
@@ -28,10 +35,15 @@ impl Used<'_> {
 
 /// Which of some names stand in the bodies of a text.
 pub(super) fn used<'t>(text: &'t str, names: BTreeSet<&'t str>, bodies: &[Body]) -> Option<Used<'t>> {
-    Some(read(text, names, bodies)?.used)
+    Some(read(text, names, bodies, false)?.used)
 }
 
-fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> Option<Reader<'t, 'b>> {
+fn read<'t, 'b>(
+    text: &'t str,
+    names: BTreeSet<&'t str>,
+    known: &'b [Body],
+    takes_all: bool,
+) -> Option<Reader<'t, 'b>> {
     let mut reader = Reader {
         text,
         bytes: text.as_bytes(),
@@ -44,6 +56,8 @@ fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> O
         known,
         passed: 0,
         used: Used::default(),
+        takes_all,
+        repeats: false,
     };
     if text.starts_with("#!") {
         reader.at = memchr::memchr(b'\n', reader.bytes)?;
@@ -118,6 +132,10 @@ struct Reader<'t, 'b> {
     known: &'b [Body],
     passed: usize,
     used: Used<'t>,
+    /// Whether bodies are taken that say something of the module.
+    takes_all: bool,
+    /// Whether there is a loop outside of all bodies.
+    repeats: bool,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -194,7 +212,7 @@ impl<'t> Reader<'t, '_> {
         }
         if let Some(start) = closed.body {
             outer.is_typed = false;
-            if !closed.tells {
+            if self.takes_all || !closed.tells {
                 keep(&mut self.bodies, Body { start, end: self.at, instead: String::new() });
             }
         }
@@ -228,7 +246,10 @@ impl<'t> Reader<'t, '_> {
         }
         let word = &self.bytes[start..self.at];
         let is_spread = self.bytes[..self.last_end].ends_with(b"..");
-        let is_member = matches!(self.last, Last::Mark(b'.')) && !is_spread;
+        let is_member = matches!(self.last, Last::Mark(b'.' | b'#')) && !is_spread;
+        if matches!(word, b"do" | b"for" | b"while") && !is_member {
+            self.repeats |= self.open.iter().all(|open| open.body.is_none());
+        }
         if !self.names.is_empty() && !is_member {
             self.note(start);
         }
@@ -265,16 +286,17 @@ impl<'t> Reader<'t, '_> {
         }
         let Some(name) = self.names.get(&self.text[start..self.at]).copied() else { return };
         self.used.all.insert((name, self.passed));
-        if self.is_value() {
+        if self.is_value(start) {
             self.used.values.insert(name);
         }
     }
 
     /// Whether the word that ends here is surely a value, by what stands around it: an operand, or something that is
     /// called or has a method that is. What is listed or named may be a type, a parameter of one, or a method.
-    fn is_value(&self) -> bool {
+    fn is_value(&self, start: usize) -> bool {
         const OPERATORS: &[&[u8]] = &[b"!=", b"&&", b"==", b"??", b"||"];
-        let (before, after) = (&self.bytes[..self.last_end], &self.bytes[self.at..]);
+        let (before, word, after) =
+            (&self.bytes[..self.last_end], &self.bytes[start..self.at], &self.bytes[self.at..]);
         let is_behind = match self.last {
             Last::Word(Word::BeforeValue) | Last::Mark(b'!' | b'+' | b'-' | b'/' | b'%') => true,
             Last::Mark(_) => OPERATORS.iter().any(|operator| before.ends_with(operator)),
@@ -295,16 +317,24 @@ impl<'t> Reader<'t, '_> {
         let is_called = || {
             let is_method =
                 self.open.last().is_none_or(|open| matches!(open.kind, Kind::Braces | Kind::File));
-            after.starts_with(b"(")
+            let follows = &self.bytes[self.last_end..start];
+            // Words of the language may be names.
+            let is_plain = !matches!(word, b"async" | b"infer" | b"keyof" | b"readonly" | b"unique");
+            is_plain
+                && after.starts_with(b"(")
                 && match self.last {
-                    Last::Arrow | Last::Mark(b'=' | b':' | b'?') => true,
+                    Last::Arrow | Last::Mark(b'=' | b':') => true,
+                    Last::Mark(b'?') => !follows.contains(&b'\n'),
                     Last::Mark(_) => !is_method,
                     Last::Word(_) | Last::Value | Last::Given(_) => false,
                 }
         };
+        // What stands behind `as` is a type, with all that is joined to it.
         let is_operand = || {
             let next = after.trim_ascii_start();
-            next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator))
+            let is_first = matches!(self.last, Last::Mark(b'(' | b'[' | b'{' | b';' | b',' | b'=' | b'?'));
+            is_first
+                && (next.starts_with(b"?.") || OPERATORS.iter().any(|operator| next.starts_with(operator)))
         };
         is_behind || is_called() || has_called() || is_operand()
     }
