@@ -61,6 +61,8 @@ enum Source<'a> {
 
 type Place = (Side, String);
 type Words = (Side, MentionKind, Vec<String>);
+/// Paths and blobs of a tree.
+type Files = Arc<[(String, BlobId)]>;
 
 /// What was asked so far, each question answered once.
 #[derive(Default)]
@@ -73,7 +75,7 @@ struct Said {
     /// Not said to anybody: the files of a tree, and whether they are all.
     listed: BTreeMap<Side, (Vec<(String, BlobId)>, bool)>,
     /// Those of them that words of a kind are looked for in.
-    searched: BTreeMap<(Side, MentionKind), Arc<[(String, BlobId)]>>,
+    searched: BTreeMap<(Side, MentionKind), Files>,
     /// Nor these.
     texts: Texts,
     ahead: Ahead,
@@ -401,12 +403,7 @@ impl Asked<'_> {
     }
 
     /// The files that words of a kind are looked for in, and whether the tree has no others.
-    fn searched(
-        &self,
-        trees: &Trees<'_>,
-        side: Side,
-        kind: MentionKind,
-    ) -> Result<(Arc<[(String, BlobId)]>, bool), PortError> {
+    fn searched(&self, trees: &Trees<'_>, side: Side, kind: MentionKind) -> Result<(Files, bool), PortError> {
         let mut said = self.said();
         let Said { listed, searched, .. } = &mut *said;
         if let Entry::Vacant(place) = listed.entry(side) {
