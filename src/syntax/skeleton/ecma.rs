@@ -7,14 +7,17 @@ use super::{Body, is_part_of_word, keep};
 /// What stands in braces and says nothing of the module; null where that cannot be told, as where markup stands among
 /// the code.
 pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
-    Some(read(text, BTreeSet::new(), &[], false)?.bodies)
+    Some(read(text, BTreeSet::new(), &[])?.bodies)
 }
 
-/// The outermost of such places, whatever they say; null where that cannot be told, or where something outside of them
-/// is done again and again.
-pub(super) fn outermost(text: &str) -> Option<Vec<Body>> {
-    let reader = read(text, BTreeSet::new(), &[], true)?;
-    (!reader.repeats).then_some(reader.bodies)
+/// The same, where nothing outside of them is done again and again; else null.
+pub(super) fn bodies_outside_loops(text: &str) -> Option<Vec<Body>> {
+    let Reader { bodies, loops, .. } = read(text, BTreeSet::new(), &[])?;
+    let is_inside = |at: &usize| {
+        let before = bodies.partition_point(|body| body.start <= *at);
+        before > 0 && *at < bodies[before - 1].end
+    };
+    loops.iter().all(is_inside).then_some(bodies)
 }
 
 /// What is known of names that stand in bodies.
@@ -35,15 +38,10 @@ impl Used<'_> {
 
 /// Which of some names stand in the bodies of a text.
 pub(super) fn used<'t>(text: &'t str, names: BTreeSet<&'t str>, bodies: &[Body]) -> Option<Used<'t>> {
-    Some(read(text, names, bodies, false)?.used)
+    Some(read(text, names, bodies)?.used)
 }
 
-fn read<'t, 'b>(
-    text: &'t str,
-    names: BTreeSet<&'t str>,
-    known: &'b [Body],
-    takes_all: bool,
-) -> Option<Reader<'t, 'b>> {
+fn read<'t, 'b>(text: &'t str, names: BTreeSet<&'t str>, known: &'b [Body]) -> Option<Reader<'t, 'b>> {
     let mut reader = Reader {
         text,
         bytes: text.as_bytes(),
@@ -56,8 +54,7 @@ fn read<'t, 'b>(
         known,
         passed: 0,
         used: Used::default(),
-        takes_all,
-        repeats: false,
+        loops: Vec::new(),
     };
     if text.starts_with("#!") {
         reader.at = memchr::memchr(b'\n', reader.bytes)?;
@@ -132,10 +129,8 @@ struct Reader<'t, 'b> {
     known: &'b [Body],
     passed: usize,
     used: Used<'t>,
-    /// Whether bodies are taken that say something of the module.
-    takes_all: bool,
-    /// Whether there is a loop outside of all bodies.
-    repeats: bool,
+    /// Where loops begin.
+    loops: Vec<usize>,
 }
 
 impl<'t> Reader<'t, '_> {
@@ -212,7 +207,7 @@ impl<'t> Reader<'t, '_> {
         }
         if let Some(start) = closed.body {
             outer.is_typed = false;
-            if self.takes_all || !closed.tells {
+            if !closed.tells {
                 keep(&mut self.bodies, Body { start, end: self.at, instead: String::new() });
             }
         }
@@ -248,7 +243,7 @@ impl<'t> Reader<'t, '_> {
         let is_spread = self.bytes[..self.last_end].ends_with(b"..");
         let is_member = matches!(self.last, Last::Mark(b'.' | b'#')) && !is_spread;
         if matches!(word, b"do" | b"for" | b"while") && !is_member {
-            self.repeats |= self.open.iter().all(|open| open.body.is_none());
+            self.loops.push(start);
         }
         if !self.names.is_empty() && !is_member {
             self.note(start);

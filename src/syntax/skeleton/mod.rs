@@ -22,11 +22,13 @@ pub(crate) fn parse_around(language: Language, text: &str, places: &[(usize, usi
     around(language, text, places).map_or_else(|| memo::parse_once(language, text), Arc::new)
 }
 
-/// Null where a place is in nothing that is looked at as a whole.
+/// Null where something else may have a part in what is done at a place again and again.
 fn around(language: Language, text: &str, places: &[(usize, usize)]) -> Option<Outline> {
-    let mut bodies = read(language, text, ecma::outermost, python::outermost)?;
     let has = |body: &Body, (start, end): &(usize, usize)| body.start <= *end && *start <= body.end;
-    if !places.iter().all(|place| bodies.iter().any(|body| has(body, place))) {
+    let mut bodies = read(language, text, ecma::bodies_outside_loops, python::bodies)?;
+    // Bodies of Python are those of functions and classes alone, and a loop may have some beside the place.
+    let is_python = language == Language::Python;
+    if is_python && !places.iter().all(|place| bodies.iter().any(|body| has(body, place))) {
         return None;
     }
     bodies.retain(|body| !places.iter().any(|place| has(body, place)));

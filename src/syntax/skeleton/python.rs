@@ -7,15 +7,6 @@ const MOST_NESTED: usize = 20;
 
 /// The bodies of functions and classes that say nothing of their module; null where that cannot be told.
 pub(super) fn bodies(text: &str) -> Option<Vec<Body>> {
-    read(text, false)
-}
-
-/// The bodies of the outermost functions and classes, whatever they say.
-pub(super) fn outermost(text: &str) -> Option<Vec<Body>> {
-    read(text, true)
-}
-
-fn read(text: &str, takes_all: bool) -> Option<Vec<Body>> {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, tells: false };
     let mut bodies = Vec::new();
     let mut open: Vec<Definition> = Vec::new();
@@ -46,7 +37,7 @@ fn read(text: &str, takes_all: bool) -> Option<Vec<Body>> {
         opens = reader.statement()?;
         end = reader.at;
         if let Some(definition) = open.last_mut() {
-            definition.tells |= reader.tells && !takes_all;
+            definition.tells |= reader.tells;
         }
         if is_definition && opens {
             open.push(Definition { indentation, start: end, first: None, tells: false });
