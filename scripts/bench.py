@@ -238,12 +238,14 @@ def drafts(binary, named, scratch):
                "wall s, 2 jobs", "MB, 2 jobs"], rows)  # fmt: skip
 
 
-def changed_files(case, scratch):
-    """A directory with the changed files of a case alone, as a hook would be given them, and their names."""
+def changed_files(case, scratch, before=False):
+    """A directory with the changed files of a case alone, as a hook would be given them or as they were, and their names."""
     checkout = tempfile.mkdtemp(dir=scratch)
-    names = git(case.repository, "diff", "--name-only", "--diff-filter=d", "-z", f"{case.base}...{case.head}")
+    commit = git(case.repository, "merge-base", case.base, case.head).strip() if before else case.head
+    there = "--diff-filter=a" if before else "--diff-filter=d"
+    names = git(case.repository, "diff", "--no-renames", "--name-only", there, "-z", f"{case.base}...{case.head}")
     names = [name for name in names.split("\0") if name]
-    archive = subprocess.run(["git", "-C", case.repository, "archive", case.head, *names],
+    archive = subprocess.run(["git", "-C", case.repository, "archive", commit, *names],
                              capture_output=True, check=True).stdout  # fmt: skip
     subprocess.run(["tar", "-x", "-C", checkout], input=archive, check=True)
     return checkout, names
@@ -293,7 +295,8 @@ def structure(cases, binary, rounds, scratch):
 
 
 def bare_parse(cases, binary, rounds, scratch):
-    """The least that reading the syntax of every changed file costs: git's diff and a parse, with all of ours beside."""
+    """The least that reading the syntax of every changed file costs: git's diff and a parse of both versions, as the diff
+    reads them, or of head's alone, with all of ours beside."""
     cargo = ["cargo", "build", "--quiet", "--locked", "--release", "--example", "bare_parse"]
     if subprocess.run(cargo, cwd=os.path.join(HERE, "..")).returncode:
         print("a bare parse skipped: the example could not be built", file=sys.stderr)
@@ -302,24 +305,29 @@ def bare_parse(cases, binary, rounds, scratch):
     program = os.path.abspath(os.path.join(target, "release", "examples", "bare_parse"))
     rows = []
     for case in cases:
-        checkout, names = changed_files(case, scratch)
-        command = [program, *(os.path.join(checkout, name) for name in names)]
+        heads, bases = (
+            [os.path.join(checkout, name) for name in names]
+            for checkout, names in (changed_files(case, scratch, before) for before in (False, True))
+        )
         case.forget()
-        parses = []
+        parses = {"both": [], "head's": []}
         for warm in [True] + rounds * [False]:
-            wall, code = spawn(command)
-            if code:
-                sys.exit(f"{case.name}: the changed files could not be parsed")
+            for of, files in (("both", heads + bases), ("head's", heads)):
+                wall, code = spawn([program, *files])
+                if code:
+                    sys.exit(f"{case.name}: the changed files could not be parsed")
+                if not warm:
+                    parses[of].append(wall)
             case.round(binary, scratch)
             if warm:
                 case.forget()
-            else:
-                parses.append(wall)
-        git, parse, one, two = (statistics.median(of) for of in (case.git, parses, case.walls[1], case.walls[2]))
-        rows.append([case.name, *(f"{wall:.1f}" for wall in (git, parse, one, two)), f"{one / (git + parse):.2f}",
-                     f"{two / (git + parse):.2f}"])  # fmt: skip
-    print("## The whole run beside `git diff -M` and a bare parse of the changed files\n")
-    table(["id", "git ms", "parse ms", "qa-skill ms, 1 job", "2 jobs", "1 job, of both", "2 jobs, of both"], rows)
+        git, both, head = (statistics.median(of) for of in (case.git, parses["both"], parses["head's"]))
+        walls = [statistics.median(case.walls[jobs]) for jobs in (1, 2)]
+        ratios = [f"{wall / (git + parse):.2f}" for parse in (both, head) for wall in walls]
+        rows.append([case.name, *(f"{wall:.1f}" for wall in (git, both, head, *walls)), *ratios])
+    print("## The whole run beside `git diff -M` and a bare parse of both versions of the changed files, or of head's\n")
+    table(["id", "git ms", "parse of both ms", "of head's ms", "qa-skill ms, 1 job", "2 jobs", "1 job, of git and both",
+           "2 jobs", "1 job, of git and head's", "2 jobs"], rows)  # fmt: skip
 
 
 def secrets(cases, binary, rounds, scratch):
