@@ -9,15 +9,15 @@ use std::sync::Arc;
 use super::outline::{Import, ImportedName, Outline, Span, Symbol};
 use super::{Language, memo};
 
-/// As [`parse`], as far as a module's own names, its imports and what it does to its names reach. What stands inside of
-/// functions and classes alone is left out: comments, strings, loops, tests. It follows from the text alone, so that an
-/// outline of the whole which is at hand does not come in its place.
+/// As [`super::parse`], as far as a module's own names, its imports and what it does to its names reach. What stands
+/// inside of functions and classes alone is left out: comments, strings, loops, tests. It follows from the text alone,
+/// so that an outline of the whole which is at hand does not come in its place.
 pub(crate) fn parse_surface(language: Language, text: &str) -> Arc<Outline> {
     surface(language, text).map_or_else(|| memo::parse_once(language, text), Arc::new)
 }
 
-/// As [`parse`], as far as what is around some places reaches: where they stand in loops, functions, comments and strings.
-/// What stands inside of other functions, classes and the like may be left out, and tests are.
+/// As [`super::parse`], as far as what is around some places reaches: where they stand in loops, functions, comments and
+/// strings. What stands inside of other functions, classes and the like may be left out, and tests are.
 pub(crate) fn parse_around(language: Language, text: &str, places: &[(usize, usize)]) -> Arc<Outline> {
     around(language, text, places).map_or_else(|| memo::parse_once(language, text), Arc::new)
 }
