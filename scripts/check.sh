@@ -14,6 +14,8 @@ step "$cargo" fmt --check
 step "$cargo" clippy "${flags[@]}" --lib --bins -- -D warnings
 step "$cargo" clippy "${flags[@]}" --all-targets -- -D warnings -A clippy::disallowed_methods -A clippy::disallowed_types \
     -A clippy::print_stdout -A clippy::print_stderr
+# Links in comments go where they say.
+RUSTDOCFLAGS="-D warnings" step "$cargo" doc "${flags[@]}" --lib --no-deps --document-private-items
 # The compiler keeps the pure half from touching the world. Nothing calls most of it then, so that warnings about unused
 # code say nothing and are shown only when it does not build.
 log=$(mktemp)

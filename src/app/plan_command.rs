@@ -37,7 +37,7 @@ pub(crate) fn plan(
     plan_opened(request, &open(request)?, shown, cancellation, progress)
 }
 
-/// As [`plan`], in a repository that is open already.
+/// As [`plan()`], in a repository that is open already.
 pub(crate) fn plan_opened(
     request: &Request,
     opened: &Opened,

@@ -20,6 +20,11 @@ pub enum CodeClass {
 macro_rules! codes {
     ($($group:ident { $($(#[$doc:meta])* $variant:ident = $text:literal, $class:ident, $hint:literal;)* })*) => {
         /// A stable code. The text form never changes once released.
+        #[allow(
+            rustdoc::broken_intra_doc_links,
+            rustdoc::invalid_html_tags,
+            reason = "the ways out are sentences for a terminal, with tables of the policy in brackets"
+        )]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Code {
             $($(#[doc = $hint] #[serde(rename = $text)] $variant,)*)*
