@@ -27,7 +27,7 @@ use crate::run::gates::feature;
 use crate::run::gather::Texts;
 use crate::run::ports::Cancellation;
 use crate::run::workers;
-use crate::store::{ArtifactRoot, Entry, RunDirectory, RunWriter, StoreError};
+use crate::store::{ArtifactRoot, Entry, PartedEntry, RunDirectory, RunWriter, StoreError};
 
 /// Everything that is stored.
 pub(crate) struct Outcome<'a> {
@@ -226,7 +226,7 @@ fn circumstances(outcome: &Outcome<'_>) -> Circumstances {
 }
 
 /// A [`Recording`] of texts that stay where they are.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BorrowedRecording<'a> {
     schema_version: RecordingTag,
@@ -251,34 +251,68 @@ fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Fai
     Ok(true)
 }
 
+/// So much text of a recording is validated and rendered at once.
+const RECORDED_AT_ONCE: usize = 256 << 10;
+
+/// A file of recorded texts that is being made.
+struct Chunk<'t> {
+    entry: PartedEntry<Recording>,
+    bytes: usize,
+    part: BorrowedRecording<'t>,
+    part_bytes: usize,
+}
+
+impl<'t> Chunk<'t> {
+    fn new(number: usize) -> Result<Self, StoreError> {
+        let part = BorrowedRecording::default();
+        let entry = PartedEntry::new(&format!("recordings/{number:05}.json"), &part)?;
+        Ok(Self { entry, bytes: 0, part, part_bytes: 0 })
+    }
+
+    fn add(&mut self, file: BorrowedFile<'t>) -> Result<(), StoreError> {
+        self.bytes += file.text.bytes();
+        self.part_bytes += file.text.bytes();
+        self.part.files.push(file);
+        if self.part_bytes >= RECORDED_AT_ONCE { self.end_part() } else { Ok(()) }
+    }
+
+    fn end_part(&mut self) -> Result<(), StoreError> {
+        self.part_bytes = 0;
+        let part = std::mem::take(&mut self.part);
+        if part.files.is_empty() { Ok(()) } else { self.entry.add(&part) }
+    }
+
+    fn finish(mut self) -> Result<Entry, StoreError> {
+        self.end_part()?;
+        Ok(self.entry.finish())
+    }
+}
+
 /// Makes each file of recorded texts in turn, a few mebibytes at a time.
 pub(crate) fn for_each_recording(
     change_set: &ChangeSet,
     texts: &dyn Texts,
     mut each: impl FnMut(Entry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut chunk = Vec::new();
-    let (mut bytes, mut number) = (0, 0);
-    let mut flush = |chunk: &mut Vec<BorrowedFile<'_>>, number: &mut usize| -> Result<(), Failure> {
-        let recording =
-            BorrowedRecording { schema_version: Default::default(), files: std::mem::take(chunk) };
-        let entry = Entry::artifact_as::<Recording>(&format!("recordings/{number:05}.json"), &recording)?;
-        *number += 1;
-        each(entry)
-    };
+    let (mut chunk, mut number) = (None, 0);
     for (position, file) in change_set.files.iter().enumerate() {
         let text = texts.text(position)?;
         if text.cuts.is_empty() && !text.has_whole_file() {
             continue;
         }
-        bytes += text.bytes();
-        chunk.push(BorrowedFile { file: &file.path, text });
-        if bytes >= RECORDING_CHUNK_BYTES {
-            flush(&mut chunk, &mut number)?;
-            bytes = 0;
+        let mut open = match chunk.take() {
+            Some(open) => open,
+            None => Chunk::new(number)?,
+        };
+        open.add(BorrowedFile { file: &file.path, text })?;
+        if open.bytes >= RECORDING_CHUNK_BYTES {
+            number += 1;
+            each(open.finish()?)?;
+        } else {
+            chunk = Some(open);
         }
     }
-    if chunk.is_empty() { Ok(()) } else { flush(&mut chunk, &mut number) }
+    chunk.map_or(Ok(()), |open| each(open.finish()?))
 }
 
 fn metrics(outcome: &Outcome<'_>) -> Metrics {
@@ -351,5 +385,91 @@ fn trace(outcome: &Outcome<'_>) -> Trace {
             os: std::env::consts::OS.to_owned(),
             arch: std::env::consts::ARCH.to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::{HunkCuts, RecordedFile};
+    use crate::core::canonical;
+    use crate::run::ports::PortError;
+
+    struct Fixed(Vec<FileText>);
+
+    impl Texts for Fixed {
+        fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+            Ok(Cow::Borrowed(&self.0[position]))
+        }
+
+        fn has_whole_file(&self, position: usize) -> bool {
+            self.0[position].has_whole_file()
+        }
+    }
+
+    fn text(bytes: usize) -> FileText {
+        let cuts = vec![HunkCuts { before: 0, removed: 0, added: 0, after: 0 }];
+        FileText { text: "a".repeat(bytes), cuts, ..FileText::default() }
+    }
+
+    fn change_set(files: usize) -> ChangeSet {
+        let zeros = "0".repeat(40);
+        let file = |number: usize| {
+            serde_json::json!({
+                "path": format!("f{number:03}"), "oldPath": null, "kind": "added", "oldMode": null, "newMode": "100644",
+                "oldBlob": null, "newBlob": zeros, "class": "source", "scope": "product", "language": null,
+                "text": true, "hunks": [], "codes": []
+            })
+        };
+        let change_set = serde_json::json!({
+            "schemaVersion": "change-set.v1", "baseSha": zeros, "mergeBaseSha": zeros, "headSha": zeros, "baseTime": 0,
+            "renames": { "exact": 0, "inexact": 0, "notCompared": 0 },
+            "files": (0..files).map(file).collect::<Vec<_>>()
+        });
+        serde_json::from_value(change_set).unwrap()
+    }
+
+    /// The files of each recording, whose bytes are those of the recording in one piece.
+    fn recorded(texts: Vec<FileText>) -> Vec<Vec<RecordedFile>> {
+        let change_set = change_set(texts.len());
+        let mut recordings = Vec::new();
+        for_each_recording(&change_set, &Fixed(texts), |entry| {
+            assert_eq!(entry.path, format!("recordings/{:05}.json", recordings.len()));
+            let recording: Recording = serde_json::from_slice(&entry.bytes()).unwrap();
+            let mut whole = canonical::to_vec(&recording).unwrap();
+            assert_eq!(entry.deterministic, canonical::sha256(&whole));
+            whole.push(b'\n');
+            assert!(entry.bytes() == whole);
+            recordings.push(recording.files);
+            Ok(())
+        })
+        .unwrap();
+        recordings
+    }
+
+    #[test]
+    fn a_recording_made_of_parts_is_the_recording() {
+        let sizes = [1, RECORDED_AT_ONCE - 1, 0, RECORDED_AT_ONCE, 3, RECORDING_CHUNK_BYTES, 2, 1];
+        let mut texts: Vec<FileText> = sizes.into_iter().map(text).collect();
+        texts.insert(4, FileText::default());
+        let recordings = recorded(texts.clone());
+        assert_eq!(
+            recordings.iter().map(Vec::len).collect::<Vec<_>>(),
+            [6, 2],
+            "nothing is recorded of the empty one"
+        );
+        let names = ["f000", "f001", "f002", "f003", "f005", "f006", "f007", "f008"];
+        let files: Vec<RecordedFile> = recordings.into_iter().flatten().collect();
+        assert!(files.iter().map(|one| one.file.to_string()).eq(names));
+        texts.remove(4);
+        assert!(files.into_iter().map(|one| one.text).eq(texts));
+    }
+
+    #[test]
+    fn a_recording_ends_where_it_is_full_and_none_is_empty() {
+        let lengths = |texts| recorded(texts).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(lengths(vec![text(RECORDING_CHUNK_BYTES)]), [1]);
+        assert_eq!(lengths(vec![text(RECORDING_CHUNK_BYTES - 1), text(1), text(1)]), [2, 1]);
+        assert!(lengths(vec![FileText::default()]).is_empty());
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use part::{read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;
-pub(crate) use write::{Entry, RunWriter};
+pub(crate) use write::{Entry, PartedEntry, RunWriter};
 
 use crate::contracts::codes::Code;
 use crate::core::escape::visible_cut;

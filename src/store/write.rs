@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,38 +39,27 @@ impl Entry {
         let mut parts = artifact.parts().peekable();
         match artifact.frame() {
             Some(frame) if T::VOLATILE.is_empty() && parts.peek().is_some() => {
-                Self::in_parts::<T>(&frame, parts)
+                let mut entry = PartedEntry::<T>::new(T::FILE, &frame)?;
+                parts.try_for_each(|part| entry.add(&part))?;
+                Ok(entry.finish())
             }
-            _ => Self::artifact_as::<T>(T::FILE, artifact),
+            _ => Self::whole(artifact),
         }
     }
 
-    /// An artifact made of its parts: the frame up to where its list opens, the items of all parts, the rest of the frame.
-    fn in_parts<T: Artifact>(frame: &T, parts: impl Iterator<Item = T>) -> Result<Self, StoreError> {
+    /// An artifact in one piece.
+    fn whole<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
         let refused = |error: canonical::CanonicalError| invalid(T::FILE, String::new(), error.to_string());
-        let frame = canonical::to_vec(frame).map_err(refused)?;
-        let mut pieces: Vec<Vec<u8>> = Vec::new();
-        let mut opened = 0;
-        for part in parts {
-            valid::<T>(T::FILE, &part)?;
-            let mut piece = canonical::to_vec(&part).map_err(refused)?;
-            // Up to the first item both are the same: behind it one has an object and the other closes the list.
-            opened = piece.iter().zip(&frame).take_while(|(left, right)| left == right).count();
-            piece.truncate(piece.len() - (frame.len() - opened));
-            if !pieces.is_empty() {
-                piece[opened - 1] = b',';
-                piece.drain(..opened - 1);
-            }
-            piece.shrink_to_fit();
-            pieces.push(piece);
+        // Needed again only where members are volatile.
+        let mut value = Some(valid::<T>(T::FILE, artifact)?).filter(|_| !T::VOLATILE.is_empty());
+        let mut bytes = canonical::to_vec(artifact).map_err(refused)?;
+        let (mut deterministic, full) = canonical::sha256_and_of_line(&bytes);
+        if let Some(value) = &mut value {
+            strip(value, T::VOLATILE);
+            deterministic = canonical::digest(value).map_err(refused)?;
         }
-        pieces.push(frame[opened..].to_vec());
-        let mut hasher = canonical::Hasher::default();
-        pieces.iter().for_each(|piece| hasher.update(piece));
-        let deterministic = hasher.clone().finish();
-        hasher.update(b"\n");
-        pieces.push(b"\n".to_vec());
-        Ok(Self { path: T::FILE.to_owned(), pieces, deterministic, full: hasher.finish() })
+        bytes.push(b'\n');
+        Ok(Self { path: T::FILE.to_owned(), pieces: vec![bytes], deterministic, full })
     }
 
     /// All bytes.
@@ -77,36 +67,62 @@ impl Entry {
         self.pieces.concat()
     }
 
-    /// As [`Entry::artifact`], from a value that is written as `T` is, at a path of its own.
-    pub(crate) fn artifact_as<T: Artifact>(
-        path: &str,
-        artifact: &impl Serialize,
-    ) -> Result<Self, StoreError> {
-        let value = valid::<T>(path, artifact)?;
-        Self::canonical::<T>(path, artifact, Some(value))
-    }
-
-    /// The canonical bytes of a valid artifact; `value` is needed where members are volatile.
-    fn canonical<T: Artifact>(
-        path: &str,
-        artifact: &impl Serialize,
-        value: Option<Value>,
-    ) -> Result<Self, StoreError> {
-        let refused = |error: canonical::CanonicalError| invalid(path, String::new(), error.to_string());
-        let mut bytes = canonical::to_vec(artifact).map_err(refused)?;
-        let (mut deterministic, full) = canonical::sha256_and_of_line(&bytes);
-        if let Some(mut value) = value.filter(|_| !T::VOLATILE.is_empty()) {
-            strip(&mut value, T::VOLATILE);
-            deterministic = canonical::digest(&value).map_err(refused)?;
-        }
-        bytes.push(b'\n');
-        Ok(Self { path: path.to_owned(), pieces: vec![bytes], deterministic, full })
-    }
-
     /// A report in a format of its own.
     pub(crate) fn report(path: &str, bytes: Vec<u8>) -> Self {
         let full = canonical::sha256(&bytes);
         Self { path: path.to_owned(), pieces: vec![bytes], deterministic: full.clone(), full }
+    }
+}
+
+/// A file of the form of `T` that is made of its parts, one after another: the frame up to where its list opens, the items
+/// of all parts, the rest of the frame. A part may be anything that is written as a `T` with some items is; only its bytes
+/// are kept.
+pub(crate) struct PartedEntry<T> {
+    path: String,
+    frame: Vec<u8>,
+    /// Where the list opens.
+    opened: usize,
+    pieces: Vec<Vec<u8>>,
+    form: PhantomData<T>,
+}
+
+impl<T: Artifact> PartedEntry<T> {
+    /// Begins with everything but the items.
+    pub(crate) fn new(path: &str, frame: &impl Serialize) -> Result<Self, StoreError> {
+        let frame = Self::written(path, frame)?;
+        Ok(Self { path: path.to_owned(), frame, opened: 0, pieces: Vec::new(), form: PhantomData })
+    }
+
+    /// Adds the items of a valid part, which has one or more.
+    pub(crate) fn add(&mut self, part: &impl Serialize) -> Result<(), StoreError> {
+        valid::<T>(&self.path, part)?;
+        let mut piece = Self::written(&self.path, part)?;
+        // Up to the first item both are the same: behind it one has an object and the other closes the list.
+        self.opened = piece.iter().zip(&self.frame).take_while(|(left, right)| left == right).count();
+        piece.truncate(piece.len() - (self.frame.len() - self.opened));
+        if !self.pieces.is_empty() {
+            piece[self.opened - 1] = b',';
+            piece.drain(..self.opened - 1);
+        }
+        piece.shrink_to_fit();
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    /// The file.
+    pub(crate) fn finish(self) -> Entry {
+        let Self { path, frame, opened, mut pieces, .. } = self;
+        pieces.push(frame[opened..].to_vec());
+        let mut hasher = canonical::Hasher::default();
+        pieces.iter().for_each(|piece| hasher.update(piece));
+        let deterministic = hasher.clone().finish();
+        hasher.update(b"\n");
+        pieces.push(b"\n".to_vec());
+        Entry { path, pieces, deterministic, full: hasher.finish() }
+    }
+
+    fn written(path: &str, part: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+        canonical::to_vec(part).map_err(|error| invalid(path, String::new(), error.to_string()))
     }
 }
 
