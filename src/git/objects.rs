@@ -140,12 +140,12 @@ impl Objects for GitObjects {
         found.map_err(|error: GitError| port(&error))
     }
 
-    fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
+    fn files_at(&self, commit: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
         let handle = self.handle();
         let mut budget = Budget { entries_left: MAX_LISTED_ENTRIES, trees_walked: 0, bytes: 0 };
         let listed = (|| {
             let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
-            walk::list(&odb, tree_of(&handle, commit)?, &mut budget, MAX_LISTED_FILES)
+            walk::list(&odb, tree_of(&handle, commit)?, &mut budget, MAX_LISTED_FILES, each)
         })();
         self.count(&budget);
         listed.map_err(|error| port(&error))

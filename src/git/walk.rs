@@ -55,14 +55,15 @@ pub(super) fn compare(
     Ok(changes)
 }
 
-/// Lists the files of a tree, at most `most` of them, in a fixed order.
+/// Names the files of a tree, at most `most` of them, in a fixed order.
 pub(super) fn list(
     odb: &Odb<'_>,
     root: Oid,
     budget: &mut Budget,
     most: usize,
-) -> Result<Vec<(RepoPath, BlobId)>, GitError> {
-    let mut files = Vec::new();
+    each: &mut dyn FnMut(RepoPath, BlobId),
+) -> Result<(), GitError> {
+    let mut named = 0;
     let mut pending = vec![(Vec::new(), 0, root)];
     while let Some((path, depth, tree)) = pending.pop() {
         if depth > MAX_TREE_DEPTH {
@@ -77,17 +78,18 @@ pub(super) fn list(
                     if let (Ok(path), Ok(id)) =
                         (RepoPath::from_bytes(&full), BlobId::parse(&entry.id.to_string()))
                     {
-                        files.push((path, id));
+                        each(path, id);
+                        named += 1;
                     }
                 }
                 Mode::Link | Mode::Submodule => {}
             }
-            if files.len() >= most {
-                return Ok(files);
+            if named >= most {
+                return Ok(());
             }
         }
     }
-    Ok(files)
+    Ok(())
 }
 
 fn read_tree<'a>(

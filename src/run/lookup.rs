@@ -407,11 +407,12 @@ impl Asked<'_> {
         let mut said = self.said();
         let Said { listed, searched, .. } = &mut *said;
         if let Entry::Vacant(place) = listed.entry(side) {
-            let files = trees.objects.files_at(trees.commit(side))?;
-            let whole = files.len() < MAX_LISTED_FILES;
-            let named =
-                files.into_iter().filter_map(|(path, id)| Some((utf8(path.as_bytes())?.to_owned(), id)));
-            place.insert((named.collect(), whole));
+            let (mut named, mut count) = (Vec::new(), 0);
+            trees.objects.files_at(trees.commit(side), &mut |path, id| {
+                count += 1;
+                named.extend(utf8(path.as_bytes()).map(|path| (path.to_owned(), id)));
+            })?;
+            place.insert((named, count < MAX_LISTED_FILES));
         }
         let (listed, whole) = &listed[&side];
         let of_kind = || listed.iter().filter(|(path, _)| is_of(kind, path)).cloned().collect();

@@ -21,16 +21,17 @@ impl Objects for Lengths {
     }
 
     fn files_in(&self, commit: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
-        let named = |(path, id): (RepoPath, BlobId)| (path.to_text().into_owned(), id);
-        Ok(self.files_at(commit)?.into_iter().map(named).collect())
+        let mut files = Vec::new();
+        self.files_at(commit, &mut |path, id| files.push((path.to_text().into_owned(), id)))?;
+        Ok(files)
     }
 
-    fn files_at(&self, _: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
-        let file = |position: usize| {
+    fn files_at(&self, _: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
+        for position in 0..self.0.len() {
             let path = RepoPath::from_bytes(format!("m{position:05}.py").as_bytes()).unwrap();
-            (path, BlobId::parse(&format!("{position:040x}")).unwrap())
-        };
-        Ok((0..self.0.len()).map(file).collect())
+            each(path, BlobId::parse(&format!("{position:040x}")).unwrap());
+        }
+        Ok(())
     }
 
     fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {

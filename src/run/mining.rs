@@ -93,9 +93,10 @@ impl Mining<'_> {
 
     /// The files that may keep conventions, the first by path, and how many there are.
     fn files(&self) -> Result<(Vec<FileVersion>, usize), PortError> {
-        let all = self.objects.files_at(self.commit)?.into_iter();
-        let mut files: Vec<FileVersion> =
-            all.filter_map(|(path, blob)| self.part(&path).map(|part| (path, blob, part))).collect();
+        let mut files: Vec<FileVersion> = Vec::new();
+        self.objects.files_at(self.commit, &mut |path, blob| {
+            files.extend(self.part(&path).map(|part| (path, blob, part)));
+        })?;
         files.sort();
         let found = files.len();
         files.truncate(MAX_FILES);

@@ -55,10 +55,11 @@ impl Objects for Line {
         Ok(Vec::new())
     }
 
-    fn files_at(&self, id: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError> {
-        let file =
-            |(path, text): (&String, &String)| (RepoPath::from_bytes(path.as_bytes()).unwrap(), blob(text));
-        Ok(self.tree(id).iter().map(file).collect())
+    fn files_at(&self, id: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
+        for (path, text) in self.tree(id) {
+            each(RepoPath::from_bytes(path.as_bytes()).unwrap(), blob(text));
+        }
+        Ok(())
     }
 
     fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {

@@ -61,8 +61,8 @@ pub(crate) trait Objects: Sync {
     fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError>;
     /// The regular files of one directory of a commit by name, if it is there; the root is the empty one.
     fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError>;
-    /// The regular files of a commit, bounded, in a fixed order.
-    fn files_at(&self, commit: &CommitId) -> Result<Vec<(RepoPath, BlobId)>, PortError>;
+    /// Names the regular files of a commit, bounded, in a fixed order.
+    fn files_at(&self, commit: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError>;
     /// A reader for one thread.
     fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError>;
     /// What reading has cost so far.

@@ -1,5 +1,7 @@
 //! Asks the base how well it complies with a ratcheted rule, only when a finding needs to know.
 
+use std::collections::BinaryHeap;
+
 use super::ports::{BlobRead, Objects, PortError};
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
 use crate::contracts::v1::{ChangedFile, RecordedSurvey};
@@ -35,20 +37,20 @@ impl Surveys for BaseSurveys<'_> {
         rule_id: &str,
         file: &ChangedFile,
     ) -> Result<RecordedSurvey, PortError> {
-        let mut files: Vec<(BlobId, RepoPath)> = self
-            .objects
-            .files_at(self.base)?
-            .into_iter()
-            .filter(|(path, _)| {
-                classify::language(path) == file.language.as_deref()
-                    && self.globs.scope(path, classify::class(path)) == file.scope
-            })
-            .map(|(path, id)| (id, path))
-            .collect();
-        files.sort();
+        let mut sample: BinaryHeap<(BlobId, RepoPath)> = BinaryHeap::new();
+        self.objects.files_at(self.base, &mut |path, id| {
+            if classify::language(&path) == file.language.as_deref()
+                && self.globs.scope(&path, classify::class(&path)) == file.scope
+            {
+                sample.push((id, path));
+            }
+            if sample.len() > SAMPLE {
+                sample.pop();
+            }
+        })?;
         let reader = self.objects.reader()?;
         let (mut support, mut complying, mut looked_at) = (0, 0, Vec::new());
-        for (id, path) in files.into_iter().take(SAMPLE) {
+        for (id, path) in sample.into_sorted_vec() {
             let BlobRead::Content(bytes) = reader.blob(&id, MAX_FILE_BYTES)? else { continue };
             let census = lens.census(rule_id, &path, &String::from_utf8_lossy(&bytes));
             if census.support > 0 {
