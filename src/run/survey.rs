@@ -92,3 +92,119 @@ impl Surveys for RecordedSurveys<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::v1::Scope;
+    use crate::core::packet::Packet;
+    use crate::lenses::contract::{Inspection, LensSpec};
+    use crate::run::ports::{ObjectCounters, ObjectReader, TreeChange};
+
+    /// Files by path, each with the number that its blob is called by.
+    struct Numbered(Vec<(String, usize)>);
+
+    fn numbered(number: usize) -> BlobId {
+        BlobId::parse(&format!("{number:040x}")).unwrap()
+    }
+
+    impl Objects for Numbered {
+        fn compare(&self, _: &CommitId, _: &CommitId, _: u64) -> Result<Vec<TreeChange>, PortError> {
+            Ok(Vec::new())
+        }
+
+        fn file_at(&self, _: &CommitId, _: &str) -> Result<Option<BlobId>, PortError> {
+            Ok(None)
+        }
+
+        fn is_tracked_at(&self, _: &CommitId, _: &str) -> Result<bool, PortError> {
+            Ok(false)
+        }
+
+        fn files_in(&self, _: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
+            Ok(Vec::new())
+        }
+
+        fn files_at(&self, _: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
+            for (path, number) in &self.0 {
+                each(RepoPath::from_bytes(path.as_bytes()).unwrap(), numbered(*number));
+            }
+            Ok(())
+        }
+
+        fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
+            Ok(Box::new(Named))
+        }
+
+        fn counters(&self) -> ObjectCounters {
+            ObjectCounters::default()
+        }
+    }
+
+    /// What is read is what the blob is called by.
+    struct Named;
+
+    impl ObjectReader for Named {
+        fn blob(&self, id: &BlobId, _: u64) -> Result<BlobRead, PortError> {
+            Ok(BlobRead::Content(id.as_str().as_bytes().to_vec()))
+        }
+    }
+
+    /// Wants blobs of low numbers and has nothing to say about that of number 100.
+    struct Low;
+
+    impl Lens for Low {
+        fn spec(&self) -> &'static LensSpec {
+            crate::lenses::ALL[0].spec()
+        }
+
+        fn inspect(&self, _: &Packet<'_>) -> Inspection {
+            Inspection { drafts: Vec::new(), facts: Vec::new() }
+        }
+
+        fn complies(&self, _: &str, _: &RepoPath, text: &str) -> Option<bool> {
+            let number = usize::from_str_radix(text, 16).unwrap();
+            (number != 100).then_some(number < 250)
+        }
+    }
+
+    fn survey(files: Vec<(String, usize)>) -> RecordedSurvey {
+        let base = CommitId::parse(&"0".repeat(40)).unwrap();
+        let globs = ScopeGlobs::new(|_| &[]).unwrap();
+        let file = serde_json::json!({
+            "path": "new.py", "oldPath": null, "kind": "added", "oldMode": null, "newMode": "100644", "oldBlob": null,
+            "newBlob": "0".repeat(40), "class": "source", "scope": Scope::Product, "language": "python", "text": true,
+            "hunks": [], "codes": []
+        });
+        let file: ChangedFile = serde_json::from_value(file).unwrap();
+        BaseSurveys { objects: &Numbered(files), base: &base, globs }.survey(&Low, "low/rule", &file).unwrap()
+    }
+
+    fn asked(numbers: impl Iterator<Item = usize>) -> crate::contracts::ids::Sha256Hex {
+        canonical::digest(&numbers.map(numbered).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn the_sample_is_the_files_of_the_kind_with_the_lowest_ids_in_whatever_order_they_come() {
+        let others = (0..50).map(|number| {
+            let path =
+                if number % 2 == 0 { format!("src/{number}.rs") } else { format!("tests/test_{number}.py") };
+            (path, number)
+        });
+        let mut files: Vec<(String, usize)> =
+            (100..400).map(|number| (format!("src/m{number}.py"), number)).chain(others).collect();
+        let forwards = survey(files.clone());
+        assert_eq!((forwards.support, forwards.complying), (199, 149));
+        assert_eq!(forwards.blobs_digest, asked(101..300));
+        files.reverse();
+        assert_eq!(survey(files), forwards);
+    }
+
+    #[test]
+    fn a_base_with_few_files_of_the_kind_is_asked_about_all_of_them() {
+        let found = survey((240..260).map(|number| (format!("m{number}.py"), number)).collect());
+        assert_eq!((found.support, found.complying), (20, 10));
+        assert_eq!(found.blobs_digest, asked(240..260));
+        assert_eq!(survey(Vec::new()).support, 0);
+    }
+}
