@@ -99,7 +99,7 @@ class Case:
         self.forget()
 
     def forget(self):
-        self.git, self.walls, self.metrics, self.exit = [], {1: [], 2: []}, {}, None
+        self.git, self.walls, self.metrics, self.peaks, self.exit = [], {1: [], 2: []}, {}, {}, None
 
     def round(self, binary, scratch):
         self.once_git()
@@ -111,18 +111,20 @@ class Case:
 
     def once(self, binary, scratch, jobs):
         out = tempfile.mkdtemp(dir=scratch)
-        wall, self.exit = spawn(
-            [binary, "run", "--repo", self.repository, "--base", self.base, "--head", self.head]
-            + ["--jobs", str(jobs), "--out", out, "--format", "json", "--quiet"]
-        )
+        command = [binary, "run", "--repo", self.repository, "--base", self.base, "--head", self.head]
+        command += ["--jobs", str(jobs), "--out", out, "--format", "json", "--quiet"]
+        if jobs not in self.peaks:
+            # Not from the metrics, which are made before the files that are written beside them.
+            self.peaks[jobs] = peak_memory(command)
+            shutil.rmtree(out)
+            os.mkdir(out)
+        wall, self.exit = spawn(command)
         self.walls[jobs].append(wall)
         runs = os.path.join(out, "runs")
         for run in os.listdir(runs) if os.path.isdir(runs) else []:
             if os.path.isfile(os.path.join(runs, run, "metrics.json")):
                 with open(os.path.join(runs, run, "metrics.json"), encoding="utf-8") as file:
-                    machine = json.load(file)["machine"]
-                peak = max(machine["peakRssKib"], self.metrics.get(jobs, {}).get("peakRssKib", 0))
-                self.metrics[jobs] = {**machine, "peakRssKib": peak}
+                    self.metrics[jobs] = json.load(file)["machine"]
         shutil.rmtree(out)
 
     def median(self, jobs):
@@ -132,13 +134,13 @@ class Case:
         return self.median(jobs) / statistics.median(self.git)
 
     def row(self):
-        one, two = self.metrics.get(1, {}), self.metrics.get(2, {})
-        mebibytes = lambda machine: f"{machine['peakRssKib'] / 1024:.0f}" if machine else "-"
+        one = self.metrics.get(1, {})
+        mebibytes = lambda kibibytes: f"{kibibytes / 1024:.0f}" if kibibytes else "-"
         return [
             self.name, self.files, f"{self.added} / {self.removed}",
             f"{statistics.median(self.git):.1f}", f"{self.median(1):.1f}", f"**{self.ratio(1):.2f}**",
             f"{self.median(2):.1f}", f"{self.ratio(2):.2f}",
-            f"{self.rss_git / 1024:.0f}", mebibytes(one), mebibytes(two),
+            mebibytes(self.rss_git), mebibytes(self.peaks.get(1)), mebibytes(self.peaks.get(2)),
             str(one.get("objectsRead", "-")), str(self.exit),
         ]  # fmt: skip
 
