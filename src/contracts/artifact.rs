@@ -16,12 +16,12 @@ pub trait Artifact: Serialize + DeserializeOwned {
 
     /// The same artifact as several smaller ones, for artifacts with a long list: the list is cut and everything else
     /// repeated. As the schema judges each item of the list by itself, the whole is valid exactly when all parts are, and
-    /// a part at a time takes far less memory. Empty when the artifact is validated whole.
+    /// a part at a time takes far less memory. Together they have every item; empty when the artifact is validated whole.
     fn parts(&self) -> impl Iterator<Item = Self> {
         std::iter::empty()
     }
 
-    /// The artifact without the items of that list; there when it is cut into parts.
+    /// The artifact without the items of that list, where it is only one and is written part by part as well.
     fn frame(&self) -> Option<Self> {
         None
     }

@@ -37,26 +37,30 @@ impl Entry {
     /// An artifact, validated against its schema.
     pub(crate) fn artifact<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
         let mut parts = artifact.parts().peekable();
-        match artifact.frame() {
-            Some(frame) if T::VOLATILE.is_empty() && parts.peek().is_some() => {
-                let mut entry = PartedEntry::<T>::new(T::FILE, &frame)?;
-                parts.try_for_each(|part| entry.add(&part))?;
-                Ok(entry.finish())
-            }
-            _ => Self::whole(artifact),
+        if !T::VOLATILE.is_empty() {
+            return Self::one_piece(artifact, Some(valid::<T>(T::FILE, artifact)?));
         }
+        if parts.peek().is_none() {
+            valid::<T>(T::FILE, artifact)?;
+            return Self::one_piece(artifact, None);
+        }
+        let Some(frame) = artifact.frame() else {
+            parts.try_for_each(|part| valid::<T>(T::FILE, &part).map(drop))?;
+            return Self::one_piece(artifact, None);
+        };
+        let mut entry = PartedEntry::<T>::new(T::FILE, &frame)?;
+        parts.try_for_each(|part| entry.add(&part))?;
+        Ok(entry.finish())
     }
 
-    /// An artifact in one piece.
-    fn whole<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
+    /// A valid artifact in one piece; its value is there where members are volatile.
+    fn one_piece<T: Artifact>(artifact: &T, value: Option<Value>) -> Result<Self, StoreError> {
         let refused = |error: canonical::CanonicalError| invalid(T::FILE, String::new(), error.to_string());
-        // Needed again only where members are volatile.
-        let mut value = Some(valid::<T>(T::FILE, artifact)?).filter(|_| !T::VOLATILE.is_empty());
         let mut bytes = canonical::to_vec(artifact).map_err(refused)?;
         let (mut deterministic, full) = canonical::sha256_and_of_line(&bytes);
-        if let Some(value) = &mut value {
-            strip(value, T::VOLATILE);
-            deterministic = canonical::digest(value).map_err(refused)?;
+        if let Some(mut value) = value {
+            strip(&mut value, T::VOLATILE);
+            deterministic = canonical::digest(&value).map_err(refused)?;
         }
         bytes.push(b'\n');
         Ok(Self { path: T::FILE.to_owned(), pieces: vec![bytes], deterministic, full })
@@ -292,7 +296,7 @@ mod tests {
     use super::*;
     use crate::contracts::ids::RepoPath;
     use crate::contracts::limits::VALIDATED_ITEMS;
-    use crate::contracts::v1::{Coverage, CoverageRow};
+    use crate::contracts::v1::{Coverage, CoverageRow, RecordedLookups};
 
     #[test]
     fn an_artifact_made_of_parts_is_the_artifact() {
@@ -313,5 +317,28 @@ mod tests {
             assert_eq!(entry.full, canonical::sha256(&expected), "{count}");
             assert!(entry.bytes() == expected, "{count}");
         }
+    }
+
+    /// Lookups that may be anything.
+    #[derive(Serialize, serde::Deserialize)]
+    struct Loose(Value);
+
+    impl Artifact for Loose {
+        const SCHEMA: &'static str = "recorded-lookups.v1";
+        const FILE: &'static str = "recordings/loose.json";
+
+        fn parts(&self) -> impl Iterator<Item = Self> {
+            std::iter::once(Self(self.0.clone()))
+        }
+    }
+
+    #[test]
+    fn an_artifact_of_several_lists_is_validated_part_by_part_and_written_whole() {
+        let mut lookups = serde_json::to_value(RecordedLookups::default()).unwrap();
+        let entry = Entry::artifact(&Loose(lookups.clone())).unwrap();
+        assert_eq!(entry.bytes(), [canonical::to_vec(&lookups).unwrap(), b"\n".to_vec()].concat());
+        lookups["mentions"] = serde_json::json!([{ "side": "head" }]);
+        let refused = Entry::artifact(&Loose(lookups)).unwrap_err();
+        assert!(matches!(refused, StoreError::Invalid { .. }), "{refused}");
     }
 }

@@ -4,11 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Side;
 use crate::contracts::artifact::{Artifact, schema_tag};
+use crate::contracts::limits::VALIDATED_ITEMS;
 
 schema_tag! {
     /// Names the schema of [`RecordedLookups`].
     RecordedLookupsTag = "recorded-lookups.v1";
 }
+
+/// How many items are validated at a time that have lists of their own.
+const VALIDATED_LISTS: usize = 16;
 
 /// Everything lenses asked about files beside the changed lines, each list by side and path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -32,6 +36,23 @@ pub struct RecordedLookups {
 impl Artifact for RecordedLookups {
     const SCHEMA: &'static str = "recorded-lookups.v1";
     const FILE: &'static str = "recordings/lookups.json";
+
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        let Self { schema_version, paths, directories, modules, imports, mentions } = self;
+        let empty = || Self { schema_version: *schema_version, ..Self::default() };
+        let paths = paths.chunks(VALIDATED_ITEMS).map(move |paths| Self { paths: paths.to_vec(), ..empty() });
+        let directories = directories
+            .chunks(VALIDATED_LISTS)
+            .map(move |directories| Self { directories: directories.to_vec(), ..empty() });
+        let modules =
+            modules.chunks(VALIDATED_LISTS).map(move |modules| Self { modules: modules.to_vec(), ..empty() });
+        let imports =
+            imports.chunks(VALIDATED_LISTS).map(move |imports| Self { imports: imports.to_vec(), ..empty() });
+        let mentions = mentions
+            .chunks(VALIDATED_LISTS)
+            .map(move |mentions| Self { mentions: mentions.to_vec(), ..empty() });
+        paths.chain(directories).chain(modules).chain(imports).chain(mentions)
+    }
 }
 
 /// Whether something stands at a path.
@@ -195,4 +216,45 @@ pub struct RecordedMentions {
     pub paths: Vec<String>,
     /// Whether every file was looked at.
     pub complete: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_have_every_item_once() {
+        const COUNT: usize = VALIDATED_ITEMS + 1;
+        let path = |number: usize| format!("f{number}");
+        let side = Side::Base;
+        let recorded = |number| RecordedPath { side, path: path(number), present: true };
+        let directory = |number| RecordedDirectory { side, path: path(number), files: Vec::new() };
+        let module = |number| RecordedModule { side, path: path(number), outline: None };
+        let imports = |number| RecordedImports { side, path: path(number), imports: None };
+        let mentions = |number| RecordedMentions {
+            side,
+            kind: MentionKind::Go,
+            words: vec![path(number)],
+            paths: Vec::new(),
+            complete: true,
+        };
+        let lookups = RecordedLookups {
+            schema_version: Default::default(),
+            paths: (0..COUNT).map(recorded).collect(),
+            directories: (0..COUNT).map(directory).collect(),
+            modules: (0..COUNT).map(module).collect(),
+            imports: (0..COUNT).map(imports).collect(),
+            mentions: (0..COUNT).map(mentions).collect(),
+        };
+        let mut joined = RecordedLookups::default();
+        for part in lookups.parts() {
+            joined.paths.extend(part.paths);
+            joined.directories.extend(part.directories);
+            joined.modules.extend(part.modules);
+            joined.imports.extend(part.imports);
+            joined.mentions.extend(part.mentions);
+        }
+        assert!(joined == lookups);
+        assert_eq!(RecordedLookups::default().parts().count(), 0);
+    }
 }
