@@ -393,19 +393,6 @@ mod tests {
     use super::*;
     use crate::contracts::v1::{HunkCuts, RecordedFile};
     use crate::core::canonical;
-    use crate::run::ports::PortError;
-
-    struct Fixed(Vec<FileText>);
-
-    impl Texts for Fixed {
-        fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
-            Ok(Cow::Borrowed(&self.0[position]))
-        }
-
-        fn has_whole_file(&self, position: usize) -> bool {
-            self.0[position].has_whole_file()
-        }
-    }
 
     fn text(bytes: usize) -> FileText {
         let cuts = vec![HunkCuts { before: 0, removed: 0, added: 0, after: 0 }];
@@ -433,7 +420,7 @@ mod tests {
     fn recorded(texts: Vec<FileText>) -> Vec<Vec<RecordedFile>> {
         let change_set = change_set(texts.len());
         let mut recordings = Vec::new();
-        for_each_recording(&change_set, &Fixed(texts), |entry| {
+        for_each_recording(&change_set, &texts, |entry| {
             assert_eq!(entry.path, format!("recordings/{:05}.json", recordings.len()));
             let recording: Recording = serde_json::from_slice(&entry.bytes()).unwrap();
             let mut whole = canonical::to_vec(&recording).unwrap();

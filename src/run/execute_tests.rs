@@ -1,6 +1,5 @@
 //! What the scheduler does with lenses that misbehave, and with plans that do not fit.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
@@ -12,7 +11,6 @@ use crate::core::plan::{Candidate, Need};
 use crate::core::policy::Overrides;
 use crate::core::sensitivity;
 use crate::lenses::contract::{Inspection, LensSpec, RuleSpec, everywhere, presets};
-use crate::run::gather::Texts;
 use crate::run::ports::{Cancellation, Progress};
 use crate::run::survey::RecordedSurveys;
 
@@ -109,25 +107,13 @@ impl Lens for Inventing {
     }
 }
 
-struct Fixed(Vec<FileText>);
-
-impl Texts for Fixed {
-    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
-        Ok(Cow::Borrowed(&self.0[position]))
-    }
-
-    fn has_whole_file(&self, position: usize) -> bool {
-        self.0[position].has_whole_file()
-    }
-}
-
 struct Silent;
 
 impl Progress for Silent {
     fn step(&self, _: &'static str, _: usize, _: usize) {}
 }
 
-fn change() -> (ChangeSet, Fixed) {
+fn change() -> (ChangeSet, Vec<FileText>) {
     let id = CommitId::parse(&"a".repeat(40)).unwrap();
     let (mut files, mut texts) = (Vec::new(), Vec::new());
     for (ordinal, (name, old, new)) in
@@ -163,7 +149,7 @@ fn change() -> (ChangeSet, Fixed) {
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
         files,
     };
-    (change_set, Fixed(texts))
+    (change_set, texts)
 }
 
 fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) -> Executed {
@@ -193,7 +179,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
     let scores = change_set
         .files
         .iter()
-        .zip(&texts.0)
+        .zip(&texts)
         .map(|(file, text)| sensitivity::file_sensitivity(file, text))
         .collect();
     let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);

@@ -53,6 +53,17 @@ pub(crate) trait Texts: Sync {
     fn has_whole_file(&self, position: usize) -> bool;
 }
 
+#[cfg(test)]
+impl Texts for Vec<FileText> {
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+        Ok(Cow::Borrowed(&self[position]))
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self[position].has_whole_file()
+    }
+}
+
 /// Texts kept from gathering, or read again through the same steps.
 pub(crate) struct GatheredTexts<'a> {
     gathering: Gathering<'a>,

@@ -1,68 +1,25 @@
 //! How far a search for words goes, by files that are counted and not stored.
 
 use super::*;
-use crate::contracts::ids::RepoPath;
-use crate::run::ports::{ObjectCounters, ObjectReader, TreeChange};
+use crate::run::fixed_tree::{FixedTree, numbered};
 
-/// A tree of modules of these lengths, each with a word at its end; one that is empty cannot be read.
-struct Lengths(Vec<usize>);
-
-impl Objects for Lengths {
-    fn compare(&self, _: &CommitId, _: &CommitId, _: u64) -> Result<Vec<TreeChange>, PortError> {
-        Ok(Vec::new())
-    }
-
-    fn file_at(&self, _: &CommitId, _: &str) -> Result<Option<BlobId>, PortError> {
-        Ok(None)
-    }
-
-    fn is_tracked_at(&self, _: &CommitId, _: &str) -> Result<bool, PortError> {
-        Ok(false)
-    }
-
-    fn files_in(&self, commit: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
-        let mut files = Vec::new();
-        self.files_at(commit, &mut |path, id| files.push((path.to_text().into_owned(), id)))?;
-        Ok(files)
-    }
-
-    fn files_at(&self, _: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
-        for position in 0..self.0.len() {
-            let path = RepoPath::from_bytes(format!("m{position:05}.py").as_bytes()).unwrap();
-            each(path, BlobId::parse(&format!("{position:040x}")).unwrap());
-        }
-        Ok(())
-    }
-
-    fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
-        Ok(Box::new(Reading(self)))
-    }
-
-    fn counters(&self) -> ObjectCounters {
-        ObjectCounters::default()
-    }
-}
-
-struct Reading<'a>(&'a Lengths);
-
-impl ObjectReader for Reading<'_> {
-    fn blob(&self, id: &BlobId, most: u64) -> Result<BlobRead, PortError> {
-        let length = self.0.0[usize::from_str_radix(id.as_str(), 16).unwrap()];
+/// Asks about a tree of modules of these lengths, each with a word at its end; one that is empty cannot be read.
+fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> T) -> T {
+    let commit = CommitId::parse(&"0".repeat(40)).unwrap();
+    let read = |number: usize, most| {
+        let length = lengths[number];
         if length as u64 > most {
             return Ok(BlobRead::TooLarge(length as u64));
         }
         if length == 0 {
-            return Err(unrecorded(&format!("what {id} has")));
+            return Err(unrecorded(&format!("what {} has", numbered(number))));
         }
         let mut content = vec![b' '; length];
         content[length - 4..].copy_from_slice(b"word");
         Ok(BlobRead::Content(content))
-    }
-}
-
-fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> T) -> T {
-    let commit = CommitId::parse(&"0".repeat(40)).unwrap();
-    let objects = Lengths(lengths);
+    };
+    let files = (0..lengths.len()).map(|number| (format!("m{number:05}.py"), number)).collect();
+    let objects = FixedTree { files, read };
     let (merge_base, head) = (&commit, &commit);
     let cancellation = Cancellation::default();
     let trees = Trees { objects: &objects, merge_base, head, workers, cancellation: &cancellation };
@@ -86,7 +43,7 @@ fn the_fault_that_is_told_does_not_hang_on_what_was_asked_first() {
                 let found = order.map(|position| asked.outline(Side::Head, names[position]).is_some());
                 assert_eq!(found, order.map(|position| position == 0));
                 let fault = asked.recorded().unwrap_err();
-                assert_eq!(fault.message, unrecorded(&format!("what {:040x} has", 1)).message);
+                assert_eq!(fault.message, unrecorded(&format!("what {} has", numbered(1))).message);
             });
         }
     }

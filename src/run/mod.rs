@@ -3,6 +3,8 @@
 pub(crate) mod ask;
 pub(crate) mod commands;
 pub(crate) mod execute;
+#[cfg(test)]
+mod fixed_tree;
 pub(crate) mod gates;
 pub(crate) mod gather;
 pub(crate) mod http;

@@ -99,56 +99,7 @@ mod tests {
     use crate::contracts::v1::Scope;
     use crate::core::packet::Packet;
     use crate::lenses::contract::{Inspection, LensSpec};
-    use crate::run::ports::{ObjectCounters, ObjectReader, TreeChange};
-
-    /// Files by path, each with the number that its blob is called by.
-    struct Numbered(Vec<(String, usize)>);
-
-    fn numbered(number: usize) -> BlobId {
-        BlobId::parse(&format!("{number:040x}")).unwrap()
-    }
-
-    impl Objects for Numbered {
-        fn compare(&self, _: &CommitId, _: &CommitId, _: u64) -> Result<Vec<TreeChange>, PortError> {
-            Ok(Vec::new())
-        }
-
-        fn file_at(&self, _: &CommitId, _: &str) -> Result<Option<BlobId>, PortError> {
-            Ok(None)
-        }
-
-        fn is_tracked_at(&self, _: &CommitId, _: &str) -> Result<bool, PortError> {
-            Ok(false)
-        }
-
-        fn files_in(&self, _: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
-            Ok(Vec::new())
-        }
-
-        fn files_at(&self, _: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
-            for (path, number) in &self.0 {
-                each(RepoPath::from_bytes(path.as_bytes()).unwrap(), numbered(*number));
-            }
-            Ok(())
-        }
-
-        fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
-            Ok(Box::new(Named))
-        }
-
-        fn counters(&self) -> ObjectCounters {
-            ObjectCounters::default()
-        }
-    }
-
-    /// What is read is what the blob is called by.
-    struct Named;
-
-    impl ObjectReader for Named {
-        fn blob(&self, id: &BlobId, _: u64) -> Result<BlobRead, PortError> {
-            Ok(BlobRead::Content(id.as_str().as_bytes().to_vec()))
-        }
-    }
+    use crate::run::fixed_tree::{FixedTree, numbered};
 
     /// Wants blobs of low numbers and has nothing to say about that of number 100.
     struct Low;
@@ -177,7 +128,10 @@ mod tests {
             "hunks": [], "codes": []
         });
         let file: ChangedFile = serde_json::from_value(file).unwrap();
-        BaseSurveys { objects: &Numbered(files), base: &base, globs }.survey(&Low, "low/rule", &file).unwrap()
+        // What is read is what the blob is called by.
+        let read = |number, _| Ok(BlobRead::Content(numbered(number).as_str().as_bytes().to_vec()));
+        let objects = &FixedTree { files, read };
+        BaseSurveys { objects, base: &base, globs }.survey(&Low, "low/rule", &file).unwrap()
     }
 
     fn asked(numbers: impl Iterator<Item = usize>) -> crate::contracts::ids::Sha256Hex {
