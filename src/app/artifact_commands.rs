@@ -207,7 +207,7 @@ pub(crate) fn check_remote(
         token: environment.token(),
     };
     let replayer = Replayer {
-        against: Against::Completed { checkout: &arguments.checkout, remote: &remote, scratch: &scratch },
+        against: Against::Completed { checkout: &arguments.checkout, remote: &remote },
         cancellation,
         progress,
         live: arguments.live.as_ref(),

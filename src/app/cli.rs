@@ -105,7 +105,8 @@ struct ChangeArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
+    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master. A name that stands for two
+    /// commits is refused: write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// The head: a branch, tag or commit

@@ -127,6 +127,7 @@ codes! {
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
         NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";
+        ObjectHashMismatch = "OBJECT_HASH_MISMATCH", Terminal, "an object of the checkout does not have the content its id names: it is damaged, or an earlier step planted it; delete the checkout and fetch again, or, in a workflow, set `objects: server`";
         ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the repository lacks an object of the change; fetch it (`fetch-depth: 0`, no `--filter`)";
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
@@ -143,6 +144,7 @@ codes! {
         PublishRateLimited = "PUBLISH_RATE_LIMITED", Transient, "GitHub asks for a longer wait than the run has time for; run the job again later";
         PublishRefused = "PUBLISH_REFUSED", Degradation, "GitHub refused what was published as not valid; its message is named, please report it";
         RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
+        RefAmbiguous = "REF_AMBIGUOUS", UserRecoverable, "the name stands for more than one commit; write the full name, such as refs/heads/main or refs/remotes/origin/main, or the commit's id";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
@@ -154,6 +156,7 @@ codes! {
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
         RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
+        ScratchUnavailable = "SCRATCH_UNAVAILABLE", Terminal, "a temporary directory could not be written; free space in /tmp, or set TMPDIR to a directory that can be";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";

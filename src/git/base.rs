@@ -1,12 +1,15 @@
 //! Finds base, head and merge base (S003-37), and says by which rule.
 
-use git2::{Commit, ErrorCode, Oid, Repository};
+use git2::{Commit, ErrorCode, Oid};
 
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
+
+/// How much of a name a message shows.
+const NAME_CHARACTERS: usize = 100;
 
 /// The commits of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,24 +43,17 @@ pub(crate) fn resolve(
     base: Option<&str>,
     head: &str,
 ) -> Result<Resolved, GitError> {
-    let handle = repository.handle();
-    let head_commit =
-        find_commit(handle, head)?.ok_or_else(|| GitError::HeadNotFound(visible_cut(head, 100)))?;
+    let head_commit = find_commit(repository, head)?
+        .ok_or_else(|| GitError::HeadNotFound(visible_cut(head, NAME_CHARACTERS)))?;
     let (base_commit, base_rule, codes) = match base {
         Some(name) => {
-            let commit =
-                find_commit(handle, name)?.ok_or_else(|| GitError::BaseNotFound(visible_cut(name, 100)))?;
+            let commit = find_commit(repository, name)?
+                .ok_or_else(|| GitError::BaseNotFound(visible_cut(name, NAME_CHARACTERS)))?;
             (commit, "configured", Vec::new())
         }
-        None => fallback(handle, repository.is_shallow())?,
+        None => fallback(repository)?,
     };
-    let merge_base = handle.merge_base(base_commit.id(), head_commit.id()).map_err(|error| {
-        let clone = if repository.is_shallow() { " in this shallow clone" } else { "" };
-        if error.code() == ErrorCode::NotFound {
-            return GitError::NoBase(format!("base and head have no common commit{clone}"));
-        }
-        GitError::NoBase(format!("{}{clone}", reason(&error)))
-    })?;
+    let merge_base = repository.merge_base([base_commit.id(), head_commit.id()])?;
     Ok(Resolved {
         base: commit_id(base_commit.id())?,
         merge_base: commit_id(merge_base)?,
@@ -72,31 +68,42 @@ pub(crate) fn resolve(
 impl OpenRepository {
     /// The commit a name stands for here, as `--base` and `--head` understand names.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
-        find_commit(self.handle(), name)?.map(|commit| commit_id(commit.id())).transpose()
+        find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()
+    }
+
+    /// The merge base of two commits, which a shallow clone may be unable to tell.
+    fn merge_base(&self, tips: [Oid; 2]) -> Result<Oid, GitError> {
+        let clone = if self.is_shallow() { " in this shallow clone" } else { "" };
+        let found = self.objects().merge_base(tips[0], tips[1]).map_err(|error| match error.code() {
+            ErrorCode::NotFound => GitError::NoBase(format!("base and head have no common commit{clone}")),
+            ErrorCode::HashsumMismatch => GitError::HashMismatch(reason(&error)),
+            _ => GitError::NoBase(format!("{}{clone}", reason(&error))),
+        })?;
+        if !self.is_certain_merge_base(found, tips)? {
+            let message = "history is cut off between their merge base and them".to_owned();
+            return Err(GitError::NoBase(format!("{message}{clone}")));
+        }
+        Ok(found)
     }
 }
 
 type Fallback<'a> = (Commit<'a>, &'static str, Vec<Code>);
 
-fn fallback(repository: &Repository, shallow: bool) -> Result<Fallback<'_>, GitError> {
-    if let Some(commit) = remote_commit(repository, "refs/remotes/origin/HEAD") {
+fn fallback(repository: &OpenRepository) -> Result<Fallback<'_>, GitError> {
+    if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/HEAD")? {
         return Ok((commit, "origin/HEAD", Vec::new()));
     }
     let mut codes = vec![Code::BaseRefFallbackOriginHeadUnavailable];
-    if let Some(commit) = remote_commit(repository, "refs/remotes/origin/main") {
+    if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/main")? {
         codes.push(Code::BaseRefFallbackOriginMain);
         return Ok((commit, "origin/main", codes));
     }
-    if let Some(commit) = remote_commit(repository, "refs/remotes/origin/master") {
+    if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/master")? {
         codes.push(Code::BaseRefFallbackOriginMaster);
         return Ok((commit, "origin/master", codes));
     }
-    let clone = if shallow { " (the clone is shallow)" } else { "" };
+    let clone = if repository.is_shallow() { " (the clone is shallow)" } else { "" };
     Err(GitError::NoBase(format!("none of origin/HEAD, origin/main and origin/master names a commit{clone}")))
-}
-
-fn remote_commit<'a>(repository: &'a Repository, name: &str) -> Option<Commit<'a>> {
-    repository.find_reference(name).ok()?.peel_to_commit().ok()
 }
 
 pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {
@@ -107,12 +114,12 @@ pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {
 ///
 /// The full revision language of git is not spoken here: parts of it search text and history without bounds.
 pub(super) fn find_commit<'a>(
-    repository: &'a Repository,
+    repository: &'a OpenRepository,
     name: &str,
 ) -> Result<Option<Commit<'a>>, GitError> {
     let cut = name.find(['^', '~']).unwrap_or(name.len());
     let (start, steps) = name.split_at(cut);
-    let Some(mut commit) = start_commit(repository, start) else { return Ok(None) };
+    let Some(mut commit) = start_commit(repository, start)? else { return Ok(None) };
     let mut rest = steps;
     while let Some(kind) = rest.chars().next() {
         if !matches!(kind, '^' | '~') {
@@ -143,25 +150,82 @@ fn nth_first_parent(mut commit: Commit<'_>, count: u32) -> Option<Commit<'_>> {
     Some(commit)
 }
 
-fn start_commit<'a>(repository: &'a Repository, name: &str) -> Option<Commit<'a>> {
-    if let Some(commit) = by_id(repository, name) {
-        return Some(commit);
-    }
+/// The commit a name without steps stands for. A full id, `HEAD` (or `@`) and a name that begins with `refs/` mean
+/// themselves. Any other name may stand for `refs/NAME`, a tag, a branch, a remote branch, a remote's HEAD or an
+/// abbreviated id, and is refused if these are different commits: a name that somebody can add must not decide.
+fn start_commit<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option<Commit<'a>>, GitError> {
     let name = if name == "@" { "HEAD" } else { name };
-    let candidates =
-        ["{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD"];
-    candidates
-        .iter()
-        .map(|pattern| pattern.replace("{}", name))
-        .filter(|full| full == "HEAD" || full.starts_with("refs/") || full.ends_with("_HEAD"))
-        .filter(|full| git2::Reference::is_valid_name(full))
-        .find_map(|full| repository.find_reference(&full).ok()?.peel_to_commit().ok())
+    if CommitId::parse(name).is_ok() {
+        return commit_of_id(repository, name);
+    }
+    if name.starts_with("refs/") || name == "HEAD" || is_special(name) {
+        return commit_of_ref(repository, name);
+    }
+    let mut found: Vec<(String, Commit<'a>)> = Vec::new();
+    for pattern in ["refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD"] {
+        let full = pattern.replace("{}", name);
+        if let Some(commit) = commit_of_ref(repository, &full)? {
+            found.push((full, commit));
+        }
+    }
+    if let Some(commit) = commit_of_id(repository, name)? {
+        found.push((format!("commit {}", commit.id()), commit));
+    }
+    let differ = found.windows(2).any(|pair| pair[0].1.id() != pair[1].1.id());
+    if differ {
+        let names: Vec<&str> = found.iter().map(|(full, _)| full.as_str()).collect();
+        let names = visible_cut(&names.join(", "), 300);
+        return Err(GitError::Ambiguous(format!("`{}` may be {names}", visible_cut(name, NAME_CHARACTERS))));
+    }
+    Ok(found.pop().map(|(_, commit)| commit))
 }
 
-fn by_id<'a>(repository: &'a Repository, name: &str) -> Option<Commit<'a>> {
+/// Whether a name is one that git keeps beside HEAD, such as `FETCH_HEAD`.
+fn is_special(name: &str) -> bool {
+    name.ends_with("_HEAD") && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+fn commit_of_ref<'a>(repository: &'a OpenRepository, full: &str) -> Result<Option<Commit<'a>>, GitError> {
+    if !git2::Reference::is_valid_name(full) {
+        return Ok(None);
+    }
+    let target = repository.checkout().find_reference(full).and_then(|reference| reference.resolve());
+    let target = match target {
+        Ok(reference) => reference.target(),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => None,
+        Err(error) => {
+            let (name, reason) = (visible_cut(full, NAME_CHARACTERS), reason(&error));
+            return Err(GitError::RefUnreadable { name, reason });
+        }
+    };
+    target.map_or(Ok(None), |id| peeled(repository, id))
+}
+
+fn commit_of_id<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option<Commit<'a>>, GitError> {
     let hexadecimal = name.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hexadecimal || !(7..=40).contains(&name.len()) {
-        return None;
+        return Ok(None);
     }
-    repository.find_object_by_prefix(name, None).ok()?.peel_to_commit().ok()
+    match repository.objects().find_object_by_prefix(name, None) {
+        Ok(object) => peeled(repository, object.id()),
+        Err(error) => absent(name, &error),
+    }
+}
+
+/// The commit that an object is or, as an annotated tag, names.
+fn peeled(repository: &OpenRepository, id: Oid) -> Result<Option<Commit<'_>>, GitError> {
+    let object = repository.objects().find_object(id, None);
+    match object.and_then(|object| object.peel_to_commit()) {
+        Ok(commit) => Ok(Some(commit)),
+        Err(error) => absent(id, &error),
+    }
+}
+
+/// None where there is no such commit; everything else that kept it from being read is an error.
+fn absent<T>(name: impl std::fmt::Display, error: &git2::Error) -> Result<Option<T>, GitError> {
+    match error.code() {
+        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => Ok(None),
+        ErrorCode::Ambiguous => Err(GitError::Ambiguous(format!("`{name}` begins several ids"))),
+        _ => Err(GitError::object(name, error)),
+    }
 }

@@ -1,9 +1,5 @@
-//! Brings what a shallow clone lacks, exactly that, into a store of its own; the clone itself is only read.
-//!
-//! The store is a bare repository whose alternates name the clone's objects. So fetched history never changes what
-//! the checkout looks like to anyone else, and it is gone with the run.
+//! Fetches what a shallow clone lacks, exactly that, into the run's own store; the clone itself is only read.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
@@ -12,6 +8,7 @@ use git2::{Indexer, Oid, Repository};
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
+use super::store::{Store, shallow_commits};
 use crate::contracts::ids::CommitId;
 use crate::contracts::secret::Secret;
 use crate::run::http::{Http, HttpRequest, Method, shown_url};
@@ -50,15 +47,14 @@ impl OpenRepository {
         &self,
         commit: &CommitId,
         remote: Option<&Remote<'_>>,
-        scratch: &Path,
     ) -> Result<Option<Vec<CommitId>>, GitError> {
         let id = oid(commit)?;
-        if let Some(parents) = parents_in(self.handle(), id) {
+        if let Some(parents) = parents_in(self.objects(), id)? {
             return Ok(Some(parents));
         }
         let Some(remote) = remote else { return Ok(None) };
         let session = Session::open(remote)?;
-        let store = Store::create(scratch, self.handle())?;
+        let store = Store::empty()?;
         let wants = [id.to_string()];
         let request = FetchRequest {
             wants: &wants,
@@ -67,23 +63,21 @@ impl OpenRepository {
             ..FetchRequest::default()
         };
         session.fetch(&request, &store)?;
-        Ok(parents_in(&super::open::reopen(store.path())?, id))
+        parents_in(&store.open()?, id)
     }
 
-    /// A repository that holds both commits, their merge base, and the trees of all three: this one when it does, else
-    /// one completed from the remote. The store is made below `scratch` and removed with the returned value.
+    /// Fetches what is missing of both commits, their merge base, and the trees of all three.
     ///
     /// `refs` are where else the commits may be, for a remote that gives out no commit by its id.
     pub(crate) fn completed(
-        self,
+        mut self,
         base: &CommitId,
         head: &CommitId,
         remote: Option<&Remote<'_>>,
         refs: &[String],
-        scratch: &Path,
     ) -> Result<Self, GitError> {
         let wanted = [oid(base)?, oid(head)?];
-        if self.missing(&wanted).is_empty() && self.sure_merge_base(wanted)?.is_some() {
+        if self.missing(&wanted).is_empty() && self.certain_merge_base(wanted)?.is_some() {
             return Ok(self);
         }
         let Some(remote) = remote else {
@@ -91,15 +85,12 @@ impl OpenRepository {
                 "there is no remote to ask for what this clone lacks".to_owned(),
             ));
         };
-        let clone_shallow = self.shallow_commits();
+        let clone_shallow = shallow_commits(self.objects());
         let clone_head =
-            self.handle().head().ok().and_then(|head| head.peel_to_commit().ok()).map(|commit| commit.id());
-        let store = Store::create(scratch, self.handle())?;
-        store.write_shallow(&clone_shallow)?;
-        let mut repository = self.moved_to(&store)?;
+            self.checkout().head().ok().and_then(|head| head.peel_to_commit().ok()).map(|commit| commit.id());
         let session = Session::open(remote)?;
 
-        let mut merge_base = repository.sure_merge_base_or_missing(wanted)?;
+        let mut merge_base = self.certain_merge_base_or_missing(wanted)?;
         let mut tips = wanted.map(|id| id.to_string()).to_vec();
         let mut commits_only = session.filters;
         for depth in DEPTHS {
@@ -107,26 +98,26 @@ impl OpenRepository {
                 break;
             }
             let request = FetchRequest { wants: &tips, depth, commits_only, ..FetchRequest::default() };
-            let shallow = match session.fetch(&request, &store) {
+            let shallow = match session.fetch(&request, &self.store) {
                 Ok(shallow) => shallow,
                 Err(error) => {
                     tips = session.tips(refs).ok_or(error)?;
                     // Their trees could not be asked for by id afterwards.
                     commits_only = false;
                     let request = FetchRequest { wants: &tips, depth, ..FetchRequest::default() };
-                    session.fetch(&request, &store)?
+                    session.fetch(&request, &self.store)?
                 }
             };
-            store.write_shallow(&shallow)?;
-            repository = repository.moved_to(&store)?;
-            merge_base = repository.sure_merge_base_or_missing(wanted)?;
+            self.store.write_shallow(&shallow)?;
+            self.reopen()?;
+            merge_base = self.certain_merge_base_or_missing(wanted)?;
         }
         let merge_base =
             merge_base.ok_or_else(|| GitError::NoBase("base and head have no common commit".to_owned()))?;
         let needed = [wanted[0], wanted[1], merge_base];
-        let wants: Vec<String> = repository.missing(&needed).iter().map(Oid::to_string).collect();
+        let wants: Vec<String> = self.missing(&needed).iter().map(Oid::to_string).collect();
         if !wants.is_empty() {
-            let present = needed.into_iter().chain(clone_head).filter(|id| repository.has_tree(*id));
+            let present = needed.into_iter().chain(clone_head).filter(|id| self.has_tree(*id));
             let haves: Vec<String> = present.map(|id| id.to_string()).collect();
             let request = FetchRequest {
                 wants: &wants,
@@ -135,24 +126,19 @@ impl OpenRepository {
                 depth: 1,
                 commits_only: false,
             };
-            session.fetch(&request, &store)?;
-            repository = repository.moved_to(&store)?;
+            session.fetch(&request, &self.store)?;
+            self.reopen()?;
         }
-        match repository.missing(&needed).first() {
+        match self.missing(&needed).first() {
             Some(id) => Err(GitError::Incomplete(format!("{} did not send the tree of {id}", session.host))),
-            None => Ok(repository.keeping(store.scratch)),
+            None => Ok(self),
         }
-    }
-
-    fn shallow_commits(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.handle().commondir().join("shallow")).unwrap_or_default();
-        text.lines().filter(|line| Oid::from_str(line).is_ok()).map(str::to_owned).collect()
     }
 
     fn has_tree(&self, commit: Oid) -> bool {
-        self.handle()
+        self.objects()
             .find_commit(commit)
-            .is_ok_and(|commit| self.handle().find_tree(commit.tree_id()).is_ok())
+            .is_ok_and(|commit| self.objects().find_tree(commit.tree_id()).is_ok())
     }
 
     /// Which of the commits are not here with their trees, each once.
@@ -163,101 +149,54 @@ impl OpenRepository {
         missing
     }
 
-    fn sure_merge_base_or_missing(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
-        let here = tips.iter().all(|id| self.handle().find_commit(*id).is_ok());
-        if here { self.sure_merge_base(tips) } else { Ok(None) }
+    fn certain_merge_base_or_missing(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
+        let here = tips.iter().all(|id| self.objects().find_commit(*id).is_ok());
+        if here { self.certain_merge_base(tips) } else { Ok(None) }
     }
 
-    /// The merge base, when no history that is not here could have a better one: then nothing between it and the tips
-    /// is cut off.
-    fn sure_merge_base(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
-        let repository = self.handle();
-        let Ok(found) = repository.merge_base(tips[0], tips[1]) else { return Ok(None) };
-        let cut = self.shallow_commits();
+    /// The merge base, if history that is not here cannot hold a better one.
+    fn certain_merge_base(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
+        let Ok(found) = self.objects().merge_base(tips[0], tips[1]) else { return Ok(None) };
+        Ok(self.is_certain_merge_base(found, tips)?.then_some(found))
+    }
+
+    /// Returns whether nothing is cut off between two commits and their merge base, so that no history that is not here
+    /// could hold a better one.
+    pub(super) fn is_certain_merge_base(&self, merge_base: Oid, tips: [Oid; 2]) -> Result<bool, GitError> {
+        let cut = shallow_commits(self.objects());
         if cut.is_empty() {
-            return Ok(Some(found));
+            return Ok(true);
         }
         let walk = (|| {
-            let mut walk = repository.revwalk()?;
+            let mut walk = self.objects().revwalk()?;
             tips.iter().try_for_each(|tip| walk.push(*tip))?;
-            walk.hide(found)?;
+            walk.hide(merge_base)?;
             for id in walk {
                 if cut.contains(&id?.to_string()) {
-                    return Ok(None);
+                    return Ok(false);
                 }
             }
-            Ok(Some(found))
+            Ok(true)
         })();
         walk.map_err(|error: git2::Error| GitError::NoBase(reason(&error)))
     }
 }
 
-fn parents_in(repository: &Repository, id: Oid) -> Option<Vec<CommitId>> {
-    let odb = repository.odb().ok()?;
-    let object = odb.read(id).ok().filter(|object| object.kind() == git2::ObjectType::Commit)?;
-    let text = object.data();
+/// The parents that stand in a commit; none if the commit is not here.
+fn parents_in(repository: &Repository, id: Oid) -> Result<Option<Vec<CommitId>>, GitError> {
+    let object = repository.odb().and_then(|odb| Ok(odb.read(id)?.data().to_vec()));
+    let text = match object {
+        Ok(text) => text,
+        Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(GitError::object(id, &error)),
+    };
     let header = text.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     let parents = header.filter_map(|line| line.strip_prefix(b"parent "));
-    parents.map(|id| CommitId::parse(std::str::from_utf8(id).ok()?).ok()).collect()
+    Ok(parents.map(|id| CommitId::parse(std::str::from_utf8(id).ok()?).ok()).collect())
 }
 
 fn oid(commit: &CommitId) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
-}
-
-/// The store beside the clone.
-pub(super) struct Store {
-    scratch: tempfile::TempDir,
-}
-
-impl Store {
-    fn create(scratch: &Path, clone: &Repository) -> Result<Self, GitError> {
-        let objects = clone.commondir().join("objects");
-        let failed = |error: std::io::Error| {
-            GitError::Incomplete(format!("there is no room for what it lacks: {error}"))
-        };
-        let objects = objects.canonicalize().map_err(failed)?;
-        let line = objects.to_str().filter(|path| !path.contains('\n'));
-        let line = line.ok_or_else(|| {
-            GitError::Unsupported("its path has characters no alternate can name".to_owned())
-        })?;
-        let scratch = std::fs::create_dir_all(scratch)
-            .and_then(|()| tempfile::Builder::new().prefix("qa-skill-").tempdir_in(scratch))
-            .map_err(failed)?;
-        let directory = scratch.path();
-        let write = |name: &str, text: &str| std::fs::write(directory.join(name), text);
-        let made = std::fs::create_dir_all(directory.join("objects/pack"))
-            .and_then(|()| std::fs::create_dir_all(directory.join("objects/info")))
-            .and_then(|()| std::fs::create_dir_all(directory.join("refs/heads")))
-            .and_then(|()| write("HEAD", "ref: refs/heads/none\n"))
-            .and_then(|()| write("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"))
-            .and_then(|()| write("objects/info/alternates", &format!("{line}\n")));
-        made.map_err(failed)?;
-        Ok(Self { scratch })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.scratch.path()
-    }
-
-    fn packs(&self) -> PathBuf {
-        self.path().join("objects/pack")
-    }
-
-    fn write_shallow(&self, commits: &[String]) -> Result<(), GitError> {
-        let path = self.path().join("shallow");
-        let written = if commits.is_empty() {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
-        } else {
-            let mut text = commits.join("\n");
-            text.push('\n');
-            std::fs::write(&path, text)
-        };
-        written.map_err(|error| GitError::Incomplete(format!("its history could not be noted: {error}")))
-    }
 }
 
 /// A conversation with the remote's upload-pack service.

@@ -24,6 +24,14 @@ pub(crate) enum GitError {
     TreeMalformed { id: String, reason: String },
     #[error("accept {0}")]
     PathRefused(String),
+    #[error("make a temporary repository: {0}")]
+    NoScratch(String),
+    #[error("accept object {0}: its content has another hash")]
+    HashMismatch(String),
+    #[error("read the ref {name}: {reason}")]
+    RefUnreadable { name: String, reason: String },
+    #[error("choose a commit: {0}")]
+    Ambiguous(String),
     #[error("write a tree: {0}")]
     NotWritten(String),
     #[error("read the repository: {0}")]
@@ -34,12 +42,17 @@ impl GitError {
     /// The stable code.
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::Open { .. } | Self::Unsupported(_) => Code::RepositoryUnsupported,
+            Self::Open { .. } | Self::Unsupported(_) | Self::RefUnreadable { .. } => {
+                Code::RepositoryUnsupported
+            }
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
             Self::HeadNotFound(_) | Self::NoBase(_) | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
+            Self::NoScratch(_) => Code::ScratchUnavailable,
+            Self::HashMismatch(_) => Code::ObjectHashMismatch,
+            Self::Ambiguous(_) => Code::RefAmbiguous,
             Self::NotWritten(_) => Code::ExecutionDenied,
             Self::Other(_) => Code::InternalError,
         }
@@ -55,17 +68,24 @@ impl GitError {
             Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
             Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
             Self::Unsupported(_)
+            | Self::RefUnreadable { .. }
             | Self::BaseNotFound(_)
             | Self::NoBase(_)
             | Self::ObjectMissing { .. }
             | Self::TreeMalformed { .. }
             | Self::PathRefused(_)
+            | Self::NoScratch(_)
+            | Self::HashMismatch(_)
+            | Self::Ambiguous(_)
             | Self::Other(_) => self.code().hint(),
         }
     }
 
     /// An error of libgit2 while reading an object.
     pub(super) fn object(id: impl std::fmt::Display, error: &git2::Error) -> Self {
+        if error.code() == git2::ErrorCode::HashsumMismatch {
+            return Self::HashMismatch(id.to_string());
+        }
         Self::ObjectMissing { id: id.to_string(), reason: reason(error) }
     }
 }

@@ -24,9 +24,8 @@ impl OpenRepository {
     /// The newest `count` changes that lead to a commit. A commit without parents, or whose parent a shallow clone does
     /// not have, ends the line.
     pub(crate) fn merged(&self, head: &str, count: usize) -> Result<Vec<Merged>, GitError> {
-        let handle = self.handle();
         let mut commit =
-            find_commit(handle, head)?.ok_or_else(|| GitError::HeadNotFound(visible_cut(head, 100)))?;
+            find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(visible_cut(head, 100)))?;
         let mut changes = Vec::new();
         while changes.len() < count {
             let Ok(parent) = commit.parent(0) else { break };
@@ -52,7 +51,7 @@ impl OpenRepository {
     /// A commit's own time, in seconds since 1970.
     pub(crate) fn time_of(&self, commit: &CommitId) -> Result<i64, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
-        let found = self.handle().find_commit(id).map_err(|error| GitError::object(id, &error))?;
+        let found = self.objects().find_commit(id).map_err(|error| GitError::object(id, &error))?;
         Ok(found.committer().when().seconds())
     }
 

@@ -8,6 +8,7 @@ mod history;
 mod objects;
 mod open;
 mod pack_protocol;
+mod store;
 mod tree;
 mod walk;
 #[cfg(unix)]

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use git2::{Odb, Oid, Repository};
 
 use super::error::GitError;
-use super::open::{OpenRepository, reopen};
+use super::open::OpenRepository;
+use super::store;
 use super::walk::{self, Budget};
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
 use crate::run::ports::{
@@ -23,7 +24,8 @@ pub(crate) struct GitObjects {
     handle: Mutex<Repository>,
     /// Handles no thread uses at the moment: opening one costs more than reading many blobs, and its caches are warm.
     idle: Mutex<Vec<Repository>>,
-    git_directory: PathBuf,
+    /// The store's git directory, from which more handles are opened.
+    directory: PathBuf,
     objects_read: AtomicU64,
     bytes_inflated: AtomicU64,
     trees_walked: AtomicU64,
@@ -33,9 +35,9 @@ impl GitObjects {
     pub(crate) fn new(repository: &OpenRepository) -> Result<Self, GitError> {
         let zero = || AtomicU64::new(0);
         Ok(Self {
-            handle: Mutex::new(reopen(&repository.git_directory)?),
+            handle: Mutex::new(repository.store.open()?),
             idle: Mutex::new(Vec::new()),
-            git_directory: repository.git_directory.clone(),
+            directory: repository.store.path().to_owned(),
             objects_read: zero(),
             bytes_inflated: zero(),
             trees_walked: zero(),
@@ -155,7 +157,7 @@ impl Objects for GitObjects {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let repository = match idle {
             Some(repository) => repository,
-            None => reopen(&self.git_directory).map_err(|error| port(&error))?,
+            None => store::open(&self.directory).map_err(|error| port(&error))?,
         };
         Ok(Box::new(Reader { repository: Some(repository), objects: self }))
     }

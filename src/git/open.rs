@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::complete::Store;
 use super::error::{GitError, reason};
+use super::store::Store;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
@@ -13,8 +13,9 @@ use crate::core::escape::visible_cut;
 ///
 /// System, global and XDG files are not searched, so nothing of the account enters a result. Owner validation is off:
 /// in a container the checkout belongs to another user, and it protects against running what a repository's
-/// configuration names, which nothing here does. Hashes are not verified on read, as in git's own reads; `verify`
-/// compares digests of its own. The caches are small because every blob is read once.
+/// configuration names, which nothing here does. The hash of every object that is read is verified: whoever may write
+/// to the checkout could otherwise put other content under a known id. The caches are small because every blob is read
+/// once.
 pub(crate) fn isolate() {
     use git2::ConfigLevel::{Global, ProgramData, System, XDG};
     #[expect(
@@ -31,19 +32,19 @@ pub(crate) fn isolate() {
         // It only says that objects may be absent, and an absent object has its own code.
         let _default_stays_on_failure = git2::opts::set_extensions(&["partialclone"]);
     }
-    git2::opts::strict_hash_verification(false);
+    git2::opts::strict_hash_verification(true);
 }
 
-/// An open repository and where it is.
+/// A checkout, which names commits, and the store that their objects are read from.
 pub(crate) struct OpenRepository {
-    repository: Repository,
-    /// The git directory, from which more handles are opened.
-    pub(super) git_directory: PathBuf,
+    /// Only names are read through it: HEAD, refs, the address of the origin.
+    checkout: Repository,
+    pub(super) store: Store,
+    /// A handle on the store.
+    objects: Repository,
     /// The checkout, or the git directory of a bare repository.
     pub(crate) root: PathBuf,
     origin: Option<String>,
-    /// Holds objects the clone lacks, for as long as they are read.
-    _scratch: Option<tempfile::TempDir>,
 }
 
 impl OpenRepository {
@@ -56,39 +57,42 @@ impl OpenRepository {
                 GitError::Open { path: shown(from), reason: reason(error) }
             }
         };
-        let repository =
+        let checkout =
             Repository::open_ext(from, git2::RepositoryOpenFlags::empty(), &[] as &[&std::ffi::OsStr])
                 .map_err(|error| open(&error))?;
-        let git_directory = repository.path().to_owned();
-        let root = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
-        let origin = repository.find_remote("origin").ok();
+        let root = checkout.workdir().unwrap_or_else(|| checkout.path()).to_owned();
+        let origin = checkout.find_remote("origin").ok();
         let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
-        Ok(Self { repository, git_directory, root, origin, _scratch: None })
+        let store = Store::beside(&checkout)?;
+        let objects = store.open()?;
+        Ok(Self { checkout, store, objects, root, origin })
     }
 
-    /// The same checkout with the objects and the history of a store.
-    pub(super) fn moved_to(self, store: &Store) -> Result<Self, GitError> {
-        let repository = reopen(store.path())?;
-        Ok(Self { repository, git_directory: store.path().to_owned(), ..self })
+    /// Opens the store anew, after something was fetched into it.
+    pub(super) fn reopen(&mut self) -> Result<(), GitError> {
+        self.objects = self.store.open()?;
+        Ok(())
     }
 
-    pub(super) fn keeping(self, scratch: tempfile::TempDir) -> Self {
-        Self { _scratch: Some(scratch), ..self }
+    /// Where names are looked up.
+    pub(super) fn checkout(&self) -> &Repository {
+        &self.checkout
     }
 
-    pub(super) fn handle(&self) -> &Repository {
-        &self.repository
+    /// Where objects are read.
+    pub(super) fn objects(&self) -> &Repository {
+        &self.objects
     }
 
     /// Whether the clone has only part of the history.
     pub(crate) fn is_shallow(&self) -> bool {
-        self.repository.is_shallow()
+        self.objects.is_shallow()
     }
 
     /// By how many commits a commit is ahead of an ancestor; none where the other is no ancestor, or is not here.
     pub(crate) fn ahead_of(&self, ancestor: &CommitId, commit: &CommitId) -> Option<usize> {
         let id = |commit: &CommitId| git2::Oid::from_str(commit.as_str()).ok();
-        let (ahead, behind) = self.repository.graph_ahead_behind(id(commit)?, id(ancestor)?).ok()?;
+        let (ahead, behind) = self.objects.graph_ahead_behind(id(commit)?, id(ancestor)?).ok()?;
         (behind == 0).then_some(ahead)
     }
 
@@ -96,12 +100,6 @@ impl OpenRepository {
     pub(crate) fn origin_repo_id(&self) -> Option<String> {
         repo_id_of_url(self.origin.as_deref()?)
     }
-}
-
-/// Another handle on the same repository, for another thread.
-pub(super) fn reopen(git_directory: &Path) -> Result<Repository, GitError> {
-    Repository::open(git_directory)
-        .map_err(|error| GitError::Open { path: shown(git_directory), reason: reason(&error) })
 }
 
 fn shown(path: &Path) -> String {

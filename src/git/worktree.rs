@@ -73,7 +73,7 @@ impl OpenRepository {
         unwanted: fn(&[u8]) -> bool,
     ) -> Result<WrittenTree, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
-        let handle = self.handle();
+        let handle = self.objects();
         let found = handle.find_commit(id).map_err(|error| GitError::object(id, &error))?;
         let seconds = u64::try_from(found.committer().when().seconds()).unwrap_or(0);
         let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;

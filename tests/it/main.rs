@@ -27,6 +27,7 @@ mod hostile;
 mod injections;
 mod lookups;
 mod models;
+mod planted;
 mod rehearsal;
 mod replay;
 mod reviews;

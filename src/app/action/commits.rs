@@ -1,7 +1,5 @@
 //! Finds the commits an event is about, in the checkout or at its origin, by the first rule that holds.
 
-use std::path::Path;
-
 use crate::app::exit::Failure;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
@@ -19,7 +17,6 @@ pub(crate) struct Base {
 pub(crate) struct Sources<'a> {
     pub(crate) repository: &'a OpenRepository,
     pub(crate) remote: Option<&'a Remote<'a>>,
-    pub(crate) scratch: &'a Path,
 }
 
 impl Sources<'_> {
@@ -47,7 +44,7 @@ impl Sources<'_> {
             BaseRule::Named(commit) => Ok(Some(commit.clone())),
             BaseRule::Branch(name) => self.branch(name),
             BaseRule::FirstParent => {
-                let parents = self.repository.written_parents(head, self.remote, self.scratch)?;
+                let parents = self.repository.written_parents(head, self.remote)?;
                 Ok(parents.and_then(|parents| parents.into_iter().next()))
             }
         }
@@ -60,7 +57,7 @@ impl Sources<'_> {
         head: &CommitId,
         remote: Option<&Remote<'_>>,
     ) -> Result<Option<CommitId>, crate::git::GitError> {
-        let parents = self.repository.written_parents(commit, remote, self.scratch)?.unwrap_or_default();
+        let parents = self.repository.written_parents(commit, remote)?.unwrap_or_default();
         match parents.as_slice() {
             [base, merged] if merged == head => Ok(Some(base.clone())),
             _ => Ok(None),

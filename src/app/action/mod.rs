@@ -268,8 +268,7 @@ fn open_change(
     let directory =
         inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
     let repository = OpenRepository::discover(&directory)?;
-    let scratch = environment.artifacts.scratch();
-    let sources = Sources { repository: &repository, remote, scratch: &scratch };
+    let sources = Sources { repository: &repository, remote };
     let named = |name: &str, which: &str| {
         let missing = || {
             let shown = crate::core::escape::visible_cut(name, 100);
@@ -290,7 +289,7 @@ fn open_change(
     };
     let number = change.pull_request;
     let refs = number.map(pull_request_refs).unwrap_or_default();
-    let repository = repository.completed(&base.commit, &head, remote, &refs, &scratch)?;
+    let repository = repository.completed(&base.commit, &head, remote, &refs)?;
     let mut settings = environment.settings.clone();
     settings.extend(crate::config::pace());
     // Which nights look for the commits by, should they not be given out by id.

@@ -27,7 +27,7 @@ pub(crate) enum Against<'a> {
     /// The objects of this repository; without them there is no replay.
     Repository(&'a Path),
     /// The objects of this checkout and, where it lacks some, of its remote; without them the recording.
-    Completed { checkout: &'a Path, remote: &'a Remote<'a>, scratch: &'a Path },
+    Completed { checkout: &'a Path, remote: &'a Remote<'a> },
 }
 
 /// What every replay needs.
@@ -141,8 +141,8 @@ impl Replayer<'_> {
         match self.against {
             Against::Recording => Ok(Source::Recording),
             Against::Repository(path) => OpenRepository::discover(path).map(Source::Repository),
-            Against::Completed { checkout, remote, scratch } => OpenRepository::discover(checkout)?
-                .completed(base, head, Some(remote), &recorded.refs, scratch)
+            Against::Completed { checkout, remote } => OpenRepository::discover(checkout)?
+                .completed(base, head, Some(remote), &recorded.refs)
                 .map(Source::Repository),
         }
     }

@@ -1,0 +1,243 @@
+//! What an earlier step of a job can leave in the checkout so that something else is judged, or by another policy.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use git2::{ObjectType, Oid};
+
+use crate::support::{Files, Repo, conflict, git, qa_skill};
+
+/// The file of a loose object.
+fn loose(repo: &Repo, id: Oid) -> PathBuf {
+    let id = id.to_string();
+    repo.path().join(".git/objects").join(&id[..2]).join(&id[2..])
+}
+
+/// Puts the content of one object under the id of another.
+fn plant(repo: &Repo, id: Oid, content: Oid) {
+    let victim = loose(repo, id);
+    std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::copy(loose(repo, content), &victim).unwrap();
+}
+
+/// A change that adds a conflict marker below a policy, which fails.
+fn faulty() -> Repo {
+    let policy = "version = 1\npreset = \"default\"\n";
+    let base = Files::of(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
+    let repo = Repo::new();
+    repo.change(&base, &base.clone().with("a.py", format!("a = 1\n{}", conflict())));
+    repo
+}
+
+fn commit_of(repo: &Repo, name: &str) -> Oid {
+    repo.git.refname_to_id(&format!("refs/heads/{name}")).unwrap()
+}
+
+fn tree_of(repo: &Repo, name: &str) -> Oid {
+    repo.git.find_commit(commit_of(repo, name)).unwrap().tree_id()
+}
+
+fn blob_of(repo: &Repo, name: &str, path: &str) -> Oid {
+    repo.git.find_tree(tree_of(repo, name)).unwrap().get_path(Path::new(path)).unwrap().id()
+}
+
+#[test]
+fn an_object_under_an_id_that_is_not_its_hash_is_refused() {
+    faulty().judge().run().expect(1);
+    let cases: &[(&str, &dyn Fn(&Repo))] = &[
+        ("the changed file", &|repo| plant(repo, blob_of(repo, "topic", "a.py"), repo.blob(b"a = 2\n"))),
+        ("the tree of head", &|repo| plant(repo, tree_of(repo, "topic"), tree_of(repo, "main"))),
+        ("the commit of head", &|repo| {
+            let clean = repo.commit(tree_of(repo, "main"), &[commit_of(repo, "main")]);
+            plant(repo, commit_of(repo, "topic"), clean);
+        }),
+        ("the base's policy", &|repo| {
+            let lax = repo.blob(b"version = 1\npreset = \"advisory\"\n");
+            plant(repo, blob_of(repo, "main", ".qa-skill/policy.toml"), lax);
+        }),
+        ("the commit of the base", &|repo| {
+            let same = repo.commit(tree_of(repo, "topic"), &[]);
+            plant(repo, commit_of(repo, "main"), same);
+        }),
+        ("a blob where a tree belongs", &|repo| {
+            plant(repo, tree_of(repo, "topic"), repo.write(ObjectType::Blob, b"x"));
+        }),
+    ];
+    for (what, tamper) in cases {
+        let repo = faulty();
+        tamper(&repo);
+        let outcome = repo.judge().run();
+        assert_eq!((outcome.exit, outcome.code()), (3, "OBJECT_HASH_MISMATCH"), "{what}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_packed_object_with_another_hash_is_refused() {
+    let repo = faulty();
+    let (victim, clean) = (blob_of(&repo, "topic", "a.py"), repo.blob(b"a = 2\n"));
+    // A pack whose index names the clean content by the faulty file's id.
+    let pack = repo.path().join(".git/objects/pack");
+    let name = pack_of(&repo, clean);
+    let index = pack.join(format!("pack-{name}.idx"));
+    let mut bytes = std::fs::read(&index).unwrap();
+    let at = bytes.windows(20).position(|window| window == clean.as_bytes()).unwrap();
+    bytes[at..at + 20].copy_from_slice(victim.as_bytes());
+    // The fan-out table says how many ids begin with at most each byte.
+    for first in 0..256 {
+        let count = u32::from(first >= usize::from(victim.as_bytes()[0]));
+        bytes[8 + first * 4..12 + first * 4].copy_from_slice(&count.to_be_bytes());
+    }
+    std::fs::set_permissions(&index, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::write(&index, bytes).unwrap();
+    std::fs::remove_file(loose(&repo, victim)).unwrap();
+    repo.judge().run().expect_code(3, "OBJECT_HASH_MISMATCH");
+}
+
+/// Packs one object and returns the pack's name.
+fn pack_of(repo: &Repo, id: Oid) -> String {
+    let list = repo.beside("ids");
+    std::fs::write(&list, format!("{id}\n")).unwrap();
+    let script = format!("git pack-objects -q .git/objects/pack/pack < '{}'", list.display());
+    let output = std::process::Command::new("sh").current_dir(repo.path()).args(["-c", &script]).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+}
+
+/// `main` and `topic` both took a conflict marker in from `old`; only what `topic` did itself may be judged, and it is
+/// clean. Returns the three commits.
+fn forked() -> (Repo, [Oid; 3]) {
+    let repo = Repo::new();
+    let clean = Files::of(&[("a.py", "a = 1\n")]);
+    let marked = clean.clone().with("old.txt", conflict());
+    let old = repo.commit_at(repo.tree(&clean), &[], 1_714_000_000);
+    let fork = repo.commit_at(repo.tree(&clean), &[old], 1_714_000_100);
+    let main = repo.commit_at(repo.tree(&clean.clone().with("b.py", "b = 1\n")), &[fork], 1_714_000_200);
+    let topic = repo.commit_at(repo.tree(&marked), &[fork], 1_714_000_300);
+    repo.reference("refs/heads/main", main);
+    repo.reference("refs/heads/topic", topic);
+    (repo, [fork, main, topic])
+}
+
+/// Judges and expects what stands in the commits themselves: the fault is found from the true merge base.
+fn expect_true_ancestry(what: &str, repo: &Repo, fork: Oid) {
+    let outcome = repo.judge().run();
+    assert_eq!(outcome.exit, 1, "{what}: {}{}", outcome.text(), outcome.stderr);
+    assert_eq!(repo.run_dir().json("change-set.json")["mergeBaseSha"], fork.to_string(), "{what}");
+}
+
+#[test]
+fn ancestry_follows_from_commits_and_from_nothing_beside_them() {
+    let (repo, [fork, ..]) = forked();
+    expect_true_ancestry("untouched", &repo, fork);
+
+    // Head would be an ancestor of the base, so that nothing has changed.
+    let (repo, [fork, main, topic]) = forked();
+    std::fs::create_dir_all(repo.path().join(".git/info")).unwrap();
+    std::fs::write(repo.path().join(".git/info/grafts"), format!("{main} {topic}\n")).unwrap();
+    expect_true_ancestry("grafts", &repo, fork);
+
+    let (repo, [fork, main, topic]) = forked();
+    let liar = repo.commit(tree_of(&repo, "main"), &[topic]);
+    repo.reference(&format!("refs/replace/{main}"), liar);
+    expect_true_ancestry("a replacement", &repo, fork);
+
+    let (repo, [fork, main, topic]) = forked();
+    git(&repo.path(), &["commit-graph", "write", "--reachable"]);
+    forge_graph(&repo.path().join(".git/objects/info/commit-graph"), main, topic);
+    expect_true_ancestry("a commit-graph", &repo, fork);
+
+    let (repo, [fork, main, _]) = forked();
+    std::fs::write(repo.path().join(".git/shallow"), format!("{main}\n")).unwrap();
+    let outcome = repo.judge().run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+    assert!(outcome.stderr.contains("shallow"), "{fork}: {}", outcome.stderr);
+}
+
+/// Makes a commit-graph say that one commit's parent is another. The format: an 8-byte header, a table of chunks of 12
+/// bytes each, and in `CDAT` for each commit, in the order of `OIDL`, a tree's id and the positions of two parents.
+fn forge_graph(path: &Path, commit: Oid, parent: Oid) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let chunk = |bytes: &[u8], name: &[u8; 4]| {
+        let table = bytes[8..].chunks(12).take(usize::from(bytes[6]));
+        let entry = table.into_iter().find(|entry| &entry[..4] == name).unwrap().to_vec();
+        usize::try_from(u64::from_be_bytes(entry[4..].try_into().unwrap())).unwrap()
+    };
+    let (ids, data) = (chunk(&bytes, b"OIDL"), chunk(&bytes, b"CDAT"));
+    let ids: Vec<Vec<u8>> = bytes[ids..data].chunks(20).map(<[u8]>::to_vec).collect();
+    let position = |id: Oid| ids.iter().position(|known| known == id.as_bytes()).unwrap();
+    let at = data + position(commit) * 36 + 20;
+    let parent = u32::try_from(position(parent)).unwrap().to_be_bytes();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    bytes[at..at + 4].copy_from_slice(&parent);
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_shallow_clone_that_cannot_be_certain_of_its_merge_base_is_not_judged() {
+    // The true merge base is `late`; the clone is cut above it and knows only the older `root`.
+    let repo = Repo::new();
+    let files = |text: &str| repo.tree(&Files::of(&[("a.py", text)]));
+    let root = repo.commit_at(files("1\n"), &[], 1_714_000_000);
+    let late = repo.commit_at(files("2\n"), &[root], 1_714_000_100);
+    let hidden = repo.commit_at(files("3\n"), &[late], 1_714_000_200);
+    let main = repo.commit_at(files("4\n"), &[hidden, root], 1_714_000_300);
+    let topic = repo.commit_at(files("5\n"), &[late, root], 1_714_000_400);
+    repo.reference("refs/heads/main", main);
+    repo.reference("refs/heads/topic", topic);
+    repo.judge().run().expect(0);
+    std::fs::write(repo.path().join(".git/shallow"), format!("{hidden}\n")).unwrap();
+    repo.judge().run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+}
+
+#[test]
+fn a_linked_worktree_of_a_shallow_clone_is_judged() {
+    let repo = Repo::new();
+    let mut topic = repo.commit(repo.tree(&Files::of(&[("a.py", "a = 0\n")])), &[]);
+    for text in ["a = 1\n", "a = 2\n"] {
+        topic = repo.commit(repo.tree(&Files::of(&[("a.py", text)])), &[topic]);
+    }
+    repo.reference("refs/heads/topic", topic);
+    let (clone, linked) = (repo.beside("clone"), repo.beside("linked"));
+    let url = format!("file://{}", repo.path().display());
+    let clone_text = clone.display().to_string();
+    git(&repo.path(), &["clone", "-q", "--depth=2", "--branch=topic", &url, &clone_text]);
+    git(&clone, &["worktree", "add", "-q", "--detach", &linked.display().to_string()]);
+    let out = repo.beside("out");
+    let judged = qa_skill(["run", "--base", "HEAD~1", "--head", "HEAD"]).arg("--repo").arg(&linked);
+    judged.arg("--out").arg(out).run().expect(0);
+}
+
+#[test]
+fn a_name_that_stands_for_two_commits_is_refused() {
+    // A tag that looks like the remote branch, on head itself: nothing would have changed.
+    let repo = faulty();
+    let (main, topic) = (commit_of(&repo, "main"), commit_of(&repo, "topic"));
+    repo.reference("refs/remotes/origin/main", main);
+    let judge = |base: &str| {
+        let program = qa_skill(["run", "--head", "refs/heads/topic", "--base", base]).arg("--repo");
+        program.arg(repo.path()).arg("--out").arg(repo.beside("out")).run()
+    };
+    judge("origin/main").expect(1);
+    for planted in [
+        "refs/tags/origin/main",
+        "refs/heads/origin/main",
+        "refs/origin/main",
+        "refs/remotes/origin/main/HEAD",
+    ] {
+        let packed = repo.path().join(".git/packed-refs");
+        // Packed, because a file cannot stand below another.
+        std::fs::write(&packed, format!("# pack-refs with: peeled fully-peeled \n{topic} {planted}\n"))
+            .unwrap();
+        let outcome = judge("origin/main").expect_code(3, "REF_AMBIGUOUS");
+        assert!(outcome.stderr.contains(planted), "{planted}: {}", outcome.stderr);
+        judge("origin/main~0").expect_code(3, "REF_AMBIGUOUS");
+        judge("refs/remotes/origin/main").expect(1);
+        std::fs::remove_file(packed).unwrap();
+    }
+    // The same commit under two names is no question.
+    repo.reference("refs/tags/origin/main", main);
+    judge("origin/main").expect(1);
+    // A branch may look like an abbreviated id; a full id means itself.
+    repo.reference(&format!("refs/heads/{}", &main.to_string()[..10]), topic);
+    judge(&main.to_string()[..10]).expect_code(3, "REF_AMBIGUOUS");
+    repo.reference(&format!("refs/heads/{main}"), topic);
+    judge(&main.to_string()).expect(1);
+}
