@@ -34,6 +34,16 @@ pub(crate) enum Surfaces {
     Files,
 }
 
+/// Where the objects that are judged come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ObjectSource {
+    /// The checkout, and the server for what it lacks.
+    #[default]
+    Checkout,
+    /// The server alone.
+    Server,
+}
+
 /// What is asked for, whatever the event says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Asked {
@@ -62,6 +72,7 @@ pub(crate) struct Inputs {
     pub(crate) working_directory: Option<PathBuf>,
     pub(crate) artifact_root: Option<PathBuf>,
     pub(crate) token: Option<Secret>,
+    pub(crate) objects: ObjectSource,
     pub(crate) surfaces: Surfaces,
     pub(crate) check_name: Option<String>,
     pub(crate) comment: bool,
@@ -94,6 +105,7 @@ pub(crate) struct Context {
     pub(crate) sha: String,
     #[serde(rename = "ref")]
     pub(crate) git_ref: String,
+    pub(crate) base_ref: String,
     pub(crate) repository: String,
     pub(crate) server_url: String,
     pub(crate) api_url: String,
@@ -155,6 +167,7 @@ struct RawInputs {
     working_directory: Option<String>,
     artifact_root: Option<String>,
     token: Option<String>,
+    objects: Option<String>,
     publish: Option<String>,
     check_name: Option<String>,
     comment: Option<String>,
@@ -185,6 +198,7 @@ impl RawInputs {
             ("aggregate", Asked::Aggregate),
             ("features", Asked::Features),
         ];
+        let objects = [("checkout", ObjectSource::Checkout), ("server", ObjectSource::Server)];
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
         Ok(Inputs {
@@ -206,6 +220,7 @@ impl RawInputs {
             working_directory: read.text("working-directory", self.working_directory).map(PathBuf::from),
             artifact_root: read.text("artifact-root", self.artifact_root).map(PathBuf::from),
             token: read.secret("token", self.token.as_deref()),
+            objects: read.word("objects", self.objects, &objects)?.unwrap_or_default(),
             surfaces: read.word("publish", self.publish, &surfaces)?.unwrap_or_default(),
             check_name: read.text("check-name", self.check_name),
             comment: read.flag("comment", self.comment, false)?,

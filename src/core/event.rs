@@ -13,6 +13,9 @@ pub(crate) enum EventError {
     Malformed(String),
     #[error("judge on `{name}`: {reason}")]
     NotForThis { name: String, reason: &'static str },
+    /// The payload is a file that an earlier step may have rewritten; variables come from the runner itself.
+    #[error("believe the event: its {member} is not what {variable} says")]
+    Contradicted { member: &'static str, variable: &'static str },
 }
 
 /// What to do about an event.
@@ -45,8 +48,6 @@ pub(crate) struct Change {
 /// A way to find the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BaseRule {
-    /// The first parent of the checked-out commit, when its second parent is head.
-    CheckedOutMerge,
     /// The first parent of the test merge the event ran for, when its second parent is head.
     TestMerge(CommitId),
     /// A commit the event names.
@@ -61,7 +62,7 @@ impl BaseRule {
     /// The name that is recorded.
     pub(crate) fn text(&self) -> &'static str {
         match self {
-            Self::CheckedOutMerge | Self::TestMerge(_) => "merge-commit",
+            Self::TestMerge(_) => "merge-commit",
             Self::Named(_) => "event",
             Self::Branch(_) => "branch-tip",
             Self::FirstParent => "first-parent",
@@ -78,6 +79,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) sha: &'a str,
     /// `GITHUB_REF`.
     pub(crate) git_ref: &'a str,
+    /// `GITHUB_BASE_REF`; empty where the event has none.
+    pub(crate) base_ref: &'a str,
 }
 
 /// Reads an event.
@@ -114,13 +117,18 @@ fn pull_request(
     let head_repository = event.0.pointer("/pull_request/head/repo/id").and_then(Value::as_u64);
     // A fork that was deleted has no repository any more; it was one all the same.
     let from_fork = head_repository.is_none() || head_repository != base_repository;
+    let base_ref = event.text("/pull_request/base/ref");
+    if !circumstances.base_ref.is_empty() && base_ref.as_deref() != Some(circumstances.base_ref) {
+        return Err(contradicted("pull_request.base.ref", "GITHUB_BASE_REF"));
+    }
     let mut bases = Vec::new();
     if merged {
-        bases.push(BaseRule::CheckedOutMerge);
+        if pull_request_of(circumstances.git_ref) != Some(number) {
+            return Err(contradicted("pull_request.number", "GITHUB_REF"));
+        }
         bases.extend(CommitId::parse(circumstances.sha).ok().map(BaseRule::TestMerge));
     }
-    bases.extend(event.text("/pull_request/base/ref").map(BaseRule::Branch));
-    bases.extend(event.optional_commit("/pull_request/base/sha")?.map(BaseRule::Named));
+    bases.extend(base_ref.map(BaseRule::Branch));
     let scanning_ref =
         if merged { format!("refs/pull/{number}/merge") } else { format!("refs/pull/{number}/head") };
     Ok(Task::Check(Change {
@@ -133,12 +141,26 @@ fn pull_request(
     }))
 }
 
+/// The number of a pull request in `refs/pull/N/merge`, or `refs/pull/N/head` as Forgejo sets it.
+fn pull_request_of(git_ref: &str) -> Option<u64> {
+    let (number, side) = git_ref.strip_prefix("refs/pull/")?.split_once('/')?;
+    if matches!(side, "merge" | "head") { number.parse().ok() } else { None }
+}
+
+fn contradicted(member: &'static str, variable: &'static str) -> EventError {
+    EventError::Contradicted { member, variable }
+}
+
 fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
     if event.text("/action").is_some_and(|action| action != "checks_requested") {
         return Ok(Task::Nothing("the merge group asks for no checks"));
     }
+    let head = event.commit("/merge_group/head_sha")?;
+    if head.as_str() != circumstances.sha {
+        return Err(contradicted("merge_group.head_sha", "GITHUB_SHA"));
+    }
     Ok(Task::Check(Change {
-        head: event.commit("/merge_group/head_sha")?,
+        head,
         bases: vec![BaseRule::Named(event.commit("/merge_group/base_sha")?)],
         pull_request: None,
         from_fork: false,
@@ -153,6 +175,10 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
     }
     if circumstances.git_ref.starts_with("refs/tags/") {
         return Ok(Task::Nothing("a tag changes no branch"));
+    }
+    let head = event.commit("/after")?;
+    if head.as_str() != circumstances.sha {
+        return Err(contradicted("after", "GITHUB_SHA"));
     }
     let before = event.optional_commit("/before")?;
     let default_branch = event.text("/repository/default_branch");
@@ -170,7 +196,7 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
         (_, false) => default_branch.map(BaseRule::Branch).into_iter().collect(),
     };
     Ok(Task::Check(Change {
-        head: event.commit("/after")?,
+        head,
         bases,
         pull_request: None,
         from_fork: false,
@@ -249,7 +275,8 @@ mod tests {
     }
 
     fn of(name: &str, git_ref: &str, payload: &Value) -> Result<Task, EventError> {
-        task(Circumstances { name, sha: MERGE, git_ref }, payload)
+        let sha = if matches!(name, "push" | "merge_group") { HEAD } else { MERGE };
+        task(Circumstances { name, sha, git_ref, base_ref: "" }, payload)
     }
 
     fn pull(action: &str, head_repo: Value) -> Value {
@@ -273,12 +300,7 @@ mod tests {
         let same = change(of("pull_request", "refs/pull/7/merge", &pull("synchronize", json!({"id": 1}))));
         let expected = Change {
             head: id(HEAD),
-            bases: vec![
-                BaseRule::CheckedOutMerge,
-                BaseRule::TestMerge(id(MERGE)),
-                BaseRule::Branch("main".into()),
-                BaseRule::Named(id(BASE)),
-            ],
+            bases: vec![BaseRule::TestMerge(id(MERGE)), BaseRule::Branch("main".into())],
             pull_request: Some(7),
             from_fork: false,
             beside_secrets: false,
@@ -286,7 +308,7 @@ mod tests {
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
-        assert_eq!(target.bases, [BaseRule::Branch("main".into()), BaseRule::Named(id(BASE))]);
+        assert_eq!(target.bases, [BaseRule::Branch("main".into())]);
     }
 
     #[test]
@@ -343,6 +365,33 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_payload_that_the_runner_contradicts_is_refused() {
+        let pull = pull("opened", json!({"id": 1}));
+        let group =
+            json!({"action": "checks_requested", "merge_group": {"head_sha": BASE, "base_sha": BASE}});
+        let push = json!({"before": BASE, "after": BASE, "repository": {"default_branch": "main"}});
+        let cases = [
+            ("pull_request", "refs/pull/8/merge", "main", &pull, "GITHUB_REF"),
+            ("pull_request", "refs/heads/main", "main", &pull, "GITHUB_REF"),
+            ("pull_request", "refs/pull/7/merge", "release", &pull, "GITHUB_BASE_REF"),
+            ("pull_request_target", "refs/heads/main", "release", &pull, "GITHUB_BASE_REF"),
+            ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", "", &group, "GITHUB_SHA"),
+            ("push", "refs/heads/topic", "", &push, "GITHUB_SHA"),
+        ];
+        for (name, git_ref, base_ref, payload, variable) in cases {
+            let refused = task(Circumstances { name, sha: HEAD, git_ref, base_ref }, payload).unwrap_err();
+            assert!(refused.to_string().ends_with(&format!("not what {variable} says")), "{refused}");
+        }
+        let circumstances = Circumstances {
+            name: "pull_request",
+            sha: MERGE,
+            git_ref: "refs/pull/7/merge",
+            base_ref: "main",
+        };
+        assert!(task(circumstances, &pull).is_ok());
     }
 
     #[test]

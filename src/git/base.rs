@@ -74,10 +74,13 @@ impl OpenRepository {
     /// The merge base of two commits, which a shallow clone may be unable to tell.
     fn merge_base(&self, tips: [Oid; 2]) -> Result<Oid, GitError> {
         let clone = if self.is_shallow() { " in this shallow clone" } else { "" };
-        let found = self.objects().merge_base(tips[0], tips[1]).map_err(|error| match error.code() {
-            ErrorCode::NotFound => GitError::NoBase(format!("base and head have no common commit{clone}")),
-            ErrorCode::HashsumMismatch => GitError::HashMismatch(reason(&error)),
-            _ => GitError::NoBase(format!("{}{clone}", reason(&error))),
+        let found = self.objects().merge_base(tips[0], tips[1]).map_err(|error| {
+            if error.code() == ErrorCode::HashsumMismatch {
+                return GitError::HashMismatch(reason(&error));
+            }
+            let none = error.code() == ErrorCode::NotFound;
+            let reason = if none { "base and head have no common commit".to_owned() } else { reason(&error) };
+            GitError::NoBase(format!("{reason}{clone}"))
         })?;
         if !self.is_certain_merge_base(found, tips)? {
             let message = "history is cut off between their merge base and them".to_owned();
@@ -223,9 +226,11 @@ fn peeled(repository: &OpenRepository, id: Oid) -> Result<Option<Commit<'_>>, Gi
 
 /// None where there is no such commit; everything else that kept it from being read is an error.
 fn absent<T>(name: impl std::fmt::Display, error: &git2::Error) -> Result<Option<T>, GitError> {
-    match error.code() {
-        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => Ok(None),
-        ErrorCode::Ambiguous => Err(GitError::Ambiguous(format!("`{name}` begins several ids"))),
-        _ => Err(GitError::object(name, error)),
+    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel) {
+        return Ok(None);
     }
+    if error.code() == ErrorCode::Ambiguous {
+        return Err(GitError::Ambiguous(format!("`{name}` begins several ids")));
+    }
+    Err(GitError::object(name, error))
 }

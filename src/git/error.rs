@@ -1,6 +1,7 @@
 //! Why a repository cannot be read, each with its stable code and the way out.
 
 use crate::contracts::codes::Code;
+use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
 /// A failure to read. Completes "failed to …".
@@ -30,6 +31,8 @@ pub(crate) enum GitError {
     HashMismatch(String),
     #[error("read the ref {name}: {reason}")]
     RefUnreadable { name: String, reason: String },
+    #[error("judge this head: the pull request's is {} by now", .0.short())]
+    HeadMoved(CommitId),
     #[error("choose a commit: {0}")]
     Ambiguous(String),
     #[error("write a tree: {0}")]
@@ -52,6 +55,7 @@ impl GitError {
             Self::PathRefused(_) => Code::PathRefused,
             Self::NoScratch(_) => Code::ScratchUnavailable,
             Self::HashMismatch(_) => Code::ObjectHashMismatch,
+            Self::HeadMoved(_) => Code::HeadSuperseded,
             Self::Ambiguous(_) => Code::RefAmbiguous,
             Self::NotWritten(_) => Code::ExecutionDenied,
             Self::Other(_) => Code::InternalError,
@@ -76,6 +80,7 @@ impl GitError {
             | Self::PathRefused(_)
             | Self::NoScratch(_)
             | Self::HashMismatch(_)
+            | Self::HeadMoved(_)
             | Self::Ambiguous(_)
             | Self::Other(_) => self.code().hint(),
         }

@@ -8,6 +8,7 @@ mod history;
 mod objects;
 mod open;
 mod pack_protocol;
+mod provenance;
 mod store;
 mod tree;
 mod walk;

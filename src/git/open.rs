@@ -68,6 +68,13 @@ impl OpenRepository {
         Ok(Self { checkout, store, objects, root, origin })
     }
 
+    /// The same checkout without its objects: all that is read has to be fetched.
+    pub(crate) fn without_checkout_objects(self) -> Result<Self, GitError> {
+        let store = Store::empty()?;
+        let objects = store.open()?;
+        Ok(Self { store, objects, ..self })
+    }
+
     /// Opens the store anew, after something was fetched into it.
     pub(super) fn reopen(&mut self) -> Result<(), GitError> {
         self.objects = self.store.open()?;

@@ -45,6 +45,7 @@ impl FetchRequest<'_> {
 /// The body of a request for the commits that refs of exactly these names stand at.
 pub(super) fn encode_tips(names: &[&str]) -> Vec<u8> {
     let mut body = command("ls-refs");
+    line(&mut body, "peel");
     for name in names {
         line(&mut body, &format!("ref-prefix {name}"));
     }
@@ -52,16 +53,19 @@ pub(super) fn encode_tips(names: &[&str]) -> Vec<u8> {
     body
 }
 
-/// The commit of a ref in the answer to [`encode_tips`]; prefixes match more than asked for.
+/// The commit of a ref in the answer to [`encode_tips`], for an annotated tag the one it names; prefixes match more than
+/// asked for.
 pub(super) fn read_tip(answer: &[u8], name: &str) -> Option<String> {
     let mut rest = answer;
     while let Some((packet, after)) = next_packet(rest) {
         rest = after;
         let text = String::from_utf8_lossy(packet);
-        if let Some((id, found)) = text.trim_end().split_once(' ')
+        let mut words = text.trim_end().split(' ');
+        if let (Some(id), Some(found)) = (words.next(), words.next())
             && found == name
         {
-            return Some(id.to_owned());
+            let peeled = words.find_map(|attribute| attribute.strip_prefix("peeled:"));
+            return Some(peeled.unwrap_or(id).to_owned());
         }
     }
     None

@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid};
 
+use serde_json::json;
+
+use crate::support::origin::Origin;
+use crate::support::server::Server;
+use crate::support::step::{Step, faulty as faulty_topic, listing};
 use crate::support::{Files, Repo, conflict, git, qa_skill};
 
 /// The file of a loose object.
@@ -240,4 +245,175 @@ fn a_name_that_stands_for_two_commits_is_refused() {
     judge(&main.to_string()[..10]).expect_code(3, "REF_AMBIGUOUS");
     repo.reference(&format!("refs/heads/{main}"), topic);
     judge(&main.to_string()).expect(1);
+}
+
+/// An advisory policy, by which nothing would block.
+const LAX: &str = "version = 1\npreset = \"advisory\"\n";
+
+/// A pull request that fails, in a checkout where a step came before ours.
+struct Job {
+    origin: Origin,
+    server: Server,
+}
+
+impl Job {
+    fn new() -> Self {
+        let origin = Origin::with_topic(&faulty_topic());
+        let server = origin.serve();
+        Self { origin, server }
+    }
+
+    fn step(&self, depth: u32) -> Step<'_> {
+        Step::on_pull_request(&self.origin, &self.server, depth)
+    }
+
+    /// A commit of the checkout that nobody pushed, with a lax policy, and a merge of head into it.
+    fn planted(&self, step: &Step<'_>) -> [Oid; 2] {
+        let checkout = git2::Repository::open(&step.checkout).unwrap();
+        let who = git2::Signature::now("a", "a@example.com").unwrap();
+        let base =
+            checkout.find_commit(self.origin.base).or_else(|_| checkout.find_commit(self.origin.merge));
+        let base = base.unwrap();
+        let mut index = git2::Index::new().unwrap();
+        index.read_tree(&base.tree().unwrap()).unwrap();
+        let policy = index_entry(checkout.blob(LAX.as_bytes()).unwrap(), ".qa-skill/policy.toml");
+        index.add(&policy).unwrap();
+        let tree = checkout.find_tree(index.write_tree_to(&checkout).unwrap()).unwrap();
+        let base = checkout.commit(None, &who, &who, "lax", &tree, &[&base]).unwrap();
+        let head = git2::Commit::clone(&checkout.find_commit(self.origin.head).unwrap());
+        let parents = [&checkout.find_commit(base).unwrap(), &head];
+        let merge = checkout.commit(None, &who, &who, "merge", &tree, &parents).unwrap();
+        [base, merge]
+    }
+}
+
+fn index_entry(id: Oid, path: &str) -> git2::IndexEntry {
+    let zero = git2::IndexTime::new(0, 0);
+    git2::IndexEntry {
+        ctime: zero,
+        mtime: zero,
+        dev: 0,
+        ino: 0,
+        mode: 0o100_644,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.into(),
+    }
+}
+
+#[test]
+fn no_ref_of_the_checkout_decides_what_a_step_judges() {
+    let job = Job::new();
+    let step = job.step(0);
+    let [base, merge] = job.planted(&step);
+    let checkout = git2::Repository::open(&step.checkout).unwrap();
+    for name in ["refs/remotes/origin/main", "refs/heads/main", "refs/tags/main", "refs/tags/origin/main"] {
+        checkout.reference(name, base, true, "plant").unwrap();
+    }
+    checkout.set_head_detached(merge).unwrap();
+    let true_base = job.origin.base.to_string();
+    let judged = |step: &Step<'_>, input: &str| {
+        let _from_before = std::fs::remove_dir_all(step.checkout.join(".qa-skill"));
+        step.program().env("INPUT_BASE", input).run().expect(1);
+        assert_eq!(step.run_dir().json("change-set.json")["baseSha"], true_base, "{input}");
+    };
+    for input in ["", "main", "origin/main", "refs/heads/main", "refs/remotes/origin/main", "HEAD~1"] {
+        judged(&step, input);
+    }
+    // Neither do they where the merge commit is not that of this head, and the server has to say.
+    let _from_before = std::fs::remove_dir_all(step.checkout.join(".qa-skill"));
+    step.program().env("GITHUB_SHA", job.origin.head.to_string()).run().expect(1);
+    assert_eq!(step.run_dir().json("change-set.json")["baseSha"], true_base);
+    // A name that only the checkout has is none.
+    checkout.reference("refs/heads/lax", base, true, "plant").unwrap();
+    let outcome = step.program().env("INPUT_BASE", "lax").run();
+    outcome.expect_code(3, "BASE_REF_CONFIGURED_NOT_FOUND");
+    // A branch and a tag of the server may differ.
+    job.origin.repo.reference("refs/tags/main", job.origin.head);
+    step.program().env("INPUT_BASE", "main").run().expect_code(3, "REF_AMBIGUOUS");
+}
+
+#[test]
+fn a_rewritten_event_is_refused_or_does_not_matter() {
+    let job = Job::new();
+    let mut step = job.step(0);
+    let honest = step.event.clone();
+    let [base, _] = job.planted(&step);
+    let forge = |step: &mut Step<'_>, pointer: &str, value: serde_json::Value| {
+        step.event = honest.clone();
+        *step.event.pointer_mut(pointer).unwrap() = value;
+    };
+    // Head is its own base, so nothing has changed.
+    forge(&mut step, "/pull_request/head/sha", json!(job.origin.base.to_string()));
+    step.run().expect_code(3, "HEAD_SUPERSEDED");
+    forge(&mut step, "/pull_request/number", json!(8));
+    step.run().expect_code(2, "EVENT_UNUSABLE");
+    // The base that the payload names is not asked for.
+    forge(&mut step, "/pull_request/base/sha", json!(base.to_string()));
+    step.run().expect(1);
+    assert_eq!(step.run_dir().json("change-set.json")["baseSha"], job.origin.base.to_string());
+    forge(&mut step, "/pull_request/base/ref", json!("lax"));
+    step.program().env("GITHUB_BASE_REF", "main").run().expect_code(2, "EVENT_UNUSABLE");
+}
+
+#[test]
+fn objects_of_the_server_alone_give_the_same_run() {
+    let job = Job::new();
+    for depth in [1, 0] {
+        let step = job.step(depth);
+        step.run().expect(1);
+        let expected = step.run_dir().digests();
+        std::fs::remove_dir_all(step.checkout.join(".qa-skill")).unwrap();
+        // Not one object of the checkout is read.
+        for path in listing(&step.checkout.join(".git/objects")) {
+            if path.is_file() {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        step.program().env("INPUT_OBJECTS", "server").run().expect(1);
+        assert_eq!(step.run_dir().digests(), expected, "depth {depth}");
+    }
+    let step = Step::on_pull_request_in(job.origin.repo.beside("checkout-0"), &job.origin, &job.server);
+    let offline = step.program().env("INPUT_OBJECTS", "server").env("GITHUB_SERVER_URL", "");
+    offline.run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+}
+
+#[test]
+fn a_planted_object_in_a_checkout_is_no_object_of_the_server() {
+    let job = Job::new();
+    let step = job.step(0);
+    let objects = step.checkout.join(".git/objects");
+    let victim = |id: Oid| objects.join(&id.to_string()[..2]).join(&id.to_string()[2..]);
+    let checkout = git2::Repository::open(&step.checkout).unwrap();
+    let (fault, clean) = (job.origin.repo.blob(conflict().as_bytes()), checkout.blob(b"clean\n").unwrap());
+    assert!(victim(fault).is_file(), "a small fetch leaves loose objects");
+    std::fs::set_permissions(victim(fault), std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::copy(victim(clean), victim(fault)).unwrap();
+    step.run().expect_code(3, "OBJECT_HASH_MISMATCH");
+    assert_eq!(step.output("verdict"), "could-not-complete");
+    step.program().env("INPUT_OBJECTS", "server").run().expect(1);
+}
+
+#[test]
+fn a_checkout_that_more_than_a_fetch_wrote_to_is_told_of() {
+    let job = Job::new();
+    let step = job.step(0);
+    let told = |step: &Step<'_>| {
+        let _from_before = std::fs::remove_dir_all(step.checkout.join(".qa-skill"));
+        let text = step.run().expect(1).text();
+        (text.contains("loose objects beside its packs"), text.contains("alternates"))
+    };
+    assert_eq!(told(&step), (false, false));
+    git(&step.checkout, &["repack", "-q", "-a", "-d"]);
+    git(&step.checkout, &["prune-packed"]);
+    assert_eq!(told(&step), (false, false));
+    let other = job.origin.repo.path().join(".git/objects");
+    std::fs::write(step.checkout.join(".git/objects/info/alternates"), format!("{}\n", other.display()))
+        .unwrap();
+    git2::Repository::open(&step.checkout).unwrap().blob(b"a step wrote this\n").unwrap();
+    assert_eq!(told(&step), (true, true));
 }

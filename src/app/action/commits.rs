@@ -1,10 +1,12 @@
-//! Finds the commits an event is about, in the checkout or at its origin, by the first rule that holds.
+//! Finds the commits an event is about. What decides is the runner's own variables and the server, never a ref of the
+//! checkout: any earlier step of the job can move those.
 
 use crate::app::exit::Failure;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
+use crate::core::escape::visible_cut;
 use crate::core::event::{BaseRule, Change};
-use crate::git::{OpenRepository, Remote};
+use crate::git::{GitError, OpenRepository, Remote};
 
 /// A base, and the rule that named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(crate) struct Base {
 pub(crate) struct Sources<'a> {
     pub(crate) repository: &'a OpenRepository,
     pub(crate) remote: Option<&'a Remote<'a>>,
+    /// `GITHUB_SHA`, which is what `HEAD` means.
+    pub(crate) sha: &'a str,
 }
 
 impl Sources<'_> {
@@ -24,9 +28,10 @@ impl Sources<'_> {
     pub(crate) fn base(&self, change: &Change) -> Result<Base, Failure> {
         let mut tried = Vec::new();
         for rule in &change.bases {
-            match self.by_rule(rule, &change.head) {
+            match self.by_rule(rule, change) {
                 Ok(Some(commit)) => return Ok(Base { commit, rule: rule.text() }),
                 Ok(None) => tried.push(format!("{}: none", rule.text())),
+                Err(error @ GitError::HeadMoved(_)) => return Err(error.into()),
                 Err(error) => tried.push(format!("{}: {error}", rule.text())),
             }
         }
@@ -34,43 +39,87 @@ impl Sources<'_> {
         Err(Failure::with_code(Code::BaseRefResolutionFailed, message))
     }
 
-    fn by_rule(&self, rule: &BaseRule, head: &CommitId) -> Result<Option<CommitId>, crate::git::GitError> {
+    fn by_rule(&self, rule: &BaseRule, change: &Change) -> Result<Option<CommitId>, GitError> {
         match rule {
-            BaseRule::CheckedOutMerge => match self.repository.commit_named("HEAD")? {
-                Some(commit) => self.merged_into(&commit, head, None),
-                None => Ok(None),
-            },
-            BaseRule::TestMerge(commit) => self.merged_into(commit, head, self.remote),
+            BaseRule::TestMerge(commit) => self.merged_into(commit, &change.head),
             BaseRule::Named(commit) => Ok(Some(commit.clone())),
-            BaseRule::Branch(name) => self.branch(name),
+            BaseRule::Branch(name) => {
+                // No merge commit vouches for the head that the payload names, so the server has to.
+                if let Some(number) = change.pull_request {
+                    self.confirm_head(number, &change.head)?;
+                }
+                self.tip(&format!("refs/heads/{name}"))
+            }
             BaseRule::FirstParent => {
-                let parents = self.repository.written_parents(head, self.remote)?;
+                let parents = self.repository.written_parents(&change.head, self.remote)?;
                 Ok(parents.and_then(|parents| parents.into_iter().next()))
             }
         }
     }
 
     /// What head was merged into, when the commit is such a merge.
-    fn merged_into(
-        &self,
-        commit: &CommitId,
-        head: &CommitId,
-        remote: Option<&Remote<'_>>,
-    ) -> Result<Option<CommitId>, crate::git::GitError> {
-        let parents = self.repository.written_parents(commit, remote)?.unwrap_or_default();
+    fn merged_into(&self, commit: &CommitId, head: &CommitId) -> Result<Option<CommitId>, GitError> {
+        let parents = self.repository.written_parents(commit, self.remote)?.unwrap_or_default();
         match parents.as_slice() {
             [base, merged] if merged == head => Ok(Some(base.clone())),
             _ => Ok(None),
         }
     }
 
-    /// The tip as it is at the origin now, else as it was fetched.
-    fn branch(&self, name: &str) -> Result<Option<CommitId>, crate::git::GitError> {
-        let fetched = || self.repository.commit_named(&format!("refs/remotes/origin/{name}"));
-        match self.remote.map(|remote| remote.tip(&format!("refs/heads/{name}"))) {
-            Some(Ok(Some(tip))) => Ok(Some(tip)),
-            Some(Ok(None)) | None => fetched(),
-            Some(Err(error)) => fetched()?.map(Some).ok_or(error),
+    fn confirm_head(&self, number: u64, head: &CommitId) -> Result<(), GitError> {
+        match self.tip(&format!("refs/pull/{number}/head"))? {
+            Some(now) if now == *head => Ok(()),
+            Some(now) => Err(GitError::HeadMoved(now)),
+            None => Err(GitError::NoBase(format!("the server has no pull request {number}"))),
+        }
+    }
+
+    /// The commit that a ref stands at on the server.
+    fn tip(&self, full: &str) -> Result<Option<CommitId>, GitError> {
+        let Some(remote) = self.remote else {
+            return Err(GitError::Incomplete("there is no server to ask".to_owned()));
+        };
+        remote.tip(full)
+    }
+
+    /// The commit that the input `base` or `head` names: a full id, `HEAD`, or a branch or tag of the server, with any
+    /// number of `^` and `~N` after it.
+    pub(crate) fn named(&self, name: &str) -> Result<CommitId, Failure> {
+        let cut = name.find(['^', '~']).unwrap_or(name.len());
+        let (start, steps) = name.split_at(cut);
+        let found = match self.start(start)? {
+            Some(commit) if steps.is_empty() => Some(commit),
+            Some(commit) => self.repository.commit_named(&format!("{commit}{steps}"))?,
+            None => None,
+        };
+        found.ok_or_else(|| {
+            let message = format!("failed to find `{}` on the server", visible_cut(name, 100));
+            let hint = "name a branch, a tag or a full commit id of the repository";
+            let failure = Failure::with_code(Code::BaseRefConfiguredNotFound, message);
+            Failure { hint: hint.to_owned(), ..failure }
+        })
+    }
+
+    fn start(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        if let Ok(commit) = CommitId::parse(name) {
+            return Ok(Some(commit));
+        }
+        if matches!(name, "HEAD" | "@") {
+            return Ok(CommitId::parse(self.sha).ok());
+        }
+        let branch = name.strip_prefix("refs/remotes/origin/").or_else(|| name.strip_prefix("origin/"));
+        if let Some(branch) = branch {
+            return self.tip(&format!("refs/heads/{branch}"));
+        }
+        if name.starts_with("refs/") {
+            return self.tip(name);
+        }
+        match (self.tip(&format!("refs/heads/{name}"))?, self.tip(&format!("refs/tags/{name}"))?) {
+            (Some(branch), Some(tag)) if branch != tag => {
+                let name = visible_cut(name, 100);
+                Err(GitError::Ambiguous(format!("`{name}` may be refs/heads/{name}, refs/tags/{name}")))
+            }
+            (branch, tag) => Ok(branch.or(tag)),
         }
     }
 }

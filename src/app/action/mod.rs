@@ -29,7 +29,7 @@ use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
 use crate::app::client::client;
-use crate::config::{ActionEnvironment, Asked, Environment};
+use crate::config::{ActionEnvironment, Asked, Environment, ObjectSource};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
@@ -103,8 +103,12 @@ fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
         return Ok(Task::Drift);
     }
     let payload = read_event(&context.event_path)?;
-    let circumstances =
-        Circumstances { name: &context.event_name, sha: &context.sha, git_ref: &context.git_ref };
+    let circumstances = Circumstances {
+        name: &context.event_name,
+        sha: &context.sha,
+        git_ref: &context.git_ref,
+        base_ref: &context.base_ref,
+    };
     let task = event::task(circumstances, &payload)?;
     if environment.inputs.command == Asked::Check && task == Task::Drift {
         let reason = "a schedule names no change";
@@ -268,23 +272,22 @@ fn open_change(
     let directory =
         inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
     let repository = OpenRepository::discover(&directory)?;
-    let sources = Sources { repository: &repository, remote };
-    let named = |name: &str, which: &str| {
-        let missing = || {
-            let shown = crate::core::escape::visible_cut(name, 100);
-            Failure::with_code(
-                Code::BaseRefConfiguredNotFound,
-                format!("failed to find the {which} `{shown}`"),
-            )
-        };
-        repository.commit_named(name)?.ok_or_else(missing)
+    let repository = match inputs.objects {
+        ObjectSource::Checkout => {
+            for notice in repository.unfetched_objects() {
+                annotate("notice", "qa-skill", &notice);
+            }
+            repository
+        }
+        ObjectSource::Server => repository.without_checkout_objects()?,
     };
+    let sources = Sources { repository: &repository, remote, sha: &environment.context.sha };
     let head = match &inputs.head {
-        Some(name) => named(name, "head")?,
+        Some(name) => sources.named(name)?,
         None => change.head.clone(),
     };
     let base = match &inputs.base {
-        Some(name) => Base { commit: named(name, "base")?, rule: "configured" },
+        Some(name) => Base { commit: sources.named(name)?, rule: "configured" },
         None => sources.base(change)?,
     };
     let number = change.pull_request;

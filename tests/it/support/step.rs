@@ -48,11 +48,17 @@ impl<'a> Step<'a> {
         let beside = |name: &str| self.origin.repo.beside(name);
         std::fs::write(beside("event.json"), self.event.to_string()).unwrap();
         std::fs::create_dir_all(beside("temp")).unwrap();
+        let sha = match self.name {
+            "push" => self.event["after"].as_str(),
+            "merge_group" => self.event["merge_group"]["head_sha"].as_str(),
+            _ => None,
+        };
+        let merge = self.origin.merge.to_string();
         qa_skill([""; 0])
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", self.name)
             .env("GITHUB_EVENT_PATH", beside("event.json"))
-            .env("GITHUB_SHA", self.origin.merge.to_string())
+            .env("GITHUB_SHA", sha.unwrap_or(&merge))
             .env("GITHUB_REF", self.git_ref)
             .env("GITHUB_REPOSITORY", NAME)
             .env("GITHUB_SERVER_URL", self.server.url())
