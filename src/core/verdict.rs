@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::findings::sort_findings;
 use super::usage::{micro_usd, usd};
 use crate::contracts::codes::Code;
+use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, LensPlan, LensResult, LensStatus,
     PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
@@ -40,8 +41,9 @@ pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         .cloned()
         .collect();
     sort_findings(&mut blocking);
-    let degraded =
-        grounds.results.iter().any(|result| result.degraded || result.status != LensStatus::Completed);
+    let unread = unread_files(grounds.plans);
+    let degraded = !unread.is_empty()
+        || grounds.results.iter().any(|result| result.degraded || result.status != LensStatus::Completed);
 
     let mut errors: BTreeSet<Code> =
         grounds.results.iter().flat_map(|result| result.error_codes.clone()).collect();
@@ -101,7 +103,7 @@ pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         (true, true) => Conclusion::Pass,
     };
     if conclusion == Conclusion::Pass {
-        rationale.push(pass_reason(grounds, degraded));
+        rationale.push(pass_reason(grounds, degraded, unread.len()));
     }
     let warnings: BTreeSet<Code> = grounds
         .results
@@ -137,7 +139,12 @@ fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-fn pass_reason(grounds: &Grounds<'_>, degraded: bool) -> String {
+/// Changed files that plans leave out, wholly or in part.
+pub(crate) fn unread_files(plans: &[LensPlan]) -> BTreeSet<&RepoPath> {
+    plans.iter().flat_map(|plan| &plan.omitted_files).collect()
+}
+
+fn pass_reason(grounds: &Grounds<'_>, degraded: bool, unread: usize) -> String {
     let checks = grounds.coverage.full_cells;
     let files = grounds.change_set.files.len();
     let base = format!(
@@ -145,6 +152,10 @@ fn pass_reason(grounds: &Grounds<'_>, degraded: bool) -> String {
         plural(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
         plural(files, "file", "files")
     );
+    if unread > 0 {
+        let files = plural(unread, "file", "files");
+        return format!("{base}; {unread} {files} not read in full, which limits.allow-omitted permits");
+    }
     match (grounds.mode, degraded) {
         (_, false) => base,
         (RunMode::Strict | RunMode::BestEffort, true) => {

@@ -305,6 +305,20 @@ fn an_outage_is_forgiven_only_where_the_lens_is_not_required() {
 }
 
 #[test]
+fn a_pass_over_unread_files_is_degraded_and_says_how_many() {
+    let mut case = Case::clean();
+    case.plans[1].omitted_files = vec![RepoPath::from_bytes(b"large.py").unwrap()];
+    let verdict = case.judge();
+    assert_eq!((verdict.conclusion, verdict.degraded), (Conclusion::Pass, true));
+    assert_eq!(
+        verdict.rationale,
+        [
+            "2 checks over 1 changed file, nothing blocks; 1 file not read in full, which limits.allow-omitted permits"
+        ]
+    );
+}
+
+#[test]
 fn an_empty_change_passes_only_where_the_policy_says_so() {
     let mut case = Case { empty_may_pass: true, full_cells: 0, files: 0, ..Case::clean() };
     let verdict = case.judge();

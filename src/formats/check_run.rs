@@ -2,7 +2,9 @@
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{Conclusion, Finding};
-use crate::formats::common::{Files, counted, findings_here, is_warning, message, reason, verdict_word};
+use crate::formats::common::{
+    Files, counted, findings_here, is_partial, is_warning, message, reason, verdict_word,
+};
 use crate::formats::contract::Report;
 use crate::formats::markdown;
 
@@ -14,19 +16,22 @@ const MAX_BLOCKING: usize = 1000;
 /// Findings for advice beside their lines: what fits into one request, so that advice never hides what blocks.
 const MAX_ADVISORY: usize = 50;
 
-/// What GitHub calls a completed check run's outcome; only success lets a required check pass.
+/// What GitHub calls a completed check run's outcome. Success and neutral let a required check pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckConclusion {
     Success,
+    /// A pass over files that the policy let the run leave unread.
+    Neutral,
     Failure,
     /// The run says nothing about the code, and a person has to look.
     ActionRequired,
     Cancelled,
 }
 
-impl From<Conclusion> for CheckConclusion {
-    fn from(conclusion: Conclusion) -> Self {
-        match conclusion {
+impl CheckConclusion {
+    fn of(report: &Report<'_>) -> Self {
+        match report.result.final_verdict.conclusion {
+            Conclusion::Pass if is_partial(report) => Self::Neutral,
             Conclusion::Pass => Self::Success,
             Conclusion::Fail => Self::Failure,
             Conclusion::CouldNotComplete => Self::ActionRequired,
@@ -79,7 +84,7 @@ impl CheckReport {
         let files = Files::of(report);
         let shown = blocking.iter().take(MAX_BLOCKING).chain(advisory.iter().take(MAX_ADVISORY));
         Self {
-            conclusion: conclusion.into(),
+            conclusion: CheckConclusion::of(report),
             title: format!("{}: {}", verdict_word(conclusion), reason(report)),
             summary: markdown::page(report, MAX_SUMMARY),
             text: not_annotated(blocking.len(), advisory.len()),

@@ -13,6 +13,7 @@ use crate::contracts::v1::{
 };
 use crate::core::escape::{visible, visible_cut};
 use crate::core::qa_report::{Circumstances, qa_report};
+use crate::core::verdict::unread_files;
 use crate::formats::contract::Report;
 
 /// All findings of a run: blocking ones first, each half worst first, then by place.
@@ -73,6 +74,15 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
     let blocking = verdict.blocking_findings.len();
     match verdict.conclusion {
         Conclusion::Pass if verdict.vacuous => "Nothing was there to look at.".to_owned(),
+        Conclusion::Pass if is_partial(report) => {
+            let unread = unread_files(&report.result.lens_plans).len();
+            let advice = match all {
+                0 => "Nothing was found in what was read".to_owned(),
+                count => format!("Nothing blocks in what was read, {} for advice", counted(count, "finding")),
+            };
+            let verb = if unread == 1 { "was" } else { "were" };
+            format!("{advice}; {} {verb} NOT read in full.", counted(unread, "file"))
+        }
         Conclusion::Pass => {
             let advice = match all {
                 0 => "Nothing was found".to_owned(),
@@ -89,6 +99,11 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
             "The run could not be completed; this says nothing about the code.".to_owned()
         }
     }
+}
+
+/// Returns whether changed files were left out of plans, as `limits.allow-omitted` permits.
+pub(crate) fn is_partial(report: &Report<'_>) -> bool {
+    !unread_files(&report.result.lens_plans).is_empty()
 }
 
 /// `1 finding`, `2 findings`, `20,000 findings`.

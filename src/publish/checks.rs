@@ -140,6 +140,7 @@ impl GitHub {
     ) -> Result<(), Trouble> {
         let conclusion = match conclusion {
             CheckConclusion::Success => CheckRunConclusion::Success,
+            CheckConclusion::Neutral => CheckRunConclusion::Neutral,
             CheckConclusion::Failure => CheckRunConclusion::Failure,
             CheckConclusion::ActionRequired => CheckRunConclusion::ActionRequired,
             CheckConclusion::Cancelled => CheckRunConclusion::Cancelled,

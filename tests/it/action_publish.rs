@@ -63,6 +63,31 @@ impl Scene {
 }
 
 #[test]
+fn a_pass_over_files_that_were_not_read_is_neutral_and_says_so() {
+    let policy = "version = 1\n[limits]\nmax-files = 1\nallow-omitted = true\n";
+    let scene = Scene::of(&clean().with("src/new.py", "a = 1\n"));
+    let base = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
+    let base = base.with("docs/a.md", "one\n").with(".qa-skill/policy.toml", policy);
+    let repo = &scene.origin.repo;
+    let main = repo.commit(repo.tree(&base), &[scene.origin.base]);
+    repo.reference("refs/heads/main", main);
+    let step = scene.step();
+    // The base branch has moved on since the test merge, and the step is told to judge against it.
+    let outcome = scene.program(&step).env("INPUT_BASE", "main").run().expect(0);
+    assert_eq!(scene.only_check().0, "neutral");
+    let title = scene.github.state().checks[0].title.clone().unwrap();
+    assert_eq!(title, "PASS: Nothing was found in what was read; 1 file was NOT read in full.");
+    assert!(outcome.text().contains("NOT read in full"), "{}", outcome.text());
+    let verdict = step.run_dir().json("final-verdict.json");
+    assert_eq!((&verdict["status"], &verdict["degraded"]), (&json!("PASS"), &json!(true)));
+    assert_eq!(step.output("verdict"), "pass");
+    for file in ["report.html", "summary.md"] {
+        let text = String::from_utf8(step.run_dir().bytes(file)).unwrap();
+        assert!(text.contains("NOT read in full"), "{file}");
+    }
+}
+
+#[test]
 fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
     let scene = Scene::of(&faulty());
     let step = scene.step();
