@@ -16,7 +16,7 @@ use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, RecordedExecution, RecordedGates,
     RecordedReplies, Registry, RenameSummary, SkillInput,
 };
-use crate::core::policy::Policy;
+use crate::core::policy::{Overrides, Policy};
 use crate::core::usage::usd;
 use crate::core::{canonical, gates};
 use crate::run::gates::{Executing, any_runs};
@@ -82,9 +82,9 @@ pub(crate) fn check_opened(
     })?;
     told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
     cancellation.check()?;
-    let Prepared { registry, in_force, gathered, gates, execution, replies, repo_id, .. } = prepared;
+    let Prepared { registry, in_force, gathered, gates, execution, replies, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
-    let input = input(request, &opened, &in_force, &repo_id, &derived);
+    let input = input(request, &opened, &in_force, &change_set, &derived);
     let recorded_inputs = crate::contracts::v1::RecordedInputs {
         surveys: std::mem::take(&mut derived.surveys),
         ..in_force.recorded
@@ -184,34 +184,52 @@ fn input(
     request: &Request,
     opened: &Opened,
     in_force: &InForce,
-    repo_id: &str,
+    change_set: &ChangeSet,
     derived: &Derived,
 ) -> SkillInput {
     let policy = &in_force.policy;
     let root = &opened.repository.root;
     SkillInput {
-        schema_version: Default::default(),
-        repo_id: repo_id.to_owned(),
         repo_root: crate::core::escape::visible(&root.display().to_string()),
-        vcs: "git".to_owned(),
         base_ref: request.base.as_deref().map(crate::core::escape::visible),
         head_ref: crate::core::escape::visible(&request.head),
+        artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
+        settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
+        ..derived_input(policy, &request.overrides, change_set, derived)
+    }
+}
+
+/// The normalised input as it follows from what was judged; what may differ from machine to machine is empty.
+pub(crate) fn derived_input(
+    policy: &Policy,
+    overrides: &Overrides,
+    change_set: &ChangeSet,
+    derived: &Derived,
+) -> SkillInput {
+    SkillInput {
+        schema_version: Default::default(),
+        repo_id: derived.key_preimage.repo_id.clone(),
+        repo_root: String::new(),
+        vcs: "git".to_owned(),
+        base_ref: None,
+        head_ref: String::new(),
         run_mode: policy.mode,
-        requested_lens_ids: request.overrides.lens_ids.clone(),
+        requested_lens_ids: overrides.lens_ids.clone(),
         max_concurrency: policy.max_concurrency,
         allow_execution_lens_classes: policy.execution.lens_classes.clone(),
         permission_profiles: policy.execution.profiles(),
         default_permission_profile_id: PermissionProfileId::ReadOnly,
-        artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
+        artifact_root: String::new(),
         run_budget_max_tokens: policy.max_tokens,
         run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
         provider_bindings: derived.bindings.clone(),
         config_hash: derived.key_preimage.config_hash.clone(),
-        base_sha: opened.resolved.base.clone(),
-        merge_base_sha: opened.resolved.merge_base.clone(),
-        head_sha: opened.resolved.head.clone(),
+        base_sha: change_set.base_sha.clone(),
+        merge_base_sha: change_set.merge_base_sha.clone(),
+        head_sha: change_set.head_sha.clone(),
         preset: policy.preset,
-        settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
+        overrides: overrides.recorded(),
+        settings: Vec::new(),
     }
 }
 

@@ -15,8 +15,9 @@ use super::face::{self, Color, Output};
 use super::inputs::{Request, Standing, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
+use super::verify_command::{self, VerifyArgs};
 use super::workflow_command::{self, WorkflowArgs};
-use super::{calibrate, check, explain, plan_command, policy_check, schema_command, verify};
+use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
@@ -191,15 +192,6 @@ struct AggregateArgs {
 }
 
 #[derive(Args)]
-struct VerifyArgs {
-    /// A run directory
-    directory: PathBuf,
-    /// Read the change from this repository instead of the recording
-    #[arg(long, value_name = "DIR")]
-    repo: Option<PathBuf>,
-}
-
-#[derive(Args)]
 struct ExplainArgs {
     /// A rule, a lens, or the beginning of a finding's id
     subject: String,
@@ -341,7 +333,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             progress.clear();
             face::write_stdout(&document?).map(|()| Exit::Pass)
         }
-        Command::Verify(arguments) => verify_run(&arguments, cancellation),
+        Command::Verify(arguments) => verify_command::verify(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
         Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
         Command::ConsistencyInit(arguments) => super::consistency_init::init(&arguments, cancellation),
@@ -430,32 +422,5 @@ fn run_shard(
         stored.files,
         crate::core::escape::visible(&stored.path.display().to_string()),
     );
-    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
-}
-
-fn verify_run(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
-    let progress = TerminalProgress::new(false);
-    let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
-    progress.clear();
-    let verified = verified?;
-    if let Some(difference) = verified.difference {
-        let code = crate::contracts::codes::Code::DeterminismDriftDetected;
-        let text = crate::core::escape::visible(&difference.to_string());
-        return Err(Failure::with_code(code, format!("the run does not follow from its inputs: {text}")));
-    }
-    let source = if verified.from_repository { "the repository" } else { "the recording" };
-    let mut text = format!(
-        "verified: {} files, every digest and the verdict follow from {source}\nexecution key  {}\nrun digest     {}\nhead           {}\n",
-        verified.run.hashes.files.len(),
-        verified.run.hashes.execution_key,
-        verified.run.hashes.run_digest,
-        verified.input.head_sha,
-    );
-    if !verified.from_repository && verified.masked > 0 {
-        text.push_str(&format!(
-            "note           secrets in {} files are masked in the recording; `verify --repo` finds them again in the repository\n",
-            verified.masked
-        ));
-    }
     face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }

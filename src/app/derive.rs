@@ -193,7 +193,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> Keyed {
         recorded.policy,
         (recorded.waivers, recorded.rubric),
         recorded.registry,
-        requested,
+        recorded.overrides,
         recorded.gates,
     );
     let config_hash = crate::core::canonical::digest(&config).expect("settings have a canonical form");

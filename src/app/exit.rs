@@ -65,6 +65,7 @@ impl Failure {
             (Code::PolicyInvalid, Exit::Usage),
             (Code::InputInvalid, Exit::Usage),
             (Code::DeterminismDriftDetected, Exit::Drift),
+            (Code::ExpectationUnmet, Exit::Drift),
             (Code::InternalError, Exit::Bug),
         ];
         let exit = special

@@ -11,7 +11,7 @@ use crate::contracts::v1::{
 use crate::core::canonical;
 use crate::core::diff;
 use crate::core::plan::BUILTIN_BINDING;
-use crate::core::policy::Policy;
+use crate::core::policy::{Overrides, Policy};
 use crate::gates;
 use crate::run::reviews::Reviews;
 
@@ -42,7 +42,7 @@ pub(crate) fn config_preimage(
     policy: &Policy,
     (waivers, rubric): (&[Waiver], Option<&Rubric>),
     registry: &Registry,
-    requested: Option<&[String]>,
+    overrides: &Overrides,
     recorded: &RecordedGates,
 ) -> ConfigPreimage {
     let hash =
@@ -55,7 +55,8 @@ pub(crate) fn config_preimage(
         registry_hash: hash(canonical::digest(registry)),
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
-        requested_lens_ids: requested.map(<[String]>::to_vec),
+        requested_lens_ids: overrides.lens_ids.clone(),
+        overrides: overrides.recorded(),
         rubric_hash: rubric.map(|rubric| rubric.rubric_hash.clone()),
         gate_reports_hash: (!policy.gates.is_empty())
             .then(|| hash(canonical::digest(&(recorded, readers(policy))))),

@@ -36,6 +36,7 @@ mod shard;
 mod store_run;
 mod upload;
 mod verify;
+mod verify_command;
 mod workflow_command;
 #[cfg(target_os = "linux")]
 mod workshop;

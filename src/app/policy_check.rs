@@ -6,6 +6,7 @@ use super::exit::Failure;
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{Rubric, Scope, SettingOrigin};
+use crate::core::canonical;
 use crate::core::policy::{POLICY_PATH, Policy, in_scope};
 use crate::lenses;
 
@@ -64,7 +65,9 @@ fn old(rubric: &Rubric, since: Option<usize>) -> String {
 }
 
 fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
-    let mut text = format!("policy: {source}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
+    let digest = canonical::digest(policy).expect("settings have a canonical form");
+    let mut text =
+        format!("policy: {source}\ndigest: {digest}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
     for setting in policy.settings.iter().chain(beside) {
         text.push_str(&format!("{:<34} {:<22} {}\n", setting.name, setting.value, setting.origin));
     }

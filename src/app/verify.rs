@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::check::gather;
+use super::check::{derived_input, gather};
 use super::derive::{Derived, Recorded, derive, key, needs_whole_file};
 use super::drift::{self, Difference};
 use super::evidence::{BlobLines, recorded_lines};
@@ -12,6 +12,7 @@ use super::inputs::{InForce, Opened, in_force};
 use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
 use crate::contracts::artifact::Artifact;
 use crate::contracts::codes::Code;
+use crate::contracts::ids::Sha256Hex;
 use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
     Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
@@ -19,8 +20,7 @@ use crate::contracts::v1::{
 };
 use crate::core::policy::{Overrides, Policy};
 use crate::core::sensitivity;
-use crate::core::usage::usd;
-use crate::git::{GitObjects, OpenRepository, Resolved};
+use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::lenses;
 use crate::run::gather::{Gathered, Texts};
 use crate::run::lookup::{Answering, Asked, Trees};
@@ -28,10 +28,16 @@ use crate::run::ports::{Cancellation, PortError, Progress};
 use crate::run::survey::{BaseSurveys, RecordedSurveys, Surveys};
 use crate::store::{Entry, RunDirectory};
 
-/// What verifying gave.
+/// A run that was derived once more.
 pub(crate) struct Verified {
     pub(crate) input: SkillInput,
     pub(crate) run: RunDirectory,
+    /// As derived, which is as stored where there is no difference.
+    pub(crate) conclusion: Conclusion,
+    /// The digest over the effective policy.
+    pub(crate) policy_hash: Sha256Hex,
+    /// Whether the base has a policy file.
+    pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
     /// Whether texts were read from the repository and not from the recording.
     pub(crate) from_repository: bool,
@@ -68,6 +74,7 @@ pub(crate) struct Replayed {
     pub(crate) conclusion: Conclusion,
     input: SkillInput,
     masked: usize,
+    has_policy_file: bool,
 }
 
 /// Verifies a run directory, offline or against a repository.
@@ -82,8 +89,17 @@ pub(crate) fn verify(
         None => Source::Recording,
         Some(path) => Source::Repository(OpenRepository::discover(path)?),
     };
-    let Replayed { difference, input, masked, .. } = replay(&run, source, cancellation, progress)?;
-    Ok(Verified { from_repository: repository.is_some(), masked, input, difference, run })
+    let replayed = replay(&run, source, cancellation, progress)?;
+    Ok(Verified {
+        from_repository: repository.is_some(),
+        masked: replayed.masked,
+        input: replayed.input,
+        conclusion: replayed.conclusion,
+        policy_hash: replayed.config_preimage.policy_hash,
+        has_policy_file: replayed.has_policy_file,
+        difference: replayed.difference,
+        run,
+    })
 }
 
 /// What a run directory holds, read and checked.
@@ -112,8 +128,8 @@ impl Loaded {
         let recorded: RecordedInputs = run.artifact()?;
         let registry = lenses::registry();
         let overrides = Overrides {
-            mode: Some(input.run_mode),
-            preset: Some(input.preset),
+            mode: input.overrides.mode,
+            preset: input.overrides.preset,
             max_concurrency: Some(input.max_concurrency),
             lens_ids: input.requested_lens_ids.clone(),
         };
@@ -150,7 +166,9 @@ pub(crate) fn replay(
         Source::Repository(repository) => replay.live(repository)?,
     };
     let Facts { key_preimage, config_preimage, conclusion } = derived;
-    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input: loaded.input, masked })
+    let has_policy_file = loaded.recorded.base_policy.is_some();
+    let input = loaded.input;
+    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input, masked, has_policy_file })
 }
 
 /// Lends what a run recorded, as a derivation gets it.
@@ -222,16 +240,8 @@ impl Replay<'_> {
     fn live(&self, repository: OpenRepository) -> Result<(Option<Difference>, Facts), Failure> {
         let recorded = &self.loaded.change_set;
         let objects = GitObjects::new(&repository)?;
-        let resolved = Resolved {
-            base: recorded.base_sha.clone(),
-            merge_base: recorded.merge_base_sha.clone(),
-            head: recorded.head_sha.clone(),
-            base_time: recorded.base_time,
-            // Only reports are held against it, and a replay looks for none.
-            head_time: 0,
-            base_rule: "recorded",
-            codes: Vec::new(),
-        };
+        // The merge base is found again: a run over another one would have judged less.
+        let resolved = resolve(&repository, Some(recorded.base_sha.as_str()), recorded.head_sha.as_str())?;
         let opened = Opened { repository, objects, resolved };
         let fresh = super::inputs::read_policy(
             &opened.objects,
@@ -292,7 +302,8 @@ impl Replay<'_> {
     ) -> Recorded<'s> {
         let loaded = self.loaded;
         Recorded {
-            repo_id: &loaded.input.repo_id,
+            // A policy that names the repository is about no other.
+            repo_id: loaded.in_force.policy.repo_id.as_ref().unwrap_or(&loaded.input.repo_id),
             change_set,
             sensitivity,
             texts,
@@ -330,17 +341,14 @@ impl Replay<'_> {
             String::new()
         };
         let policy = &self.loaded.in_force.policy;
+        let stored = &self.loaded.input;
         let input = SkillInput {
-            config_hash: derived.key_preimage.config_hash.clone(),
-            base_sha: change_set.base_sha.clone(),
-            merge_base_sha: change_set.merge_base_sha.clone(),
-            head_sha: change_set.head_sha.clone(),
-            run_mode: policy.mode,
-            preset: policy.preset,
-            run_budget_max_tokens: policy.max_tokens,
-            run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
-            provider_bindings: derived.bindings.clone(),
-            ..self.loaded.input.clone()
+            repo_root: stored.repo_root.clone(),
+            base_ref: stored.base_ref.clone(),
+            head_ref: stored.head_ref.clone(),
+            artifact_root: stored.artifact_root.clone(),
+            settings: stored.settings.clone(),
+            ..derived_input(policy, &self.loaded.overrides, change_set, &derived)
         };
         let result = skill_result(&input, &derived);
         let recorded_inputs =

@@ -109,6 +109,7 @@ codes! {
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule or workflow_dispatch; the README's workflow shows how";
         EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";
         ExecutionLimitExceeded = "EXECUTION_LIMIT_EXCEEDED", Terminal, "a command printed, wrote or held more than the policy lets it, and was stopped; raise [execution.limits] on the base branch, or find out what it does";
+        ExpectationUnmet = "EXPECTATION_UNMET", Terminal, "the run was verified and is not the one that was expected; judge the change that you mean, by the policy that you mean, and verify that run";
         FeatureListInvalid = "FEATURE_LIST_INVALID", UserRecoverable, "the feature list cannot be read as feature-list.v1, or has no such feature; the place is named, and `qa-skill schema feature-list` says what is expected";
         GateNothingRan = "GATE_NOTHING_RAN", Terminal, "the gate's tool says that it ran nothing, which proves nothing; check what it selects, and that tests were found";
         GateReportIncomplete = "GATE_REPORT_INCOMPLETE", Terminal, "the report cannot be read whole as what its tool writes; have the tool write it again with the options docs/gates.md names, and let the step fail when the tool crashes";

@@ -10,9 +10,9 @@ use super::permissions::ExecutionPolicy;
 use super::policy_text::{self, PolicyTextError};
 use super::reviews::{self, ReviewPolicy, is_review};
 use crate::contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyGate, PolicyImportBoundary,
-    PolicyModel, PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope, ScopeStrengths,
-    SettingOrigin, Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyFile, PolicyGate,
+    PolicyImportBoundary, PolicyModel, PolicyReport, Preset, PresetStrengths, Registry, RunMode, Scope,
+    ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
 /// Where the policy is committed.
@@ -44,6 +44,13 @@ pub(crate) struct Overrides {
     pub(crate) max_concurrency: Option<u64>,
     /// `--lens`.
     pub(crate) lens_ids: Option<Vec<String>>,
+}
+
+impl Overrides {
+    /// The part that is recorded beside the names of lenses; the number of workers decides nothing.
+    pub(crate) fn recorded(&self) -> InputOverrides {
+        InputOverrides { mode: self.mode, preset: self.preset }
+    }
 }
 
 /// The bounds of a run.

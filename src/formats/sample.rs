@@ -388,6 +388,7 @@ fn input() -> SkillInput {
         merge_base_sha: commit('b'),
         head_sha: commit('c'),
         preset: Preset::Default,
+        overrides: InputOverrides::default(),
         settings: Vec::new(),
     }
 }

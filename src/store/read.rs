@@ -130,6 +130,15 @@ fn deterministic_digest(directory: &Path, name: &str, measured: &Measured) -> Re
     }
 }
 
+/// The execution key in the name of a run directory, `KEY` or `KEY.attempt-N`; none in any other name.
+fn key_in_name(name: &str) -> Option<&str> {
+    let key = match name.split_once(".attempt-") {
+        Some((key, number)) => number.parse::<u64>().is_ok().then_some(key)?,
+        None => name,
+    };
+    Sha256Hex::parse(key).is_ok().then_some(key)
+}
+
 /// The trace of a directory that this program may be unable to read, when every file is as its manifest says: what
 /// another version wrote can be told from what is damaged. Nothing else may be concluded from it.
 pub(crate) fn intact_trace(path: &Path) -> Option<Value> {
@@ -160,6 +169,7 @@ impl RunDirectory {
         if named.len() != run.hashes.files.len() || named.len() > MAX_FILES {
             return Err(invalid(Hashes::FILE, "/files", "a path stands twice, or there are too many"));
         }
+        run.check_name()?;
         let present = run.list()?;
         if let Some(name) = present.iter().find(|name| !named.contains(name.as_str())) {
             return Err(invalid(name, "", "the manifest does not name it"));
@@ -190,11 +200,27 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// The files below the directory, one level of subdirectories deep.
+    /// Returns whether the directory has the name that its writer gave it.
+    pub(crate) fn is_named_by_its_key(&self) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| key_in_name(name) == Some(self.hashes.execution_key.as_str()))
+    }
+
+    /// Refuses a directory that has the name of another run.
+    fn check_name(&self) -> Result<(), StoreError> {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if key_in_name(name).is_none() || self.is_named_by_its_key() {
+            return Ok(());
+        }
+        Err(invalid(name, "", "the directory has the name of another execution key"))
+    }
+
+    /// The files below the directory, one level of subdirectories deep. An empty subdirectory is an error.
     fn list(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut names = BTreeSet::new();
         let mut pending = vec![(self.path.clone(), String::new())];
         while let Some((directory, prefix)) = pending.pop() {
+            let before = names.len();
             for entry in fs::read_dir(&directory).map_err(|error| StoreError::read(&directory, error))? {
                 let entry = entry.map_err(|error| StoreError::read(&directory, error))?;
                 let kind = entry.file_type().map_err(|error| StoreError::read(&directory, error))?;
@@ -207,6 +233,9 @@ impl RunDirectory {
                 if names.len() > MAX_FILES {
                     return Err(invalid(Hashes::FILE, "", format!("there are more than {MAX_FILES} files")));
                 }
+            }
+            if !prefix.is_empty() && names.len() == before {
+                return Err(invalid(&prefix, "", "the manifest does not name this empty directory"));
             }
         }
         Ok(names)

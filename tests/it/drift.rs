@@ -94,15 +94,15 @@ fn each_way_of_not_being_the_same_has_its_own_outcome() {
     let headless = copy(&repo, "headless");
     std::fs::remove_file(headless.path("hashes.json")).unwrap();
 
-    let lens = copy(&repo, "lens");
+    let mut lens = copy(&repo, "lens");
     tamper(&lens, "trace.json", "/executionKeyPreimage/selectedLensVersions/1/lensVersion", "0".into());
-    rekey(&lens);
-    let engine = copy(&repo, "engine");
+    rekey(&mut lens);
+    let mut engine = copy(&repo, "engine");
     tamper(&engine, "trace.json", "/configPreimage/engineVersion", "0.0.9".into());
-    rekey(&engine);
-    let build = copy(&repo, "build");
+    rekey(&mut engine);
+    let mut build = copy(&repo, "build");
     tamper(&build, "trace.json", "/configPreimage/schemaSetHash", "0".repeat(64).into());
-    rekey(&build);
+    rekey(&mut build);
 
     let edited = copy(&repo, "edited");
     tamper(&edited, "final-verdict.json", "/conclusion", "pass".into());
@@ -160,9 +160,9 @@ fn what_another_engine_wrote_in_another_form_is_not_called_damaged() {
 #[test]
 fn a_report_for_people_shows_nothing_of_an_artifact_unescaped() {
     let repo = judged();
-    let run = copy(&repo, "hostile");
+    let mut run = copy(&repo, "hostile");
     tamper(&run, "trace.json", "/configPreimage/engineVersion", "0](x)|\u{1b}[1m<b>::error::@team".into());
-    rekey(&run);
+    rekey(&mut run);
     let markdown = repo.beside("drift.md");
     let outcome = drift_check(&[&run.0])
         .arg("--format")

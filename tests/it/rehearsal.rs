@@ -113,11 +113,11 @@ fn annotating(line: &str) -> Option<String> {
 }
 
 /// An archive of the same run after somebody changed it.
-fn forged(world: &World, run: &RunDir, change: impl Fn(&RunDir)) -> Vec<u8> {
+fn forged(world: &World, run: &RunDir, change: impl Fn(&mut RunDir)) -> Vec<u8> {
     let place = world.origin.repo.beside("forged").join(run.0.file_name().unwrap());
     std::fs::remove_dir_all(&place).ok();
-    let copy = run.copy_to(&place);
-    change(&copy);
+    let mut copy = run.copy_to(&place);
+    change(&mut copy);
     archive(&copy)
 }
 

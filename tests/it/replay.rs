@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::{
-    Outcome, Random, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
+    Files, Outcome, Random, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
 };
 
 fn refused(outcome: &Outcome, what: &str) {
@@ -312,4 +312,132 @@ fn a_run_directory_committed_in_head_has_no_effect() {
     assert!(first.contains("merge-leftover/conflict-marker"), "{first}");
     run().expect(1);
     assert!(Path::new(&repo.path().join(place)).exists());
+}
+
+/// The value of a row that `verify` prints.
+fn row(text: &str, name: &str) -> String {
+    let row = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    row.unwrap_or_else(|| panic!("no row {name}: {text}")).trim().to_owned()
+}
+
+#[test]
+fn verify_says_what_was_judged_against_what_and_under_which_policy() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let text = run.verify().run().expect(0).text();
+    let changes = run.json("change-set.json");
+    for (name, member) in [("base", "baseSha"), ("merge base", "mergeBaseSha"), ("head", "headSha")] {
+        assert_eq!(row(&text, name), changes[member].as_str().unwrap(), "{name}");
+    }
+    let config = &run.json("trace.json")["configPreimage"];
+    assert_eq!(row(&text, "policy"), config["policyHash"].as_str().unwrap());
+    assert_eq!((row(&text, "verdict"), row(&text, "overrides")), ("fail".to_owned(), "none".to_owned()));
+    assert!(text.contains("preset default, mode strict; no policy file, defaults"), "{text}");
+    // The digest is the one of `policy-check`.
+    let check =
+        qa_skill(["policy-check", "--base", "main", "--head", "topic"]).arg("--repo").arg(repo.path());
+    let check = check.run().expect(0).text();
+    assert!(check.contains(config["policyHash"].as_str().unwrap()), "{check}");
+
+    let _from_before = std::fs::remove_dir_all(repo.beside("out"));
+    repo.judge().args(["--preset", "advisory", "--mode", "best_effort"]).run();
+    let lax = repo.run_dir();
+    let text = lax.verify().run().expect(0).text();
+    assert_eq!(row(&text, "overrides"), "mode=best_effort preset=advisory", "{text}");
+}
+
+#[test]
+fn verify_fails_where_the_run_is_not_the_one_that_was_expected() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let text = run.verify().run().expect(0).text();
+    let [base, head, policy] = ["base", "head", "policy"].map(|name| row(&text, name));
+    let expected = [
+        ("--expect-base", &base),
+        ("--expect-head", &head),
+        ("--expect-policy", &policy),
+        ("--expect", &"fail".to_owned()),
+    ];
+    let all = expected.iter().fold(run.verify(), |program, (option, value)| program.arg(option).arg(value));
+    all.run().expect(0);
+    let others = [head.as_str(), &base, &"0".repeat(64), "pass"];
+    for ((option, _), other) in expected.iter().zip(others) {
+        let outcome = run.verify().arg(option).arg(other).run().expect_code(4, "EXPECTATION_UNMET");
+        assert!(outcome.stderr.contains(other) && outcome.stdout.is_empty(), "{}", outcome.stderr);
+    }
+    for (option, wrong) in [("--expect-base", "main"), ("--expect-policy", "x"), ("--expect", "green")] {
+        run.verify().arg(option).arg(wrong).run().expect(2);
+    }
+    // A selection of lenses is not the policy, even if its digest is.
+    let selected = repo.judge().args(["--lens", "secret-token"]).run();
+    assert_eq!(selected.exit, 1, "{}", selected.stderr);
+    let selected = runs_in(&repo.beside("out")).into_iter().find(|path| *path != run.0).unwrap();
+    RunDir(selected).verify().args(["--expect-policy", &policy]).run().expect_code(4, "EXPECTATION_UNMET");
+}
+
+#[test]
+fn a_run_over_another_merge_base_does_not_follow_from_the_repository() {
+    // The first commit of `topic` is faulty and the second is clean, so a run over the second alone passes.
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", &format!("a = 1\n{}", conflict()))]);
+    let first = repo.git.refname_to_id("refs/heads/topic").unwrap();
+    let main = repo.git.refname_to_id("refs/heads/main").unwrap();
+    let files = [("a.py", format!("a = 1\n{}", conflict())), ("b.py", "b = 1\n".to_owned())];
+    let files = files.iter().fold(Files::new(), |files, (path, text)| files.with(path, text));
+    repo.reference("refs/heads/topic", repo.commit(repo.tree(&files), &[first]));
+    repo.judge().run().expect(1);
+    repo.run_dir().verify().arg("--repo").arg(repo.path()).run().expect(0);
+    std::fs::remove_dir_all(repo.beside("out")).unwrap();
+    qa_skill(["run", "--head", "topic", "--base", &first.to_string(), "--out"])
+        .arg(repo.beside("out"))
+        .arg("--repo")
+        .arg(repo.path())
+        .run()
+        .expect(0);
+    let run = repo.run_dir();
+    tamper(&run, "change-set.json", "/baseSha", main.to_string().into());
+    repair(&run, false);
+    let outcome = run.verify().arg("--repo").arg(repo.path()).run().expect(4);
+    assert!(outcome.stderr.contains("mergeBaseSha"), "{}", outcome.stderr);
+}
+
+#[test]
+fn the_name_of_a_run_directory_and_an_empty_one_inside_are_noticed() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let key = run.0.file_name().unwrap().to_str().unwrap().to_owned();
+    let elsewhere = temp();
+    let named = |name: &str| run.copy_to(&elsewhere.path().join(name)).verify().run();
+    assert!(!named(&key).expect(0).text().contains("does not have the name"));
+    assert!(!named(&format!("{key}.attempt-2")).expect(0).text().contains("does not have the name"));
+    assert!(named("copy").expect(0).text().contains("does not have the name of its execution key"));
+    for other in ["0".repeat(64), format!("{}.attempt-2", "0".repeat(64))] {
+        refused(&named(&other), &other);
+    }
+    let copy = run.copy_to(&elsewhere.path().join("empty"));
+    std::fs::create_dir(copy.path("extra")).unwrap();
+    refused(&copy.verify().run(), "an empty directory");
+}
+
+#[test]
+fn a_change_of_preset_or_mode_in_the_policy_verifies() {
+    let policy = |text: &str| format!("version = 1\n{text}");
+    let cases = [
+        ("", "preset = \"advisory\"\n"),
+        ("preset = \"guarded\"\n", ""),
+        ("mode = \"strict\"\n", "mode = \"best_effort\"\n"),
+        ("preset = \"default\"\n", "preset = \"guarded\"\nmode = \"best_effort\"\n"),
+    ];
+    for (base, head) in cases {
+        let (base, head) = (policy(base), policy(head));
+        let repo = change(&[(".qa-skill/policy.toml", &base)], &[(".qa-skill/policy.toml", &head)]);
+        for overrides in [&[][..], &["--preset", "advisory"], &["--mode", "best_effort"]] {
+            let _from_before = std::fs::remove_dir_all(repo.beside("out"));
+            let judged = overrides.iter().fold(repo.judge(), |program, word| program.arg(word)).run();
+            assert!([0, 1].contains(&judged.exit), "{head}: {}", judged.stderr);
+            let run = repo.run_dir();
+            run.verify().run().expect(0);
+            run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+            qa_skill(["drift-check"]).arg(&run.0).run().expect(0);
+        }
+    }
 }

@@ -74,7 +74,7 @@ pub(super) fn mover_of_file(file: &str, pointer: &str) -> Mover {
 mod tests {
     use super::*;
     use crate::contracts::ids::{CommitId, Sha256Hex};
-    use crate::contracts::v1::RunMode;
+    use crate::contracts::v1::{InputOverrides, RunMode};
 
     fn preimages() -> (ExecutionKeyPreimage, ConfigPreimage) {
         let sha = |digit: &str| Sha256Hex::parse(&digit.repeat(64)).unwrap();
@@ -99,6 +99,7 @@ mod tests {
             schema_set_hash: sha("4"),
             diff_algorithm: "myers".to_owned(),
             requested_lens_ids: None,
+            overrides: InputOverrides::default(),
             gate_reports_hash: None,
         };
         (key, config)

@@ -124,6 +124,17 @@ pub struct SettingOrigin {
     pub origin: String,
 }
 
+/// Settings of the policy that the command line or the step replaces; null where the policy's own holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InputOverrides {
+    /// `--mode`, or the input `mode`.
+    pub mode: Option<RunMode>,
+    /// `--preset`, or the input `preset`.
+    pub preset: Option<Preset>,
+}
+
 /// The normalised input (S003-90). Members after `configHash` are extensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -179,6 +190,8 @@ pub struct SkillInput {
     pub head_sha: CommitId,
     /// The strengths rules start from.
     pub preset: Preset,
+    /// What was asked for instead of the policy's own settings.
+    pub overrides: InputOverrides,
     /// The effective settings and where each came from. Volatile: the values are in `configHash`, the origin of one
     /// may differ where the value is the same.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
@@ -258,6 +271,8 @@ pub struct ConfigPreimage {
     pub diff_algorithm: String,
     /// The lenses asked for by name.
     pub requested_lens_ids: Option<Vec<String>>,
+    /// What was asked for instead of the policy's own settings; the preview of head's policy is made under the same.
+    pub overrides: InputOverrides,
     /// The digest over the reports that gates read and over the versions of what reads them; null without gates.
     pub gate_reports_hash: Option<Sha256Hex>,
 }

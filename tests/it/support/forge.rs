@@ -79,14 +79,17 @@ pub(crate) fn tamper(run: &RunDir, name: &str, pointer: &str, to: Value) {
 }
 
 /// Makes the names that follow from a run's trace fit it again, as if that run had really been made so.
-pub(crate) fn rekey(run: &RunDir) {
+pub(crate) fn rekey(run: &mut RunDir) {
     let mut trace = run.json("trace.json");
     trace["executionKeyPreimage"]["configHash"] = sha256(&canonical(&trace["configPreimage"])).into();
     let key = sha256(&canonical(&trace["executionKeyPreimage"]));
     trace["executionKey"] = key.as_str().into();
     write_json(run, "trace.json", &trace);
-    tamper(run, "hashes.json", "/executionKey", key.into());
+    tamper(run, "hashes.json", "/executionKey", key.as_str().into());
     repair(run, false);
+    let renamed = run.0.with_file_name(key);
+    std::fs::rename(&run.0, &renamed).unwrap();
+    run.0 = renamed;
 }
 
 /// The archive of a run as an upload makes it: one directory, named by the key.

@@ -1,0 +1,147 @@
+//! `qa-skill verify`: says what was judged, against what and under which policy, and holds it against what is expected.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::face;
+use super::progress::TerminalProgress;
+use super::verify::{self, Verified};
+use crate::contracts::codes::Code;
+use crate::contracts::ids::{CommitId, Sha256Hex};
+use crate::contracts::v1::Conclusion;
+use crate::core::escape::visible;
+use crate::core::policy::POLICY_PATH;
+use crate::run::ports::Cancellation;
+
+/// Arguments of `verify`.
+#[derive(Args)]
+pub(super) struct VerifyArgs {
+    /// A run directory
+    directory: PathBuf,
+    /// Read the change from this repository instead of the recording
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// Fail unless the policy was read from this commit
+    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    expect_base: Option<CommitId>,
+    /// Fail unless this commit was judged
+    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    expect_head: Option<CommitId>,
+    /// Fail unless this policy was in force, with every lens it enables: the digest that `verify` and `policy-check` print
+    #[arg(long, value_name = "SHA256", value_parser = digest)]
+    expect_policy: Option<Sha256Hex>,
+    /// Fail unless this is the verdict: pass, fail or could_not_complete
+    #[arg(long, value_name = "VERDICT", value_parser = conclusion)]
+    expect: Option<Conclusion>,
+}
+
+fn commit(text: &str) -> Result<CommitId, String> {
+    CommitId::parse(text).map_err(|_| "it is not a full commit id, 40 hexadecimal digits".to_owned())
+}
+
+fn digest(text: &str) -> Result<Sha256Hex, String> {
+    Sha256Hex::parse(text).map_err(|_| "it is not a SHA-256, 64 hexadecimal digits".to_owned())
+}
+
+fn conclusion(text: &str) -> Result<Conclusion, String> {
+    let known = Conclusion::ALL.iter().copied().find(|conclusion| conclusion.text() == text);
+    known.ok_or_else(|| "it is not one of pass, fail, could_not_complete".to_owned())
+}
+
+/// Verifies a run directory and prints what it proves.
+pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    let progress = TerminalProgress::new(false);
+    let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
+    progress.clear();
+    let verified = verified?;
+    if let Some(difference) = &verified.difference {
+        let text = visible(&difference.to_string());
+        let message = format!("the run does not follow from its inputs: {text}");
+        return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+    }
+    check_expectations(arguments, &verified)?;
+    face::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// What a person asked for instead of the policy's own settings, `name=value`; empty where nothing was.
+fn overrides(verified: &Verified) -> Vec<String> {
+    let input = &verified.input;
+    let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.text()));
+    let preset = input.overrides.preset.map(|preset| format!("preset={}", preset.text()));
+    let lenses = input.requested_lens_ids.as_ref().map(|ids| format!("lenses={}", ids.join(",")));
+    [mode, preset, lenses].into_iter().flatten().collect()
+}
+
+fn statement(verified: &Verified) -> String {
+    let input = &verified.input;
+    let source = if verified.from_repository { "the repository" } else { "the recording" };
+    let file = if verified.has_policy_file { POLICY_PATH } else { "no policy file, defaults" };
+    let overrides = match overrides(verified) {
+        overrides if overrides.is_empty() => "none".to_owned(),
+        overrides => visible(&overrides.join(" ")),
+    };
+    let mut text = format!(
+        "verified: {} files, every digest and the verdict follow from {source}\n",
+        verified.run.hashes.files.len(),
+    );
+    let rows = [
+        ("verdict", verified.conclusion.to_string()),
+        ("repository", visible(&input.repo_id)),
+        ("base", input.base_sha.to_string()),
+        ("merge base", input.merge_base_sha.to_string()),
+        ("head", input.head_sha.to_string()),
+        ("policy", verified.policy_hash.to_string()),
+        ("", format!("preset {}, mode {}; {file}", input.preset.text(), input.run_mode.text())),
+        ("overrides", overrides),
+        ("execution key", verified.run.hashes.execution_key.to_string()),
+        ("run digest", verified.run.hashes.run_digest.to_string()),
+    ];
+    for (name, value) in rows {
+        text.push_str(&format!("{name:<15}{value}\n"));
+    }
+    let mut notes = Vec::new();
+    if !verified.from_repository {
+        notes.push("the recording says what the commits hold; `verify --repo` reads the commits".to_owned());
+    }
+    if !verified.from_repository && verified.masked > 0 {
+        notes.push(format!(
+            "secrets in {} files are masked in the recording; `verify --repo` finds them again",
+            verified.masked
+        ));
+    }
+    if !verified.run.is_named_by_its_key() {
+        notes.push("the directory does not have the name of its execution key".to_owned());
+    }
+    for note in notes {
+        text.push_str(&format!("{:<15}{note}\n", "note"));
+    }
+    text
+}
+
+fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(), Failure> {
+    let input = &verified.input;
+    let unlike = |what: &str, is: String, expected: String| {
+        let message = format!("the run's {what} is {is}, and {expected} was expected");
+        Err(Failure::with_code(Code::ExpectationUnmet, message))
+    };
+    if let Some(base) = arguments.expect_base.as_ref().filter(|base| **base != input.base_sha) {
+        return unlike("base", input.base_sha.to_string(), base.to_string());
+    }
+    if let Some(head) = arguments.expect_head.as_ref().filter(|head| **head != input.head_sha) {
+        return unlike("head", input.head_sha.to_string(), head.to_string());
+    }
+    if let Some(policy) = &arguments.expect_policy {
+        if *policy != verified.policy_hash {
+            return unlike("policy", verified.policy_hash.to_string(), policy.to_string());
+        }
+        if let Some(ids) = &input.requested_lens_ids {
+            return unlike("selection of lenses", visible(&ids.join(",")), "all of the policy".to_owned());
+        }
+    }
+    if let Some(expected) = arguments.expect.filter(|expected| *expected != verified.conclusion) {
+        return unlike("verdict", verified.conclusion.to_string(), expected.to_string());
+    }
+    Ok(())
+}
