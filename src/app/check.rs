@@ -106,9 +106,12 @@ pub(crate) fn check_opened(
         base_codes: &opened.resolved.codes,
         // Commands are run again each time and models are asked again, and what they say differs from time to time.
         refresh: request.refresh || any_runs(&in_force.policy) || replies != RecordedReplies::default(),
+        artifact_root: &artifact_root(request, &opened.repository.root),
         cancellation,
     };
     let stored = store(&outcome, texts, in_force.policy.max_concurrency)?;
+    // The verdict stands. What follows has time of its own.
+    cancellation.set_deadline(None);
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
     Ok(Finished { input, change_set, sensitivity, registry, derived, stored, gates, opened })
 }

@@ -16,13 +16,15 @@ use super::inputs::{Request, Standing, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::verify_command::{self, VerifyArgs};
+use super::watchdog::DEFAULT_DEADLINE;
 use super::workflow_command::{self, WorkflowArgs};
 use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
+use crate::contracts::codes::Code;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
 use crate::core::shard::Shard;
-use crate::run::ports::Cancellation;
+use crate::run::ports::{Cancellation, Ending, LastWords, NoVerdict};
 use crate::run::reviews::RepliesMode;
 
 const EXAMPLES: &str = "\
@@ -284,11 +286,14 @@ pub fn main_with(
     }));
     let cancellation = Arc::new(Cancellation::default());
     let handle = Arc::clone(&cancellation);
-    cancel(Box::new(move || handle.cancel()));
+    cancel(Box::new(move || {
+        handle.end(Ending::Cancelled);
+    }));
+    super::watchdog::watch(&cancellation);
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A step of GitHub Actions has no arguments: its environment says what to do.
     if arguments.len() <= 1 && crate::config::in_actions() {
-        return conclude(|| super::action::step(&cancellation));
+        return conclude(&cancellation, || super::action::step(&cancellation));
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -297,20 +302,25 @@ pub fn main_with(
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
         }
     };
-    conclude(|| answer(cli.command, &cancellation))
+    conclude(&cancellation, || answer(cli.command, &cancellation))
 }
 
 /// Runs a command to its exit code, whatever becomes of it.
-fn conclude(command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
+fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(failure)) => {
+            let failure = failure.or_ending(cancellation);
             face::print_failure(&failure);
             failure.exit.into()
         }
         Err(_) => {
-            let code = crate::contracts::codes::Code::InternalError;
-            face::print_failure(&Failure::with_code(code, "qa-skill ended unexpectedly"));
+            let code = Code::InternalError;
+            let failure = Failure::with_code(code, "qa-skill ended unexpectedly");
+            if let LastWords::Unsaid(farewell) = cancellation.take_last_words() {
+                farewell(NoVerdict { code, message: &failure.message, hint: &failure.hint });
+            }
+            face::print_failure(&failure);
             Exit::Bug.into()
         }
     }
@@ -321,6 +331,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Run(arguments) => run(arguments, None, cancellation),
         Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
+            cancellation.set_deadline(Some(DEFAULT_DEADLINE));
             let shown = match (arguments.shards, arguments.format.as_str()) {
                 _ if arguments.cost => Shown::Cost,
                 (Some(shards), _) => Shown::Matrix(shards),
@@ -344,6 +355,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         }
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
+            cancellation.set_deadline(Some(DEFAULT_DEADLINE));
             let file = arguments.file;
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
             face::write_stdout(&document).map(|()| Exit::Pass)
@@ -374,6 +386,7 @@ fn run(
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     face::check_outputs(&arguments.formats)?;
+    cancellation.set_deadline(Some(DEFAULT_DEADLINE));
     if arguments.verbose {
         super::log::to_stderr();
     }

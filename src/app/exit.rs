@@ -8,7 +8,7 @@ use crate::core::policy::PolicyError;
 use crate::git::GitError;
 use crate::publish::PublishError;
 use crate::run::http::HttpError;
-use crate::run::ports::PortError;
+use crate::run::ports::{Cancellation, PortError};
 use crate::store::StoreError;
 
 /// What the process returns. A tool failure and a verdict never share a code.
@@ -45,7 +45,7 @@ impl From<Conclusion> for Exit {
 }
 
 /// Why a command ended without its result.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// The stable code; none for a wrong command line.
@@ -73,6 +73,15 @@ impl Failure {
             .find(|(known, _)| *known == code)
             .map_or(Exit::CouldNotComplete, |(_, exit)| *exit);
         Self { exit, code: Some(code), message: message.into(), hint: code.hint().to_owned() }
+    }
+
+    /// This failure, or the reason why the run is ending where it is a consequence of that: what waits on the network is
+    /// only told to stop.
+    pub(crate) fn or_ending(self, cancellation: &Cancellation) -> Self {
+        match cancellation.ending() {
+            Some(ending) if self.code == Some(Code::Cancelled) => ending.error().into(),
+            _ => self,
+        }
     }
 
     pub(crate) fn policy(path: &str, error: &PolicyError) -> Self {

@@ -37,6 +37,7 @@ mod store_run;
 mod upload;
 mod verify;
 mod verify_command;
+mod watchdog;
 mod workflow_command;
 #[cfg(target_os = "linux")]
 mod workshop;

@@ -1,5 +1,7 @@
 //! What a run, a plan and a part have in common: everything that is read before plans run.
 
+use std::time::Duration;
+
 use super::check::{gather, repo_id};
 use super::derive::Recorded;
 use super::evidence::BlobLines;
@@ -52,6 +54,7 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>, Failure> {
     let registry = lenses::registry();
     let in_force = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
+    cancellation.set_deadline(Some(Duration::from_secs(in_force.policy.limits.deadline_seconds)));
     prepare_by(request, opened, in_force, registry, cancellation, progress)
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -46,6 +46,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) base_rule: &'a str,
     pub(crate) base_codes: &'a [Code],
     pub(crate) refresh: bool,
+    /// Where the run is stored; what the input says of it is made visible and may be another path.
+    pub(crate) artifact_root: &'a Path,
     pub(crate) cancellation: &'a Cancellation,
 }
 
@@ -62,7 +64,7 @@ pub(crate) struct Stored {
 /// leave.
 pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
     let result = skill_result(outcome.input, outcome.derived);
-    let root = ArtifactRoot::prepare(std::path::Path::new(&outcome.input.artifact_root))?;
+    let root = ArtifactRoot::prepare(outcome.artifact_root)?;
     let key = &outcome.derived.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
@@ -86,27 +88,40 @@ pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts, workers: u64) -> R
         artifacts(outcome, &result, Vec::new(), workers, write)?;
     }
     outcome.cancellation.check()?;
-    if std::fs::symlink_metadata(&existing).is_ok() && !outcome.refresh {
-        let before = RunDirectory::open(&existing)?;
-        if before.hashes.run_digest == writer.run_digest() {
-            return Ok(Stored { path: existing, result, replayed: true });
+    let (path, hashes) = loop {
+        if outcome.refresh {
+            break writer.publish_attempt()?;
         }
-        let (path, _) = writer.publish()?;
-        let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;
-        let message = format!(
-            "{} was judged before with another result: {}",
-            key.short(),
-            difference.map_or("the digests differ".to_owned(), |difference| difference.to_string())
-        );
-        return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
-    }
-    let (path, hashes) = writer.publish()?;
+        if std::fs::symlink_metadata(&existing).is_ok() {
+            return compared(&existing, writer, result);
+        }
+        // None where another process has just published a run of this key: then that is compared.
+        if let Some(published) = writer.publish()? {
+            break published;
+        }
+    };
     reread(&path, &hashes)?;
     Ok(Stored { path, result, replayed: false })
 }
 
+/// Holds a new run against the stored one of its key.
+fn compared(existing: &Path, mut writer: RunWriter<'_>, result: SkillResult) -> Result<Stored, Failure> {
+    let before = RunDirectory::open(existing)?;
+    if before.hashes.run_digest == writer.run_digest() {
+        return Ok(Stored { path: existing.to_owned(), result, replayed: true });
+    }
+    let (path, hashes) = writer.publish_attempt()?;
+    let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;
+    let message = format!(
+        "{} was judged before with another result: {}",
+        hashes.execution_key.short(),
+        difference.map_or("the digests differ".to_owned(), |difference| difference.to_string())
+    );
+    Err(Failure::with_code(Code::DeterminismDriftDetected, message))
+}
+
 /// What was written is read back and checked before anyone is told a verdict.
-fn reread(path: &std::path::Path, written: &Hashes) -> Result<(), StoreError> {
+fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
     let run = RunDirectory::open(path)?;
     debug_assert_eq!(run.hashes, *written);
     run.artifact::<SkillResult>().map(|_| ())

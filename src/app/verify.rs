@@ -370,6 +370,7 @@ impl Replay<'_> {
                 base_rule: &trace.base_rule,
                 base_codes: &trace.base_codes,
                 refresh: false,
+                artifact_root: Path::new(""),
                 cancellation: self.cancellation,
             },
             &result,

@@ -148,6 +148,7 @@ codes! {
         RefAmbiguous = "REF_AMBIGUOUS", UserRecoverable, "the name stands for more than one commit; write the full name, such as refs/heads/main or refs/remotes/origin/main, or the commit's id";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
+        RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, which no git writes; delete the checkout and fetch again, and find out which step made it";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
         ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
         ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
@@ -157,6 +158,7 @@ codes! {
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
         RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
+        RunDeadlineExceeded = "RUN_DEADLINE_EXCEEDED", Transient, "the run was ended and nothing stored; find out what it waited for with --verbose, split the change, or raise limits.deadline-seconds on the base branch";
         ScratchUnavailable = "SCRATCH_UNAVAILABLE", Terminal, "a temporary directory could not be written; free space in /tmp, or set TMPDIR to a directory that can be";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";

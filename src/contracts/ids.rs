@@ -184,11 +184,13 @@ fn component_fault(component: &[u8]) -> Option<&'static str> {
     if component.len() > MAX_COMPONENT_BYTES {
         return Some("has a component longer than 255 bytes");
     }
+    // A backslash is a part of a name, and on Windows a separator: what it would separate there is looked at too.
+    component.split(|&byte| byte == b'\\').find_map(name_fault)
+}
+
+fn name_fault(component: &[u8]) -> Option<&'static str> {
     if component == b"." || component == b".." {
         return Some("has a `.` or `..` component");
-    }
-    if component.contains(&b'\\') {
-        return Some("contains a backslash");
     }
     if component.is_ascii() {
         return is_git_directory(component).then_some("has a `.git` component");

@@ -67,6 +67,9 @@ pub(crate) struct Limits {
     pub(crate) context_max_files: u64,
     pub(crate) context_max_hunks: u64,
     pub(crate) context_max_changed_lines: u64,
+    /// How long a run may take. It ends a run without a verdict and so decides none.
+    #[serde(skip)]
+    pub(crate) deadline_seconds: u64,
 }
 
 /// The effective settings of a lens.
@@ -334,6 +337,7 @@ fn resolve_limits(file: &PolicyFile, origins: &mut Origins) -> Limits {
             context.max_changed_lines,
             100_000_000,
         ),
+        deadline_seconds: origins.number("limits.deadline-seconds", limits.deadline_seconds, 1200),
     }
 }
 

@@ -252,6 +252,7 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         ("max-line-diff-bytes", limits.max_line_diff_bytes, 1, 1 << 30),
         ("max-tree-entries", limits.max_tree_entries, 1, 1_000_000_000),
         ("max-rename-pairs", limits.max_rename_pairs, 0, 100_000_000),
+        ("deadline-seconds", limits.deadline_seconds, 1, 86_400),
         ("max-files", limits.context.max_files, 1, 1_000_000),
         ("max-hunks", limits.context.max_hunks, 1, 10_000_000),
         ("max-changed-lines", limits.context.max_changed_lines, 1, 1_000_000_000),

@@ -160,7 +160,7 @@ pub(crate) fn address(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     path(&percent_decoded(local.as_deref().unwrap_or(text))?, places)
 }
 
-/// Reports made on Windows have backslashes; a path of git has none.
+/// Reports made on Windows separate with backslashes, which hardly any path of git has.
 fn forward(text: &str) -> String {
     text.replace('\\', "/")
 }

@@ -3,11 +3,14 @@
 use git2::{Commit, ErrorCode, Oid};
 
 use super::error::{GitError, reason};
+use super::guard;
 use super::open::OpenRepository;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
+/// How many symbolic refs lead to one another; as many as git follows.
+const MAX_SYMBOLIC_REFS: usize = 5;
 /// How much of a name a message shows.
 const NAME_CHARACTERS: usize = 100;
 
@@ -192,16 +195,40 @@ fn commit_of_ref<'a>(repository: &'a OpenRepository, full: &str) -> Result<Optio
     if !git2::Reference::is_valid_name(full) {
         return Ok(None);
     }
-    let target = repository.checkout().find_reference(full).and_then(|reference| reference.resolve());
-    let target = match target {
-        Ok(reference) => reference.target(),
-        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => None,
-        Err(error) => {
-            let (name, reason) = (visible_cut(full, NAME_CHARACTERS), reason(&error));
-            return Err(GitError::RefUnreadable { name, reason });
+    match target_of_ref(repository, full)? {
+        Some(id) => peeled(repository, id),
+        None => Ok(None),
+    }
+}
+
+/// Where a ref leads, through symbolic ones.
+pub(super) fn target_of_ref(repository: &OpenRepository, full: &str) -> Result<Option<Oid>, GitError> {
+    if let Some(storage) = &repository.ref_storage {
+        return Err(GitError::RefStorage(visible_cut(storage, NAME_CHARACTERS)));
+    }
+    let checkout = repository.checkout();
+    let mut name = full.to_owned();
+    for _ in 0..MAX_SYMBOLIC_REFS {
+        guard::check_file(&checkout.path().join(&name))?;
+        guard::check_file(&checkout.commondir().join(&name))?;
+        let unreadable = |reason: String| {
+            let name = visible_cut(full, NAME_CHARACTERS);
+            Err(GitError::RefUnreadable { name, reason })
+        };
+        let reference = match checkout.find_reference(&name) {
+            Ok(reference) => reference,
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => {
+                return Ok(None);
+            }
+            Err(error) => return unreadable(reason(&error)),
+        };
+        match reference.symbolic_target() {
+            Ok(Some(next)) => name = next.to_owned(),
+            Ok(None) => return Ok(reference.target()),
+            Err(error) => return unreadable(reason(&error)),
         }
-    };
-    target.map_or(Ok(None), |id| peeled(repository, id))
+    }
+    Ok(None)
 }
 
 fn commit_of_id<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option<Commit<'a>>, GitError> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use git2::{Indexer, Oid, Repository};
 
+use super::base::target_of_ref;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
@@ -85,9 +86,9 @@ impl OpenRepository {
                 "there is no remote to ask for what this clone lacks".to_owned(),
             ));
         };
-        let clone_shallow = shallow_commits(self.objects());
-        let clone_head =
-            self.checkout().head().ok().and_then(|head| head.peel_to_commit().ok()).map(|commit| commit.id());
+        let clone_shallow = shallow_commits(self.objects())?;
+        // Only saves the server from sending what is here already.
+        let clone_head = target_of_ref(&self, "HEAD").unwrap_or_default();
         let session = Session::open(remote)?;
 
         let mut merge_base = self.certain_merge_base_or_missing(wanted)?;
@@ -163,7 +164,7 @@ impl OpenRepository {
     /// Returns whether nothing is cut off between two commits and their merge base, so that no history that is not here
     /// could hold a better one.
     pub(super) fn is_certain_merge_base(&self, merge_base: Oid, tips: [Oid; 2]) -> Result<bool, GitError> {
-        let cut = shallow_commits(self.objects());
+        let cut = shallow_commits(self.objects())?;
         if cut.is_empty() {
             return Ok(true);
         }

@@ -27,12 +27,16 @@ pub(crate) enum GitError {
     PathRefused(String),
     #[error("make a temporary repository: {0}")]
     NoScratch(String),
+    #[error("accept the file {0}: it is a pipe, a device or a socket")]
+    NotRegular(String),
     #[error("accept object {0}: its content has another hash")]
     HashMismatch(String),
     #[error("read the ref {name}: {reason}")]
     RefUnreadable { name: String, reason: String },
     #[error("judge this head: the pull request's is {} by now", .0.short())]
     HeadMoved(CommitId),
+    #[error("look up names: this repository keeps its refs as `{0}`")]
+    RefStorage(String),
     #[error("choose a commit: {0}")]
     Ambiguous(String),
     #[error("write a tree: {0}")]
@@ -45,7 +49,7 @@ impl GitError {
     /// The stable code.
     pub(crate) fn code(&self) -> Code {
         match self {
-            Self::Open { .. } | Self::Unsupported(_) | Self::RefUnreadable { .. } => {
+            Self::Open { .. } | Self::Unsupported(_) | Self::RefUnreadable { .. } | Self::RefStorage(_) => {
                 Code::RepositoryUnsupported
             }
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
@@ -54,6 +58,7 @@ impl GitError {
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
             Self::NoScratch(_) => Code::ScratchUnavailable,
+            Self::NotRegular(_) => Code::RepositoryUnsafe,
             Self::HashMismatch(_) => Code::ObjectHashMismatch,
             Self::HeadMoved(_) => Code::HeadSuperseded,
             Self::Ambiguous(_) => Code::RefAmbiguous,
@@ -70,6 +75,9 @@ impl GitError {
                 "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
             }
             Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
+            Self::RefStorage(_) => {
+                "name commits by id, as in `--base \"$(git rev-parse origin/main)\" --head \"$(git rev-parse HEAD)\"`, or clone it with `git clone --ref-format=files`"
+            }
             Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
             Self::Unsupported(_)
             | Self::RefUnreadable { .. }
@@ -79,6 +87,7 @@ impl GitError {
             | Self::TreeMalformed { .. }
             | Self::PathRefused(_)
             | Self::NoScratch(_)
+            | Self::NotRegular(_)
             | Self::HashMismatch(_)
             | Self::HeadMoved(_)
             | Self::Ambiguous(_)

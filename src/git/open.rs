@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::error::{GitError, reason};
+use super::guard;
 use super::store::Store;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
@@ -29,8 +30,9 @@ pub(crate) fn isolate() {
         }
         let _default_stays_on_failure = git2::opts::set_verify_owner_validation(false);
         let _default_stays_on_failure = git2::opts::set_cache_max_size(32 << 20);
-        // It only says that objects may be absent, and an absent object has its own code.
-        let _default_stays_on_failure = git2::opts::set_extensions(&["partialclone"]);
+        // The one only says that objects may be absent, and an absent object has its own code; where refs are kept in
+        // another way, commits can be named by id.
+        let _default_stays_on_failure = git2::opts::set_extensions(&["partialclone", "refstorage"]);
     }
     git2::opts::strict_hash_verification(true);
 }
@@ -45,6 +47,8 @@ pub(crate) struct OpenRepository {
     /// The checkout, or the git directory of a bare repository.
     pub(crate) root: PathBuf,
     origin: Option<String>,
+    /// How refs are kept, where it is not as files.
+    pub(super) ref_storage: Option<String>,
 }
 
 impl OpenRepository {
@@ -57,15 +61,19 @@ impl OpenRepository {
                 GitError::Open { path: shown(from), reason: reason(error) }
             }
         };
+        guard::check_path_to_repository(from)?;
         let checkout =
             Repository::open_ext(from, git2::RepositoryOpenFlags::empty(), &[] as &[&std::ffi::OsStr])
                 .map_err(|error| open(&error))?;
+        guard::check_repository(checkout.path(), checkout.commondir())?;
         let root = checkout.workdir().unwrap_or_else(|| checkout.path()).to_owned();
         let origin = checkout.find_remote("origin").ok();
         let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
+        let config = checkout.config().and_then(|config| config.get_string("extensions.refstorage"));
+        let ref_storage = config.ok().filter(|storage| storage != "files");
         let store = Store::beside(&checkout)?;
         let objects = store.open()?;
-        Ok(Self { checkout, store, objects, root, origin })
+        Ok(Self { checkout, store, objects, root, origin, ref_storage })
     }
 
     /// The same checkout without its objects: all that is read has to be fetched.

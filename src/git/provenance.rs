@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::guard;
 use super::open::OpenRepository;
 
 /// Beyond this many loose objects the exact number says nothing more.
@@ -29,7 +30,7 @@ impl OpenRepository {
 }
 
 fn names_a_directory(alternates: &Path) -> bool {
-    let text = std::fs::read_to_string(alternates).unwrap_or_default();
+    let text = guard::read_list(alternates).unwrap_or_default();
     text.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
 }
 

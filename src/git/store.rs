@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository};
 
 use super::error::{GitError, reason};
+use super::guard;
 use crate::core::escape::visible_cut;
 
 /// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
@@ -31,7 +32,7 @@ impl Store {
         let linked = objects.canonicalize().and_then(|objects| link(&objects, &store.path().join(CHECKOUT)));
         let alternates = store.path().join("objects/info/alternates");
         linked.and_then(|line| std::fs::write(alternates, line)).map_err(|error| no_room(&error))?;
-        store.write_shallow(&shallow_commits(checkout))?;
+        store.write_shallow(&shallow_commits(checkout)?)?;
         Ok(store)
     }
 
@@ -91,9 +92,14 @@ pub(super) fn open(path: &Path) -> Result<Repository, GitError> {
 }
 
 /// The commits at which a clone's history ends. A linked worktree shares those of its repository.
-pub(super) fn shallow_commits(repository: &Repository) -> Vec<String> {
-    let text = std::fs::read_to_string(repository.commondir().join("shallow")).unwrap_or_default();
-    text.lines().filter(|line| Oid::from_str(line).is_ok()).map(str::to_owned).collect()
+pub(super) fn shallow_commits(repository: &Repository) -> Result<Vec<String>, GitError> {
+    let list = repository.commondir().join("shallow");
+    let failed = |error: std::io::Error| GitError::Open {
+        path: visible_cut(&list.display().to_string(), 300),
+        reason: error.to_string(),
+    };
+    let text = guard::read_list(&list).map_err(failed)?;
+    Ok(text.lines().filter(|line| Oid::from_str(line).is_ok()).map(str::to_owned).collect())
 }
 
 /// Links a directory into the store; returns the line of `alternates` that names it.

@@ -1,6 +1,8 @@
 //! What the scheduler needs of the world, as traits; adapters above implement them, replays substitute recordings.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
@@ -81,20 +83,105 @@ pub(crate) trait Progress: Sync {
     fn step(&self, step: &'static str, done: usize, total: usize);
 }
 
-/// Set when the run should end; workers look between files.
-#[derive(Debug, Default)]
-pub(crate) struct Cancellation(AtomicBool);
+/// Why a run ends before it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// A signal asked for it.
+    Cancelled,
+    /// Its deadline passed.
+    DeadlinePassed,
+}
+
+impl Ending {
+    fn code(self) -> Code {
+        match self {
+            Self::Cancelled => Code::Cancelled,
+            Self::DeadlinePassed => Code::RunDeadlineExceeded,
+        }
+    }
+
+    /// The failure of whatever was going on.
+    pub(crate) fn error(self) -> PortError {
+        let message = match self {
+            Self::Cancelled => "the run was cancelled",
+            Self::DeadlinePassed => "the run did not end within its deadline",
+        };
+        PortError { code: self.code(), message: message.to_owned(), hint: self.code().hint() }
+    }
+}
+
+/// Set when the run should end; workers look between files. Whoever ends the process of a run that does not answer
+/// ([`crate::app`]'s watchdog) finds here how long the run may take and what is to be said at last.
+#[derive(Default)]
+pub(crate) struct Cancellation {
+    /// The first reason wins.
+    ending: OnceLock<Ending>,
+    /// Milliseconds from the start of the process; 0 for no deadline.
+    deadline_ms: AtomicU64,
+    last_words: Mutex<LastWords>,
+}
+
+/// Why there will be no verdict.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoVerdict<'a> {
+    pub(crate) code: Code,
+    pub(crate) message: &'a str,
+    pub(crate) hint: &'a str,
+}
+
+/// Says to the outside that there will be no verdict.
+pub(crate) type Farewell = Box<dyn FnOnce(NoVerdict<'_>) + Send>;
+
+/// What is said at last, at most once.
+#[derive(Default)]
+pub(crate) enum LastWords {
+    /// Nothing waits for a verdict.
+    #[default]
+    None,
+    Unsaid(Farewell),
+    /// Somebody says them, or has.
+    Taken,
+}
 
 impl Cancellation {
-    pub(crate) fn cancel(&self) {
-        self.0.store(true, Ordering::SeqCst);
+    /// Ends the run; returns false if it was ending already.
+    pub(crate) fn end(&self, ending: Ending) -> bool {
+        self.ending.set(ending).is_ok()
     }
 
     pub(crate) fn check(&self) -> Result<(), PortError> {
-        if self.0.load(Ordering::SeqCst) {
-            let code = Code::Cancelled;
-            return Err(PortError { code, message: "the run was cancelled".to_owned(), hint: code.hint() });
+        self.ending().map_or(Ok(()), |ending| Err(ending.error()))
+    }
+
+    /// Why the run is ending; none while it goes on.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        self.ending.get().copied()
+    }
+
+    /// Sets how long the run may take from the start of the process, or that nothing bounds it any more.
+    pub(crate) fn set_deadline(&self, deadline: Option<Duration>) {
+        let milliseconds = deadline.map_or(0, |deadline| deadline.as_millis().max(1));
+        self.deadline_ms.store(u64::try_from(milliseconds).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
+    /// How long the run may take from the start of the process.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let milliseconds = self.deadline_ms.load(Ordering::SeqCst);
+        (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+    }
+
+    /// Sets what is said when there will be no verdict; none when nothing waits for one any more.
+    pub(crate) fn set_last_words(&self, farewell: Option<Farewell>) {
+        let last_words = farewell.map_or(LastWords::None, LastWords::Unsaid);
+        *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = last_words;
+    }
+
+    /// Takes what is to be said; whoever gets it unsaid has to say it.
+    pub(crate) fn take_last_words(&self) -> LastWords {
+        let mut last_words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last_words {
+            LastWords::None => LastWords::None,
+            LastWords::Unsaid(_) | LastWords::Taken => std::mem::replace(&mut last_words, LastWords::Taken),
         }
-        Ok(())
     }
 }

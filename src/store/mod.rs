@@ -6,6 +6,7 @@ mod read;
 mod replies;
 mod root;
 pub(crate) mod rubrics;
+mod staging;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, shown};
+use super::{StoreError, shown, staging};
 use crate::contracts::ids::ExecutionKey;
 
 /// A checked artifact root.
@@ -19,9 +19,8 @@ impl ArtifactRoot {
         let runs = root.join("runs");
         own_directory(root)?;
         ignored_directory(&runs)?;
-        let root = Self { root: root.to_owned(), runs };
-        root.sweep();
-        Ok(root)
+        staging::sweep(&runs);
+        Ok(Self { root: root.to_owned(), runs })
     }
 
     /// Makes the directory for parts of a run.
@@ -38,30 +37,9 @@ impl ArtifactRoot {
         self.runs.join(key.as_str())
     }
 
-    /// Where the run of a key is written before it is published by one rename.
-    pub(super) fn staging(&self, key: &ExecutionKey) -> PathBuf {
-        self.runs.join(format!(".tmp-{}-{}", key.short(), std::process::id()))
-    }
-
     /// The directory whose entries renames change.
     pub(super) fn directory(&self) -> &Path {
         &self.runs
-    }
-
-    /// Removes what an interrupted run left behind; a failure is no reason not to run.
-    fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(&self.runs) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let Some(process) = name.to_str().and_then(|name| name.strip_prefix(".tmp-")?.rsplit_once('-'))
-            else {
-                continue;
-            };
-            let alive = Path::new("/proc").join(process.1).exists() && Path::new("/proc/self").exists();
-            if !alive && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let _left_for_the_next_sweep = fs::remove_dir_all(entry.path());
-            }
-        }
     }
 }
 

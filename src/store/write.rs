@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::staging::Staging;
 use super::{ArtifactRoot, StoreError};
 use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::{ExecutionKey, Sha256Hex};
@@ -157,28 +158,27 @@ pub(super) fn strip(value: &mut Value, volatile: &[&str]) {
 pub(crate) struct RunWriter<'a> {
     root: &'a ArtifactRoot,
     key: ExecutionKey,
-    staging: PathBuf,
+    staging: Staging,
     files: Vec<FileHash>,
     /// Written and not yet known to be on the disk.
     unsynced: Vec<(PathBuf, File)>,
     /// Directories in it.
     directories: BTreeSet<PathBuf>,
-    published: bool,
+    /// The manifest, once it is written.
+    manifest: Option<Hashes>,
 }
 
 impl<'a> RunWriter<'a> {
     /// Starts a run directory out of sight.
     pub(crate) fn begin(root: &'a ArtifactRoot, key: &ExecutionKey) -> Result<Self, StoreError> {
-        let staging = root.staging(key);
-        fs::create_dir(&staging).map_err(|error| StoreError::write(&staging, error))?;
         Ok(Self {
             root,
             key: key.clone(),
-            staging,
+            staging: Staging::create(root.directory(), key.short())?,
             files: Vec::new(),
             unsynced: Vec::new(),
             directories: BTreeSet::new(),
-            published: false,
+            manifest: None,
         })
     }
 
@@ -197,40 +197,63 @@ impl<'a> RunWriter<'a> {
 
     /// The digest the run will have.
     pub(crate) fn run_digest(&mut self) -> Sha256Hex {
+        if let Some(manifest) = &self.manifest {
+            return manifest.run_digest.clone();
+        }
         self.files.sort_by(|left, right| left.path.cmp(&right.path));
         run_digest(&self.files)
     }
 
-    /// Makes every file durable, then the manifest, then the directories, and gives the directory its name. When a
-    /// directory of that name exists already, it stays and the new one is put beside it as the next attempt.
-    pub(crate) fn publish(mut self) -> Result<(PathBuf, Hashes), StoreError> {
-        let hashes = Hashes {
+    /// Makes every file durable, then the manifest, then the directories; nothing can be added afterwards.
+    fn seal(&mut self) -> Result<Hashes, StoreError> {
+        if let Some(manifest) = &self.manifest {
+            return Ok(manifest.clone());
+        }
+        let manifest = Hashes {
             schema_version: Default::default(),
             execution_key: self.key.clone(),
             run_digest: self.run_digest(),
             files: std::mem::take(&mut self.files),
         };
         self.sync()?;
-        let entry = Entry::artifact(&hashes)?;
-        self.write_file(&entry)?;
+        self.write_file(&Entry::artifact(&manifest)?)?;
         self.sync()?;
         self.directories.iter().try_for_each(|directory| sync_directory(directory))?;
-        sync_directory(&self.staging)?;
+        sync_directory(self.staging.path())?;
+        self.manifest = Some(manifest.clone());
+        Ok(manifest)
+    }
+
+    /// Gives the directory the name of its key; none where another run has it, of which this one is the next attempt.
+    pub(crate) fn publish(&mut self) -> Result<Option<(PathBuf, Hashes)>, StoreError> {
+        let manifest = self.seal()?;
+        let target = self.root.run(&self.key);
+        Ok(self.rename(&target)?.then_some((target, manifest)))
+    }
+
+    /// Gives the directory the first name that is free: that of its key, else of the next attempt.
+    pub(crate) fn publish_attempt(&mut self) -> Result<(PathBuf, Hashes), StoreError> {
+        let manifest = self.seal()?;
         let mut target = self.root.run(&self.key);
         let mut attempt = 1;
-        while fs::symlink_metadata(&target).is_ok() {
+        while !self.rename(&target)? {
             attempt += 1;
             target = self.root.directory().join(format!("{}.attempt-{attempt}", self.key));
         }
-        fs::rename(&self.staging, &target).map_err(|error| StoreError::write(&target, error))?;
-        self.published = true;
-        sync_directory(self.root.directory())?;
-        Ok((target, hashes))
+        Ok((target, manifest))
+    }
+
+    fn rename(&mut self, target: &Path) -> Result<bool, StoreError> {
+        let renamed = self.staging.rename(target).map_err(|error| StoreError::write(target, error))?;
+        if renamed {
+            sync_directory(self.root.directory())?;
+        }
+        Ok(renamed)
     }
 
     fn write_file(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        let full = self.staging.join(&entry.path);
-        if let Some(directory) = full.parent().filter(|directory| *directory != self.staging)
+        let full = self.staging.path().join(&entry.path);
+        if let Some(directory) = full.parent().filter(|directory| *directory != self.staging.path())
             && self.directories.insert(directory.to_owned())
         {
             fs::create_dir(directory).map_err(|error| StoreError::write(directory, error))?;
@@ -266,14 +289,6 @@ impl<'a> RunWriter<'a> {
         match failed.into_iter().next() {
             Some((position, error)) => Err(StoreError::write(&files[position].0, error)),
             None => Ok(()),
-        }
-    }
-}
-
-impl Drop for RunWriter<'_> {
-    fn drop(&mut self) {
-        if !self.published {
-            let _swept_by_the_next_run = fs::remove_dir_all(&self.staging);
         }
     }
 }

@@ -232,6 +232,32 @@ fn an_interrupted_run_says_so_at_once_and_leaves_no_half_run() {
 }
 
 #[test]
+fn a_run_over_its_deadline_could_not_complete_and_says_so_everywhere() {
+    use crate::support::{answers, reviews};
+    let silent = Server::start(|_| Response::new(200, "").spoilt(Spoilt::Slow(Duration::from_secs(60))));
+    let settings = "[limits]\ndeadline-seconds = 2\n";
+    let policy = reviews::reviewing(answers::CHAT, &silent.url(), settings);
+    let scene = Scene::of(&clean());
+    let repo = &scene.origin.repo;
+    let base = Files::of(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
+    let step = scene.step();
+    let program = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
+    let stderr = program.run().expect(3).stderr;
+    assert!(
+        stderr.contains("error[RUN_DEADLINE_EXCEEDED]") && stderr.contains("deadline-seconds"),
+        "{stderr}"
+    );
+    assert_eq!(scene.only_check(), ("action_required".into(), vec![]));
+    let title = scene.github.state().checks[0].title.clone();
+    assert_eq!(title.as_deref(), Some("Could not complete: RUN_DEADLINE_EXCEEDED"));
+    assert_eq!(step.output("verdict"), "could-not-complete");
+    assert!(!step.checkout.join(".qa-skill/runs").exists() || step.output("run-path").is_empty());
+    let summary = std::fs::read_to_string(repo.beside("summary.md")).unwrap();
+    assert!(summary.contains("RUN_DEADLINE_EXCEEDED"), "{summary}");
+}
+
+#[test]
 fn a_check_run_of_a_head_that_moved_is_cancelled() {
     let scene = Scene::of(&faulty());
     let step = scene.step();

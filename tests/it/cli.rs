@@ -224,9 +224,46 @@ fn a_run_that_is_interrupted_ends_without_a_verdict_and_leaves_nothing() {
         // How soon depends on what else the machine does, so it is told and not judged.
         println!("{signal}, storing {in_store}: {took:?}");
         assert!(runs_in(&repo.beside("out")).is_empty());
+        if in_store {
+            // A process that does not end by itself in time leaves a staging directory, which any next run removes.
+            let other = change(&[("a", "1\n")], &[("a", "2\n")]);
+            other
+                .judge()
+                .without(other.beside("out").to_str().unwrap())
+                .arg(repo.beside("out"))
+                .run()
+                .expect(0);
+            std::fs::remove_dir_all(runs_in(&repo.beside("out")).remove(0)).unwrap();
+        }
         let left = std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.unwrap().file_name());
         let left: Vec<_> = left.filter(|name| name != ".gitignore").collect();
         assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_run_that_waits_in_the_kernel_ends_at_a_signal_all_the_same() {
+    for signal in ["-INT", "-TERM"] {
+        let repo = judged();
+        // A file that the configuration includes is opened deep inside, and nobody ever writes to this one.
+        let pipe = repo.beside("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let include = format!("[include]\n\tpath = {}\n", pipe.display());
+        let config = repo.path().join(".git/config");
+        std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + &include).unwrap();
+        let mut child = repo.judge().bare_command().stderr(Stdio::piped()).spawn().unwrap();
+        // The open call of a pipe without a writer.
+        let waits = format!("/proc/{}/wchan", child.id());
+        until(
+            || child.try_wait().unwrap().is_some(),
+            || {
+                std::fs::read_to_string(&waits)
+                    .is_ok_and(|call| call.contains("fifo") || call.contains("wait_for_partner"))
+            },
+        );
+        send(signal, &child);
+        let outcome = Outcome::of(&child.wait_with_output().unwrap());
+        outcome.expect_code(3, "CANCELLED");
     }
 }
 

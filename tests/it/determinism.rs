@@ -284,3 +284,67 @@ fn a_hundred_runs_agree() {
         assert_eq!(outcome.stdout, repo.run_dir().bytes("skill-result.json"));
     }
 }
+
+/// Whether processes can be given ids of their own here, as each container does.
+fn own_pids() -> Option<&'static [&'static str]> {
+    let options: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
+    let tried = std::process::Command::new(options[0]).args(&options[1..]).arg("true").output();
+    let possible = tried.is_ok_and(|output| output.status.success());
+    if !possible {
+        eprintln!("skipped: processes cannot have ids of their own here, which takes root");
+        let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
+        assert!(!root || std::env::var_os("CI").is_none(), "root in CI has no reason to skip this");
+    }
+    possible.then_some(options)
+}
+
+#[test]
+fn a_container_that_was_killed_does_not_lock_out_the_next_one() {
+    let Some(own_pids) = own_pids() else { return };
+    let repo = crate::support::judged();
+    let reference = repo.run_dir().run_digest();
+    std::fs::remove_dir_all(repo.beside("out")).unwrap();
+    let key = RunDir::only(&{
+        repo.judge().run().expect(1);
+        repo.beside("out")
+    });
+    let short = key.0.file_name().unwrap().to_str().unwrap()[..12].to_owned();
+    std::fs::remove_dir_all(&key.0).unwrap();
+    // What the first process of a container left when it was killed, by the name it had before and by today's.
+    for name in [format!(".tmp-{short}-1"), format!(".tmp-{short}-abcdef")] {
+        let left = repo.beside("out/runs").join(name);
+        std::fs::create_dir_all(left.join("recordings")).unwrap();
+        std::fs::write(left.join("change-set.json"), "{").unwrap();
+    }
+    repo.judge().under(own_pids).run().expect(1);
+    assert_eq!(repo.run_dir().run_digest(), reference);
+    let names: Vec<_> = std::fs::read_dir(repo.beside("out/runs")).unwrap().collect();
+    assert_eq!(names.len(), 2, "the run and .gitignore: {names:?}");
+}
+
+#[test]
+fn two_containers_in_one_workspace_agree_on_one_run() {
+    let Some(own_pids) = own_pids() else { return };
+    let repo = crate::support::judged();
+    let reference = repo.run_dir().run_digest();
+    for round in 0..12 {
+        std::fs::remove_dir_all(repo.beside("out")).unwrap();
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                let mut command = repo.judge().under(own_pids).command();
+                command
+                    .stdout(std::process::Stdio::piped())
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for writer in writers {
+            let outcome = crate::support::Outcome::of(&writer.wait_with_output().unwrap());
+            assert_eq!(outcome.exit, 1, "round {round}: {}", outcome.stderr);
+        }
+        assert_eq!(repo.run_dir().run_digest(), reference, "round {round}");
+        let names: Vec<_> = std::fs::read_dir(repo.beside("out/runs")).unwrap().collect();
+        assert_eq!(names.len(), 2, "round {round}: {names:?}");
+    }
+}

@@ -125,6 +125,8 @@ const PATHS: &[(&[u8], &str)] = &[
     (b"with  two spaces.py", "with  two spaces.py"),
     (b"dir with space/in side.py", "dir with space/in side.py"),
     (b"con/aux.txt", "con/aux.txt"),
+    (b"back\\slash.py", "back\\slash.py"),
+    (b"dir\\ectory/in\\side.py", "dir\\ectory/in\\side.py"),
     (b".gitmodules", ".gitmodules"),
     (b".gitattributes", ".gitattributes"),
 ];
@@ -166,6 +168,32 @@ fn a_path_git_would_not_check_out_is_refused() {
         let repo = Repo::new();
         repo.change(&Files::of(&[("a", "1\n")]), &Files::of(&[("a", "1\n"), (path, "2\n")]));
         repo.judge().run().expect_code(3, "PATH_REFUSED");
+    }
+}
+
+#[test]
+fn a_path_with_a_backslash_can_be_deleted() {
+    let repo = Repo::new();
+    let base = Files::of(&[("a", "1\n"), ("old\\name.py", "a = 1\n")]);
+    repo.change(&base, &base.clone().without("old\\name.py"));
+    repo.judge().run().expect(0);
+    assert_eq!(repo.run_dir().changed()["old\\name.py"]["kind"], "deleted");
+}
+
+#[test]
+fn a_checkout_at_any_path_keeps_its_runs_in_itself() {
+    use std::os::unix::ffi::OsStrExt;
+    let names: [&[u8]; 5] =
+        [b"plain", b"with space", b"line\nbreak", b"\x1b[31mred", b"latin\xe9 and \\u{1b}"];
+    for name in names {
+        let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+        let home = temp();
+        let path = home.path().join(std::ffi::OsStr::from_bytes(name));
+        std::fs::rename(repo.path(), &path).unwrap();
+        qa_skill(["run", "--base", "main", "--head", "topic"]).within(&path).run().expect(0);
+        assert_eq!(crate::support::runs_in(&path.join(".qa-skill")).len(), 1, "{path:?}");
+        let beside: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
+        assert_eq!(beside.len(), 1, "{beside:?}");
     }
 }
 
@@ -242,18 +270,48 @@ fn a_secret_at_the_end_of_a_line_of_five_megabytes_is_found() {
     assert_eq!(repo.run_dir().findings(), ["secret-token/provider-token a.py:1"]);
 }
 
+/// A repository of one commit in another storage format.
+fn stored_as(home: &std::path::Path, name: &str, option: &str) -> std::path::PathBuf {
+    let path = home.join(name);
+    let commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "m"];
+    git(home, &["init", "-q", option, "-b", "main", name]);
+    git(&path, &commit);
+    std::fs::write(path.join("a.py"), "a = 1\n").unwrap();
+    git(&path, &["add", "."]);
+    git(&path, &commit);
+    path
+}
+
 #[test]
 fn storage_that_cannot_be_read_says_so_with_a_code_and_a_way_out() {
     let home = temp();
-    let commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "m"];
-    for (name, option) in [("sha256", "--object-format=sha256"), ("reftable", "--ref-format=reftable")] {
-        let path = home.path().join(name);
-        git(home.path(), &["init", "-q", option, "-b", "main", name]);
-        git(&path, &commit);
-        let outcome = qa_skill(["run", "--base", "main"]).arg("--repo").arg(&path).run();
+    let path = stored_as(home.path(), "sha256", "--object-format=sha256");
+    let outcome = qa_skill(["run", "--base", "main"]).arg("--repo").arg(&path).run();
+    outcome.expect_code(3, "REPOSITORY_UNSUPPORTED");
+}
+
+#[test]
+fn a_repository_that_keeps_refs_in_a_reftable_is_judged_by_commit_ids() {
+    let home = temp();
+    let path = stored_as(home.path(), "reftable", "--ref-format=reftable");
+    for base in [&["--base", "main"][..], &[]] {
+        let outcome = qa_skill(["run"].iter().chain(base)).arg("--repo").arg(&path).run();
         let outcome = outcome.expect_code(3, "REPOSITORY_UNSUPPORTED");
-        assert!(outcome.stderr.contains("help: "), "{name}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("git rev-parse")
+                && outcome.stderr.contains("git clone --ref-format=files")
+        );
     }
+    let id = |name: &str| {
+        let output = std::process::Command::new("git").current_dir(&path).args(["rev-parse", name]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    let judged = qa_skill(["run", "--base", &id("main~1"), "--head", &id("main")]).arg("--repo").arg(&path);
+    judged.run().expect(0);
+    assert_eq!(crate::support::runs_in(&path.join(".qa-skill")).len(), 1);
+    git(home.path(), &["clone", "-q", "--ref-format=files", path.to_str().unwrap(), "clone"]);
+    let clone = qa_skill(["run", "--base", "main~1", "--head", "main"]).arg("--repo");
+    clone.arg(home.path().join("clone")).run().expect(0);
 }
 
 #[test]

@@ -50,7 +50,10 @@ fn trees_that_git_would_not_write_are_refused_with_a_code() {
         ("dot dot", &[("40000", b"..")], "PATH_REFUSED"),
         ("dot", &[("40000", b".")], "PATH_REFUSED"),
         ("dot dot as a file", &[("100644", b"..")], "PATH_REFUSED"),
-        ("a backslash", &[("100644", b"..\\x")], "PATH_REFUSED"),
+        ("dot dot and a backslash", &[("100644", b"..\\x")], "PATH_REFUSED"),
+        ("dot dot between backslashes", &[("100644", b"a\\..\\x")], "PATH_REFUSED"),
+        ("a .git directory before a backslash", &[("100644", b".git\\config")], "PATH_REFUSED"),
+        ("a .git directory behind a backslash", &[("100644", b"a\\.GIT")], "PATH_REFUSED"),
         ("a slash in a name", &[("100644", b"../x")], "TREE_MALFORMED"),
         ("an absolute name", &[("100644", b"/etc/passwd")], "TREE_MALFORMED"),
         ("an empty name", &[("100644", b"")], "TREE_MALFORMED"),
@@ -361,4 +364,73 @@ fn a_checkout_of_another_user_and_an_unreadable_home_are_no_obstacle() {
         return;
     }
     run("as-nobody").under(["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"]).run().expect(0);
+}
+
+/// Something that is no regular file, at a path.
+#[derive(Clone, Copy, Debug)]
+enum Odd {
+    Pipe,
+    Socket,
+    /// A link to a device without an end.
+    Endless,
+}
+
+fn put(odd: Odd, path: &std::path::Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let _was_a_file = std::fs::remove_file(path);
+    match odd {
+        Odd::Pipe => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        Odd::Socket => drop(std::os::unix::net::UnixListener::bind(path).unwrap()),
+        Odd::Endless => std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    }
+}
+
+#[test]
+fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
+    let head_blob = |repo: &Repo| repo.blob(b"a = 2\n").to_string();
+    let names = [
+        "HEAD",
+        "config",
+        "commondir",
+        "packed-refs",
+        "shallow",
+        "info/grafts",
+        "objects/info/alternates",
+        "objects/info/commit-graph",
+        "objects/pack/pack-1234567890123456789012345678901234567890.idx",
+        "objects/pack/pack-1234567890123456789012345678901234567890.pack",
+        "objects/pack/multi-pack-index",
+        "refs/heads/main",
+        "refs/heads/topic",
+        "",
+        "a loose object",
+        "an alternate's loose object",
+    ];
+    for odd in [Odd::Pipe, Odd::Socket, Odd::Endless] {
+        for name in names {
+            let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+            let git = repo.path().join(".git");
+            let id = head_blob(&repo);
+            let loose = std::path::Path::new(&id[..2]).join(&id[2..]);
+            match name {
+                "" => {
+                    std::fs::rename(&git, repo.beside("git")).unwrap();
+                    put(odd, &git);
+                }
+                "a loose object" => put(odd, &git.join("objects").join(loose)),
+                "an alternate's loose object" => {
+                    put(odd, &repo.beside("other").join(loose));
+                    let line = format!("{}\n", repo.beside("other").display());
+                    std::fs::write(git.join("objects/info/alternates"), line).unwrap();
+                }
+                name => put(odd, &git.join(name)),
+            }
+            let outcome = repo.judge().run().expect_code(3, "REPOSITORY_UNSAFE");
+            assert!(
+                outcome.stderr.contains("a pipe, a device or a socket"),
+                "{odd:?} {name}: {}",
+                outcome.stderr
+            );
+        }
+    }
 }

@@ -49,7 +49,8 @@ fn blob_of(repo: &Repo, name: &str, path: &str) -> Oid {
 #[test]
 fn an_object_under_an_id_that_is_not_its_hash_is_refused() {
     faulty().judge().run().expect(1);
-    let cases: &[(&str, &dyn Fn(&Repo))] = &[
+    type Tamper<'a> = &'a dyn Fn(&Repo);
+    let cases: &[(&str, Tamper<'_>)] = &[
         ("the changed file", &|repo| plant(repo, blob_of(repo, "topic", "a.py"), repo.blob(b"a = 2\n"))),
         ("the tree of head", &|repo| plant(repo, tree_of(repo, "topic"), tree_of(repo, "main"))),
         ("the commit of head", &|repo| {

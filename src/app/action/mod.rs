@@ -28,6 +28,7 @@ use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
+use super::watchdog::DEFAULT_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionEnvironment, Asked, Environment, ObjectSource};
 use crate::contracts::codes::Code;
@@ -61,6 +62,7 @@ fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     // Until there is a verdict the outputs say that there is none; a later line wins.
     runner.outputs(&[("verdict", "could-not-complete".to_owned())])?;
     let told = perform(&environment, &runner, cancellation);
+    let told = told.map_err(|failure| failure.or_ending(cancellation));
     if let Err(failure) = &told {
         // Where the summary cannot be written either, the annotation says it.
         let _already_failed = runner.summary(page(failure).as_bytes());
@@ -139,6 +141,7 @@ fn check_change(
     change: Change,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
+    cancellation.set_deadline(Some(DEFAULT_DEADLINE));
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;

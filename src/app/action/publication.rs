@@ -12,6 +12,7 @@ use crate::app::face;
 use crate::config::{ActionEnvironment, Surfaces};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
+use crate::contracts::secret::Secret;
 use crate::core::escape::markdown;
 use crate::core::event::Change;
 use crate::formats::check_run::{CheckConclusion, CheckReport};
@@ -20,7 +21,7 @@ use crate::formats::sarif;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use crate::run::ports::{Cancellation, Objects};
+use crate::run::ports::{Cancellation, Farewell, LastWords, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
@@ -43,7 +44,59 @@ pub(crate) struct Published {
 struct Open {
     github: GitHub,
     check: CheckRun,
-    key: ExecutionKey,
+}
+
+/// The API of a repository, and the token for it.
+struct Destination {
+    api_url: String,
+    repository: String,
+    token: Secret,
+}
+
+impl Destination {
+    fn github(
+        &self,
+        key: &ExecutionKey,
+        budget: Duration,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<GitHub, PublishError> {
+        let Self { api_url, repository, token } = self;
+        let target = Target { api_url, repository, token: token.clone(), seed: key.as_str() };
+        let http = client(budget, cancellation).map_err(|error| PublishError::Settings(error.to_string()))?;
+        GitHub::new(Arc::new(http), target)
+    }
+
+    /// Completes a check run that will get no verdict. What cancelled the run has cancelled its port too, so this takes
+    /// one of its own.
+    fn farewell(self, key: ExecutionKey, check: CheckRun) -> Farewell {
+        Box::new(move |reason| {
+            let told = self
+                .github(&key, PARTING, &Arc::default())
+                .and_then(|github| conclude_without_verdict(&github, &check, reason));
+            if let Err(error) = told {
+                annotate("warning", error.code().text(), &format!("failed to {error}"));
+            }
+        })
+    }
+}
+
+fn conclude_without_verdict(
+    github: &GitHub,
+    check: &CheckRun,
+    reason: NoVerdict<'_>,
+) -> Result<(), PublishError> {
+    let NoVerdict { code, message, hint } = reason;
+    if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
+        return github.cancel_check(check, message);
+    }
+    let report = CheckReport {
+        conclusion: CheckConclusion::ActionRequired,
+        title: format!("Could not complete: {code}"),
+        summary: format!("{}\n\n{}\n", markdown(message), markdown(hint)),
+        text: None,
+        annotations: Vec::new(),
+    };
+    github.finish_check(check, &report)
 }
 
 /// The publication of one run.
@@ -75,7 +128,8 @@ impl<'a> Publication<'a> {
             return;
         }
         let budget = Duration::from_secs(self.environment.inputs.publish_timeout);
-        let Some(github) = self.github(key, budget, Arc::clone(self.cancellation)) else { return };
+        let Some(destination) = self.destination() else { return };
+        let github = destination.github(key, budget, self.cancellation);
         let details = self.run_page();
         let wanted = WantedCheck {
             head: &self.head,
@@ -85,30 +139,29 @@ impl<'a> Publication<'a> {
         };
         let started = github.and_then(|github| Ok((github.start_check(&wanted)?, github)));
         match started {
-            Ok((check, github)) => *self.open.borrow_mut() = Some(Open { github, check, key: key.clone() }),
+            Ok((check, github)) => {
+                let farewell = destination.farewell(key.clone(), check.clone());
+                self.cancellation.set_last_words(Some(farewell));
+                *self.open.borrow_mut() = Some(Open { github, check });
+            }
             Err(error) => *self.trouble.borrow_mut() = Some(error),
         }
     }
 
     /// A conversation; none without a token or an API to talk to.
-    fn github(
-        &self,
-        key: &ExecutionKey,
-        budget: Duration,
-        cancellation: Arc<Cancellation>,
-    ) -> Option<Result<GitHub, PublishError>> {
+    fn github(&self, key: &ExecutionKey, budget: Duration) -> Option<Result<GitHub, PublishError>> {
+        Some(self.destination()?.github(key, budget, self.cancellation))
+    }
+
+    fn destination(&self) -> Option<Destination> {
         let context = &self.environment.context;
         let token = self.environment.inputs.token.clone()?;
-        if context.api_url.is_empty() || context.repository.is_empty() {
-            return None;
-        }
-        let target =
-            Target { api_url: &context.api_url, repository: &context.repository, token, seed: key.as_str() };
-        Some(
-            client(budget, &cancellation)
-                .map_err(|error| PublishError::Settings(error.to_string()))
-                .and_then(|http| GitHub::new(Arc::new(http), target)),
-        )
+        let known = !context.api_url.is_empty() && !context.repository.is_empty();
+        known.then(|| Destination {
+            api_url: context.api_url.clone(),
+            repository: context.repository.clone(),
+            token,
+        })
     }
 
     fn run_page(&self) -> Option<String> {
@@ -121,26 +174,10 @@ impl<'a> Publication<'a> {
 
     /// There is no verdict to publish: a check run that was begun ends, so that nobody waits for it.
     pub(crate) fn failed(&self, failure: &Failure) {
-        let Some(open) = self.open.borrow_mut().take() else { return };
-        // What cancelled the run has cancelled its port too.
-        let parting = self.github(&open.key, PARTING, Arc::new(Cancellation::default()));
-        let Some(Ok(github)) = parting else { return };
+        let failure = failure.clone().or_ending(self.cancellation);
         let code = failure.code.unwrap_or(Code::InternalError);
-        let told = if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
-            github.cancel_check(&open.check, &failure.message)
-        } else {
-            let summary = format!("{}\n\n{}\n", markdown(&failure.message), markdown(&failure.hint));
-            let report = CheckReport {
-                conclusion: CheckConclusion::ActionRequired,
-                title: format!("Could not complete: {code}"),
-                summary,
-                text: None,
-                annotations: Vec::new(),
-            };
-            github.finish_check(&open.check, &report)
-        };
-        if let Err(error) = told {
-            annotate("warning", error.code().text(), &format!("failed to {error}"));
+        if let LastWords::Unsaid(farewell) = self.cancellation.take_last_words() {
+            farewell(NoVerdict { code, message: &failure.message, hint: &failure.hint });
         }
     }
 
@@ -179,7 +216,10 @@ impl<'a> Publication<'a> {
         let open = self.open.borrow();
         let Some(open) = open.as_ref() else { return Ok(None) };
         match open.github.finish_check(&open.check, &CheckReport::of(report)) {
-            Ok(()) => Ok(Some(open.check.html_url.clone())),
+            Ok(()) => {
+                self.cancellation.set_last_words(None);
+                Ok(Some(open.check.html_url.clone()))
+            }
             Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
             Err(error) => {
                 *self.trouble.borrow_mut() = Some(error);
@@ -197,7 +237,7 @@ impl<'a> Publication<'a> {
             return Ok(());
         }
         let key = &report.result.execution_key;
-        let Some(github) = self.github(key, budget, Arc::clone(self.cancellation)) else {
+        let Some(github) = self.github(key, budget) else {
             annotate("warning", "qa-skill", "there is no token, so there is no comment and no code scanning");
             return Ok(());
         };

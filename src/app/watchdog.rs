@@ -1,0 +1,60 @@
+//! Ends a run at a signal or at its deadline, and the process where the run does not answer: a thread may wait in the
+//! kernel for something that never comes.
+
+use std::process;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::exit::Failure;
+use super::face;
+use crate::run::ports::{Cancellation, Ending, LastWords, NoVerdict, PortError};
+
+/// How long a run may take before its policy is known: the default of `limits.deadline-seconds`.
+pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
+/// How often signal and deadline are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a run that is told to end may take to do so by itself.
+const GRACE: Duration = Duration::from_millis(800);
+/// How long a run may take to end whose last words are being said, by itself or by the watchdog; the runner kills a
+/// step ten seconds after it asks it to end.
+const LAST_WORDS: Duration = Duration::from_millis(4500);
+
+/// Watches a process from now on.
+pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
+    let cancellation = Arc::clone(cancellation);
+    let started = Instant::now();
+    // Without the thread, signals still end the run wherever it looks.
+    let _no_thread = std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
+        let ending = wait(&cancellation, started);
+        abort(&cancellation, &ending.error());
+    });
+}
+
+#[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
+fn wait(cancellation: &Cancellation, started: Instant) -> Ending {
+    loop {
+        if let Some(ending) = cancellation.ending() {
+            return ending;
+        }
+        if cancellation.deadline().is_some_and(|deadline| started.elapsed() >= deadline) {
+            cancellation.end(Ending::DeadlinePassed);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Gives the run its grace, then ends the process in its place.
+#[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
+fn abort(cancellation: &Cancellation, error: &PortError) {
+    std::thread::sleep(GRACE);
+    let PortError { code, message, hint } = error;
+    match cancellation.take_last_words() {
+        LastWords::Unsaid(farewell) => farewell(NoVerdict { code: *code, message, hint }),
+        // The run says them by itself.
+        LastWords::Taken => std::thread::sleep(LAST_WORDS),
+        LastWords::None => {}
+    }
+    let failure = Failure::from(error.clone());
+    face::print_failure(&failure);
+    process::exit(failure.exit as i32);
+}

@@ -1,0 +1,129 @@
+//! Refuses pipes, devices and sockets among the files of a git directory before anything opens one: a pipe waits for a
+//! writer and a device may have no end.
+//!
+//! What is looked at here and exchanged before it is opened is left to the run's deadline.
+
+use std::fs::{self, DirEntry, FileType};
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::error::GitError;
+use crate::core::escape::visible_cut;
+
+/// Files of a git directory that are opened by name.
+const NAMED: &[&str] = &[
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+    "packed-refs",
+    "shallow",
+];
+/// How many object stores an alternate may lead to, one after another; as many as git follows.
+const MAX_ALTERNATES: usize = 5;
+/// The largest file of a git directory that is read here; it lists a few lines.
+const MAX_LIST_BYTES: u64 = 16 << 20;
+
+/// Checks what finding a repository opens, in a directory and all above it.
+pub(super) fn check_path_to_repository(from: &Path) -> Result<(), GitError> {
+    let from = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
+    for directory in from.ancestors() {
+        let dot_git = directory.join(".git");
+        if fs::metadata(&dot_git).is_ok_and(|found| !found.is_dir() && !found.is_file()) {
+            return Err(refused(&dot_git));
+        }
+        check_named(&dot_git)?;
+        if directory.join("objects").is_dir() {
+            check_named(directory)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the files of a repository that are opened by name, and its object stores.
+pub(super) fn check_repository(git_directory: &Path, common_directory: &Path) -> Result<(), GitError> {
+    check_named(git_directory)?;
+    check_named(common_directory)?;
+    check_objects(&common_directory.join("objects"), MAX_ALTERNATES)
+}
+
+/// Checks the file of a ref, where it has one.
+pub(super) fn check_file(path: &Path) -> Result<(), GitError> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(refused(path)),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file that lists a few lines; empty where there is none.
+pub(super) fn read_list(path: &Path) -> io::Result<String> {
+    let file = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a regular file")),
+        _ => fs::File::open(path)?,
+    };
+    let mut text = String::new();
+    let bytes = file.take(MAX_LIST_BYTES + 1).read_to_string(&mut text)?;
+    if bytes as u64 > MAX_LIST_BYTES {
+        return Err(io::Error::other(format!("it is larger than {MAX_LIST_BYTES} bytes")));
+    }
+    Ok(text)
+}
+
+fn check_named(git_directory: &Path) -> Result<(), GitError> {
+    NAMED.iter().try_for_each(|name| check_file(&git_directory.join(name)))
+}
+
+fn check_objects(objects: &Path, depth: usize) -> Result<(), GitError> {
+    for entry in entries(objects) {
+        let name = entry.file_name();
+        let is_fan = name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+        if is_fan || name == "pack" {
+            entries(&entry.path()).try_for_each(|entry| check_entry(&entry))?;
+        }
+    }
+    let list = objects.join("info/alternates");
+    check_file(&list)?;
+    if depth == 0 {
+        return Ok(());
+    }
+    for line in read_list(&list).map_err(|error| unreadable(&list, &error))?.lines() {
+        if !line.is_empty() && !line.starts_with('#') {
+            check_objects(&objects.join(line), depth - 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    fs::read_dir(directory).into_iter().flatten().flatten()
+}
+
+/// Most file systems tell an entry's type without another look at it.
+fn check_entry(entry: &DirEntry) -> Result<(), GitError> {
+    match entry.file_type() {
+        Ok(kind) if is_harmless(kind) => Ok(()),
+        Ok(kind) if kind.is_symlink() => check_file(&entry.path()),
+        _ => Err(refused(&entry.path())),
+    }
+}
+
+fn is_harmless(kind: FileType) -> bool {
+    kind.is_file() || kind.is_dir()
+}
+
+fn refused(path: &Path) -> GitError {
+    GitError::NotRegular(shown(path))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> GitError {
+    GitError::Open { path: shown(path), reason: error.to_string() }
+}
+
+fn shown(path: &Path) -> String {
+    visible_cut(&path.display().to_string(), 300)
+}
