@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{ChangedFile, Side};
 use crate::core::diff::{Content, content};
-use crate::core::packet::{Packet, trim_line_end};
+use crate::core::packet::{Line, Packet, trim_line_end};
 use crate::run::gather::Texts;
 use crate::run::ports::{BlobRead, Objects};
 
@@ -66,14 +66,17 @@ pub(crate) fn recorded_lines(
     let text = texts.text(position).ok()?;
     let included = vec![true; files[position].hunks.len()];
     let packet = Packet { file: &files[position], text: &text, included: &included };
-    let lines: BTreeMap<u64, String> = match side {
+    let wanted = |line: &Line<'_>| (start..=end).contains(&line.number);
+    let lines: BTreeMap<u64, &str> = match side {
         Side::Head => packet
             .hunks()
             .flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after()))
-            .map(|line| (line.number, line.text.to_owned()))
+            .filter(wanted)
+            .map(|line| (line.number, line.text))
             .collect(),
-        Side::Base => packet.removed().map(|line| (line.number, line.text.to_owned())).collect(),
+        Side::Base => packet.removed().filter(wanted).map(|line| (line.number, line.text)).collect(),
     };
-    let wanted: Option<Vec<String>> = (start..=end).map(|number| lines.get(&number).cloned()).collect();
-    wanted.map(|lines| lines.join("\n"))
+    let count = end.checked_sub(start)? + 1;
+    let lines: Vec<&str> = lines.into_values().collect();
+    (lines.len() as u64 == count).then(|| lines.join("\n"))
 }

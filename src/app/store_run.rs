@@ -19,6 +19,7 @@ use crate::contracts::v1::{
     RecordedExecution, RecordedGates, RecordedInputs, RecordedReplies, Recording, RecordingTag, Registry,
     SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
+use crate::core::findings::{all_places, places};
 use crate::core::pictures::Picture;
 use crate::core::qa_report::{Circumstances, qa_report};
 use crate::formats;
@@ -334,7 +335,7 @@ fn metrics(outcome: &Outcome<'_>) -> Metrics {
     let derived = outcome.derived;
     let mut findings_by_severity = BTreeMap::new();
     for finding in derived.results.iter().flat_map(|result| &result.findings) {
-        *findings_by_severity.entry(finding.severity.text().to_owned()).or_insert(0) += 1;
+        *findings_by_severity.entry(finding.severity.text().to_owned()).or_insert(0) += places(finding);
     }
     let mut plans_by_status = BTreeMap::new();
     for result in &derived.results {
@@ -364,7 +365,7 @@ fn trace(outcome: &Outcome<'_>) -> Trace {
         ("plan", format!("{} plans", derived.plans.len()), None),
     ];
     for (plan, result) in derived.plans.iter().zip(&derived.results) {
-        let detail = format!("{} {}: {} findings", plan.lens_id, result.status, result.findings.len());
+        let detail = format!("{} {}: {} findings", plan.lens_id, result.status, all_places(&result.findings));
         steps.push(("run", detail, result.error_codes.first().copied()));
     }
     steps.push((

@@ -111,6 +111,7 @@ codes! {
         ExecutionLimitExceeded = "EXECUTION_LIMIT_EXCEEDED", Terminal, "a command printed, wrote or held more than the policy lets it, and was stopped; raise [execution.limits] on the base branch, or find out what it does";
         ExpectationUnmet = "EXPECTATION_UNMET", Terminal, "the run was verified and is not the one that was expected; judge the change that you mean, by the policy that you mean, and verify that run";
         FeatureListInvalid = "FEATURE_LIST_INVALID", UserRecoverable, "the feature list cannot be read as feature-list.v1, or has no such feature; the place is named, and `qa-skill schema feature-list` says what is expected";
+        FindingsUnlisted = "FINDINGS_UNLISTED", Notice, "there are more findings than a run lists; those beyond are counted in one finding for each rule, which weighs what they weigh";
         GateNothingRan = "GATE_NOTHING_RAN", Terminal, "the gate's tool says that it ran nothing, which proves nothing; check what it selects, and that tests were found";
         GateReportIncomplete = "GATE_REPORT_INCOMPLETE", Terminal, "the report cannot be read whole as what its tool writes; have the tool write it again with the options docs/gates.md names, and let the step fail when the tool crashes";
         GateReportMissing = "GATE_REPORT_MISSING", UserRecoverable, "the policy names a report that is not there; let the step that writes it run before this one, with `if: always()` where its tool ends with an error";

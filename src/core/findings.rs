@@ -53,6 +53,20 @@ impl Statement {
     }
 }
 
+/// The member of a finding's evidence that says how many places it stands for, where they are not listed one by one.
+pub(crate) const UNLISTED: &str = "unlisted";
+
+/// How many places a finding stands for.
+pub(crate) fn places(finding: &Finding) -> u64 {
+    finding.evidence.get(UNLISTED).and_then(Value::as_u64).unwrap_or(1)
+}
+
+/// How many places several findings stand for.
+pub(crate) fn all_places<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> usize {
+    let all: u64 = findings.into_iter().map(places).sum();
+    usize::try_from(all).unwrap_or(usize::MAX)
+}
+
 /// A place in the base where the same text stood before: rule, scope, the text without white space, and the number of
 /// the secret masked in it.
 pub(crate) type MovedKey = (String, Scope, String, Option<u32>);
@@ -158,6 +172,7 @@ fn finding(
         json!([statement.rule_id, statement.file, statement.start_line, statement.end_line, evidence]);
     let evidence_hash = canonical::digest(&proof).expect("evidence is made of JSON values");
     let (waiver, mut codes) = waiver(&statement.rule_id, &evidence_hash, judge);
+    codes.extend(evidence.contains_key(UNLISTED).then_some(Code::FindingsUnlisted));
     codes.extend(statement.doubt);
     codes.sort();
     let weighty = match judge.policy.blocking_policy {

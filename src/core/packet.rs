@@ -69,9 +69,14 @@ impl<'a> Packet<'a> {
         self.hunks().flat_map(|hunk| hunk.removed())
     }
 
-    /// The secrets masked in the hunks' text.
-    pub(crate) fn hunk_secrets(&self) -> impl Iterator<Item = &'a MaskedSecret> + use<'a> {
-        self.text.secrets.iter().filter(|secret| secret.place == TextPlace::Hunks)
+    /// The secrets masked in the added lines of a hunk, in order, and those that end or begin beside them.
+    pub(crate) fn added_secrets(&self, hunk: &HunkView<'_>) -> &'a [MaskedSecret] {
+        let span = hunk.added_span();
+        let in_hunks = |secret: &MaskedSecret| secret.place == TextPlace::Hunks;
+        let secrets = &self.text.secrets;
+        let from = secrets.partition_point(|secret| in_hunks(secret) && (secret.end as usize) < span.start);
+        let to = secrets.partition_point(|secret| in_hunks(secret) && (secret.start as usize) <= span.end);
+        &secrets[from..to.max(from)]
     }
 }
 
@@ -183,7 +188,8 @@ fn turn_secret(secret: &MaskedSecret, cuts: &[HunkCuts]) -> MaskedSecret {
         TextPlace::FullBase => TextPlace::FullHead,
         TextPlace::FullHead => TextPlace::FullBase,
     };
-    let hunk = cuts.iter().find(|cuts| secret.start < cuts.after).filter(|_| place == TextPlace::Hunks);
+    let hunk = cuts.partition_point(|cuts| cuts.after <= secret.start);
+    let hunk = cuts.get(hunk).filter(|_| place == TextPlace::Hunks);
     let (removed, added) =
         hunk.map_or((0, 0), |cuts| (cuts.removed - cuts.before, cuts.added - cuts.removed));
     let shift = |offset: u32| match hunk {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::findings::sort_findings;
+use super::findings::{all_places, sort_findings};
 use super::usage::{micro_usd, usd};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
@@ -51,8 +51,8 @@ pub(crate) fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     if !blocking.is_empty() {
         rationale.push(format!(
             "{} blocking {}",
-            blocking.len(),
-            plural(blocking.len(), "finding", "findings")
+            all_places(&blocking),
+            plural(all_places(&blocking), "finding", "findings")
         ));
     }
     let mut complete = true;

@@ -12,6 +12,7 @@ use crate::contracts::v1::{
     QaGate, RegistryRule, Severity, Strength,
 };
 use crate::core::escape::{visible, visible_cut};
+use crate::core::findings::all_places;
 use crate::core::qa_report::{Circumstances, qa_report};
 use crate::core::verdict::unread_files;
 use crate::formats::contract::Report;
@@ -53,7 +54,8 @@ pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize,
     let mut counts = BTreeMap::new();
     for finding in findings {
         let entry: &mut (usize, usize) = counts.entry(finding.rule_id.as_str()).or_default();
-        if finding.blocking { entry.0 += 1 } else { entry.1 += 1 }
+        let places = all_places([*finding]);
+        if finding.blocking { entry.0 += places } else { entry.1 += places }
     }
     counts
 }
@@ -70,8 +72,8 @@ pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
 /// The verdict's reason in one sentence.
 pub(crate) fn reason(report: &Report<'_>) -> String {
     let verdict = &report.result.final_verdict;
-    let all: usize = report.result.lens_results.iter().map(|result| result.findings.len()).sum();
-    let blocking = verdict.blocking_findings.len();
+    let all = all_places(report.result.lens_results.iter().flat_map(|result| &result.findings));
+    let blocking = all_places(&verdict.blocking_findings);
     match verdict.conclusion {
         Conclusion::Pass if verdict.vacuous => "Nothing was there to look at.".to_owned(),
         Conclusion::Pass if is_partial(report) => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::contracts::v1::{
     LensClass, MaskedSecret, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
 };
-use crate::core::packet::{HunkView, Line, Packet, column};
+use crate::core::packet::{Line, Packet, column};
 use crate::core::secrets::{self, Kind};
 use crate::lenses::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, presets};
 
@@ -98,16 +98,19 @@ impl Lens for SecretToken {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let drafts = packet
-            .hunks()
-            .flat_map(|hunk| packet.hunk_secrets().filter_map(move |secret| draft(packet, &hunk, secret)))
-            .collect();
+        let mut drafts = Vec::new();
+        for hunk in packet.hunks() {
+            let lines: Vec<Line<'_>> = hunk.added().collect();
+            drafts.extend(
+                packet.added_secrets(&hunk).iter().filter_map(|secret| draft(packet, &lines, secret)),
+            );
+        }
         Inspection { drafts, facts: Vec::new() }
     }
 }
 
-/// The finding about a secret that stands in the hunk's added lines; null for one that does not.
-fn draft(packet: &Packet<'_>, hunk: &HunkView<'_>, secret: &MaskedSecret) -> Option<Draft> {
+/// The finding about a secret that stands in a hunk's added lines; null for one that does not.
+fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &MaskedSecret) -> Option<Draft> {
     let detector = secrets::detector(&secret.detector)?;
     let rule = match detector.kind {
         Kind::Provider => PROVIDER,
@@ -116,7 +119,7 @@ fn draft(packet: &Packet<'_>, hunk: &HunkView<'_>, secret: &MaskedSecret) -> Opt
         Kind::Generic => GENERIC,
     };
     let span = secret.start as usize..secret.end as usize;
-    let lines = touched(hunk, &span);
+    let lines = touched(added, &span);
     let (first, last) = (lines.first()?, lines.last()?);
     let quoted = quoted(first, &span, lines.len() > 1);
     let whole_lines = lines.len() > 1;
@@ -140,19 +143,14 @@ fn draft(packet: &Packet<'_>, hunk: &HunkView<'_>, secret: &MaskedSecret) -> Opt
 }
 
 /// The added lines a secret is on, with the marker line of a key that begins below it.
-fn touched<'a>(hunk: &HunkView<'a>, span: &Range<usize>) -> Vec<Line<'a>> {
-    let mut lines = Vec::new();
-    let mut marker = None;
-    for line in hunk.added() {
-        let end = line.offset + line.text.len();
-        if line.offset < span.end && span.start < end {
-            lines.extend(marker.take());
-            lines.push(line);
-        } else if end <= span.start {
-            marker = line.text.contains("-----BEGIN ").then_some(line);
-        }
+fn touched<'l, 'a>(added: &'l [Line<'a>], span: &Range<usize>) -> &'l [Line<'a>] {
+    let end = |line: &Line<'_>| line.offset + line.text.len();
+    let mut first = added.partition_point(|line| end(line) <= span.start);
+    let after = added.partition_point(|line| line.offset < span.end).max(first);
+    if first > 0 && first < after && added[first - 1].text.contains("-----BEGIN ") {
+        first -= 1;
     }
-    lines
+    &added[first..after]
 }
 
 /// What of the first line to show: all of it where the secret goes on below, else up to the end of the secret, so that

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::bounds;
 use super::gates::{self, Caption};
 use super::lookup::Answering;
 use super::parts;
@@ -21,8 +22,8 @@ use crate::core::canonical;
 use crate::core::coverage::Inspected;
 use crate::core::crosscheck::stands_in;
 use crate::core::escape::harmless;
-use crate::core::findings::{self, Judge, Statement};
-use crate::core::packet::Packet;
+use crate::core::findings::{self, Judge, Statement, UNLISTED};
+use crate::core::packet::{Line, Packet};
 use crate::core::plan::{self, included_hunks};
 use crate::core::policy::Policy;
 use crate::lenses::contract::{Draft, Lens};
@@ -118,6 +119,7 @@ impl Execution<'_> {
             executed.moved.push(moved);
         }
         self.answers.check(plans, &executed.results)?;
+        bounds::bound_results(&mut executed.results);
         executed.notices = self.notices(&executed.results);
         Ok(executed)
     }
@@ -337,22 +339,31 @@ impl Execution<'_> {
         let Some(lens) = (self.lens)(&plan.lens_id) else { return Ok(Vec::new()) };
         let files = &self.sweep.change_set.files;
         let included = included_hunks(plan, files);
+        let positions: Vec<Option<usize>> =
+            swept.drafts.iter().map(|draft| find_file(files, draft)).collect();
+        for position in positions.iter().flatten() {
+            if !texts.contains_key(&files[*position].path) {
+                texts.insert(files[*position].path.clone(), self.sweep.texts.text(*position)?.into_owned());
+            }
+        }
+        // Drafts come file by file, and the lines of one are looked up many times.
+        let mut held: Option<(usize, TouchedLines<'_>)> = None;
         let mut statements = Vec::with_capacity(swept.drafts.len());
-        for draft in &swept.drafts {
-            let position = find_file(files, draft);
-            let verified = match position {
-                None => false,
-                Some(position) => {
-                    let file = &files[position];
-                    if !texts.contains_key(&file.path) {
-                        texts.insert(file.path.clone(), self.sweep.texts.text(position)?.into_owned());
-                    }
+        for (draft, position) in swept.drafts.iter().zip(positions) {
+            let Some(position) = position else {
+                statements.push(statement(lens, draft, draft.file.clone(), false));
+                continue;
+            };
+            let file = &files[position];
+            let lines = match held.take() {
+                Some((known, lines)) if known == position => lines,
+                _ => {
                     let included = included[position].as_deref().unwrap_or(&[]);
-                    is_evident(draft, &Packet { file, text: &texts[&file.path], included })
+                    TouchedLines::of(&Packet { file, text: &texts[&file.path], included })
                 }
             };
-            let path = position.map_or_else(|| draft.file.clone(), |position| files[position].path.clone());
-            statements.push(statement(lens, draft, path, verified));
+            statements.push(statement(lens, draft, file.path.clone(), lines.show(draft)));
+            held = Some((position, lines));
         }
         Ok(statements)
     }
@@ -395,7 +406,10 @@ impl Execution<'_> {
     ) -> LensResult {
         let change_set = self.sweep.change_set;
         let unverified = statements.iter().filter(|statement| statement.doubt.is_some()).count();
-        let mostly_unverified = unverified * 2 > statements.len();
+        // One that stands for many has to be right about its own place, or nothing is known of the others.
+        let unknown =
+            |statement: &Statement| statement.doubt.is_some() && statement.detail.contains_key(UNLISTED);
+        let mostly_unverified = unverified * 2 > statements.len() || statements.iter().any(unknown);
         let mut judge = Judge {
             policy: self.policy,
             waivers: self.waivers,
@@ -521,7 +535,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
             .or(rule.map(|rule| rule.severity))
             .unwrap_or(crate::contracts::v1::Severity::Info),
         fix: rule.map_or(String::new(), |rule| rule.fix.to_owned()),
-        moves: rule.is_some_and(|rule| rule.moves),
+        moves: rule.is_some_and(|rule| rule.moves) && !draft.detail.contains_key(UNLISTED),
         file,
         side: draft.side,
         start_line: draft.start_line,
@@ -548,19 +562,30 @@ fn harmless_value(value: &Value) -> Value {
     }
 }
 
-/// Whether the quote stands where the draft says, on lines this change touches. A draft without a quote is about the
-/// file, and the file is in the change.
-fn is_evident(draft: &Draft, packet: &Packet<'_>) -> bool {
-    if draft.quote.is_empty() {
-        return true;
+/// The lines of a file that a change touches and a plan includes, by number.
+struct TouchedLines<'t> {
+    added: Vec<Line<'t>>,
+    removed: Vec<Line<'t>>,
+}
+
+impl<'t> TouchedLines<'t> {
+    fn of(packet: &Packet<'t>) -> Self {
+        Self { added: packet.added().collect(), removed: packet.removed().collect() }
     }
-    let stands = |number: u64, text: &str| {
-        (draft.start_line..=draft.end_line.max(draft.start_line)).contains(&number)
-            && stands_in(&draft.quote, text)
-    };
-    match draft.side {
-        Side::Head => packet.added().any(|line| stands(line.number, line.text)),
-        Side::Base => packet.removed().any(|line| stands(line.number, line.text)),
+
+    /// Returns whether the quote stands where the draft says. A draft without a quote is about the file, and the file is
+    /// in the change.
+    fn show(&self, draft: &Draft) -> bool {
+        if draft.quote.is_empty() {
+            return true;
+        }
+        let lines = match draft.side {
+            Side::Head => &self.added,
+            Side::Base => &self.removed,
+        };
+        let first = lines.partition_point(|line| line.number < draft.start_line);
+        let after = lines.partition_point(|line| line.number <= draft.end_line.max(draft.start_line));
+        lines[first..after].iter().any(|line| stands_in(&draft.quote, line.text))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
 
 pub(crate) mod ask;
+mod bounds;
 pub(crate) mod commands;
 pub(crate) mod execute;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::bounds::{PER_FILE, PER_RULE, bounded};
 use super::gather::Texts;
 use super::ports::{Cancellation, PortError, Progress};
 use super::workers;
@@ -61,6 +62,13 @@ pub(crate) type FileOutcome = Vec<Option<Option<Inspection>>>;
 
 /// The digests of what one assignment gave over the files of the self-test, in the sweep and again in reverse.
 pub(crate) type SelfTest = (Sha256Hex, Sha256Hex);
+
+impl Inspection {
+    /// With as many drafts of each rule as are listed of one file.
+    fn bounded(self) -> Self {
+        Self { drafts: bounded(self.drafts, PER_FILE), ..self }
+    }
+}
 
 impl Sweep<'_> {
     /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
@@ -144,7 +152,8 @@ impl Sweep<'_> {
             .zip(included)
             .map(|(assignment, included)| {
                 let included = included[position].as_deref()?;
-                Some(self.inspect(assignment.lens, &Packet { file, text: &text, included }))
+                let inspection = self.inspect(assignment.lens, &Packet { file, text: &text, included });
+                Some(inspection.map(Inspection::bounded))
             })
             .collect())
     }
@@ -190,6 +199,7 @@ impl Sweep<'_> {
                 Some(drafts) => swept.drafts.extend(drafts),
                 None => swept.panicked = true,
             }
+            swept.drafts = bounded(std::mem::take(&mut swept.drafts), PER_RULE);
         }
         Ok(swept)
     }
@@ -264,11 +274,10 @@ impl Sweep<'_> {
             let file = &self.change_set.files[position];
             for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
                 let included = included[position].as_deref();
-                again.push(
-                    included.map(|included| {
-                        self.inspect(assignment.lens, &Packet { file, text: &text, included })
-                    }),
-                );
+                again.push(included.map(|included| {
+                    let packet = Packet { file, text: &text, included };
+                    self.inspect(assignment.lens, &packet).map(Inspection::bounded)
+                }));
             }
         }
         Ok(again.iter().map(|again| digest(again.iter().rev().map(Option::as_ref))).collect())

@@ -434,3 +434,60 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
         }
     }
 }
+
+/// So many conflicts, one below the other.
+fn conflicts(count: usize) -> String {
+    conflict().repeat(count)
+}
+
+#[test]
+fn a_text_made_of_faults_is_counted_and_costs_little() {
+    let mut random = Random(7);
+    let alphabet = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut line = || {
+        let value: String = (0..36).map(|_| char::from(alphabet[random.below(alphabet.len())])).collect();
+        format!("t = \"gh{}{value}\"\n", "p_")
+    };
+    let text: String = (0..16_000).map(|_| line()).collect();
+    let repo = change(&[("a.py", "1\n")], &[("a.py", "1\n"), ("tokens.py", &text)]);
+    let outcome = repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    let listed = run.findings().len();
+    assert!((200..300).contains(&listed), "{listed} are listed");
+    assert!(peak(&repo) < MEMORY_KIB / 4, "{} KiB", peak(&repo));
+    let verdict = run.json("final-verdict.json");
+    let found: u64 = run.json("metrics.json")["findingsBySeverity"]["critical"].as_u64().unwrap();
+    assert!(found > 15_000, "every token counts: {found}");
+    assert!(outcome.text().contains("FAIL") && outcome.text().contains(",0"), "{}", outcome.text());
+    assert!(verdict["warningCodes"].as_array().unwrap().contains(&"FINDINGS_UNLISTED".into()), "{verdict}");
+    assert_eq!(run.json("coverage.json")["incompleteCells"], 0);
+    run.verify().run().expect(0);
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+}
+
+#[test]
+fn what_is_not_listed_cannot_hide_what_blocks() {
+    // Moved text does not block; a new fault below more of it than is listed does.
+    let moved = conflicts(150);
+    let clean = change(&[("old.py", &moved)], &[("new.py", &moved)]);
+    clean.judge().run().expect(0);
+    let many = conflicts(300);
+    let repo = change(&[("old.py", &many)], &[("new.py", &format!("{many}{}", conflict()))]);
+    repo.judge().run().expect(1);
+
+    // Places that only advise come first, and more of them than a run lists.
+    let policy = "version = 1\n[rules.\"merge-leftover/conflict-marker\".scopes]\ntest = \"advise\"\n";
+    let base = Files::of(&[(".qa-skill/policy.toml", policy), ("a.py", "1\n")]);
+    let tests = (0..60)
+        .fold(base.clone(), |files, number| files.with(format!("tests/test_{number:02}.py"), conflicts(190)));
+    let repo = Repo::new();
+    repo.change(&base, &tests);
+    repo.judge().run().expect(0);
+    let repo = Repo::new();
+    repo.change(&base, &tests.with("zz.py", conflict()));
+    let outcome = repo.judge().run().expect(1);
+    assert!(outcome.text().contains("zz.py"), "what blocks is listed first: {}", outcome.text());
+    let run = repo.run_dir();
+    assert!(run.findings().len() <= 5_100, "{} are listed", run.findings().len());
+    run.verify().run().expect(0);
+}

@@ -36,6 +36,7 @@ use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
 use crate::core::escape::markdown;
 use crate::core::event::{self, Change, Circumstances, EventError, Task};
+use crate::core::findings::all_places;
 use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
 use crate::run::http::Http;
@@ -237,8 +238,8 @@ fn outputs(
         ("sarif-path", file("results.sarif")),
         ("qa-report-path", if finished.has_gates() { file("qa-report.json") } else { String::new() }),
         ("next-agent", next_agent::next_agent(finished).map_or(String::new(), |agent| agent.to_string())),
-        ("blocking-findings", blocking.len().to_string()),
-        ("advisory-findings", other.len().to_string()),
+        ("blocking-findings", all_places(blocking).to_string()),
+        ("advisory-findings", all_places(other).to_string()),
         ("published-to", published.surface.to_owned()),
         ("artifact-id", kept.map_or(String::new(), |kept| kept.id.to_string())),
         ("artifact-digest", kept.map_or(String::new(), |kept| kept.packed.sha256.to_string())),

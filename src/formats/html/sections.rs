@@ -9,6 +9,7 @@ use crate::contracts::v1::{
     CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensResult, SensitivityReason,
 };
 use crate::core::escape::{visible, visible_cut};
+use crate::core::findings::all_places;
 use crate::formats::common::{
     codes as all_codes, counted, gate_word, model_reviews, plan_name, plan_totals, quality_gates,
     verdict_word,
@@ -45,12 +46,12 @@ pub(super) fn columns(names: &[&str], numbers: &[usize]) -> Markup {
 }
 
 pub(super) fn numbers(report: &Report<'_>, all: &[&Finding]) -> Markup {
-    let blocking = all.iter().filter(|finding| finding.blocking).count();
+    let blocking = all_places(all.iter().copied().filter(|finding| finding.blocking));
     let hunks: u64 = report.coverage.rows.iter().map(|row| row.hunks).sum();
     let sensitivity = report.sensitivity;
     let entries = [
         ("blocking", blocking.to_string()),
-        ("not blocking", (all.len() - blocking).to_string()),
+        ("not blocking", (all_places(all.iter().copied()) - blocking).to_string()),
         ("changed files", sensitivity.changed_files.to_string()),
         ("hunks", hunks.to_string()),
         ("complete checks", report.coverage.full_cells.to_string()),
@@ -257,7 +258,7 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
                         }
                         td { (plan.lens_class) }
                         td { span.tag.(if result.is_some() { status } else { "failed" }) { (status) } }
-                        td.r { (result.map_or(0, |result| result.findings.len())) }
+                        td.r { (result.map_or(0, |result| all_places(&result.findings))) }
                         td.r { (totals.get(&plan.plan_ordinal).copied().unwrap_or_default().inspected_hunks) }
                         td { @if plan.required { "yes" } @else { "no" } }
                         td { code { (visible(&plan.provider_binding_id)) } }
