@@ -26,6 +26,9 @@ use crate::run::ports::Cancellation;
 
 /// All requests of a command together; jobs have hours, and nobody waits for them at night.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
+/// How many artifacts are replayed unless more are asked for. Listing and downloading these takes about a thousand
+/// requests, which is what a token has for an hour.
+pub(crate) const LIMIT: u64 = 500;
 const UPLOAD_BUDGET: Duration = Duration::from_secs(900);
 
 /// Makes the document of a format.
@@ -50,14 +53,14 @@ pub(crate) struct DriftCheckArgs {
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400))]
     since_days: u64,
     /// How many artifacts are replayed at most, the newest first
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT, value_parser = clap::value_parser!(u64).range(1..=5000))]
     limit: u64,
     /// The artifacts' name
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
-    /// Runs made by another version of the engine or of a lens are reported and do not fail
+    /// Runs made by another version of the engine or of a lens fail; otherwise they are reported
     #[arg(long)]
-    allow_engine_change: bool,
+    fail_on_engine_change: bool,
     /// Ask the models of stored reviews again, those that the policy of the checkout names, and say how they answer now;
     /// it costs what reviews cost, and decides nothing
     #[arg(long)]
@@ -168,7 +171,7 @@ pub(crate) fn drift_check(
             None => face::write_stdout(&bytes)?,
         }
     }
-    match failure(&report, arguments.allow_engine_change) {
+    match failure(&report, arguments.fail_on_engine_change) {
         Some(failure) => Err(failure),
         None => Ok(Exit::Pass),
     }

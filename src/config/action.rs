@@ -82,7 +82,9 @@ pub(crate) struct Inputs {
     pub(crate) retention_days: Option<u64>,
     pub(crate) upload_sarif: bool,
     pub(crate) open_issue: bool,
-    pub(crate) allow_engine_change: bool,
+    pub(crate) fail_on_engine_change: bool,
+    pub(crate) require_artifact: bool,
+    pub(crate) limit: Option<u64>,
     pub(crate) since_days: Option<u64>,
     pub(crate) shard: Option<Shard>,
     pub(crate) shards: Option<u64>,
@@ -95,6 +97,9 @@ pub(crate) struct Inputs {
 
 /// How long publishing may take, in seconds, unless an input says otherwise.
 pub(crate) const PUBLISH_TIMEOUT_SECONDS: u64 = 180;
+
+/// How many artifacts a night may be told to replay; each costs the token two requests of a thousand an hour.
+const MOST_REPLAYED: u64 = 5000;
 
 /// The variables of the runner that are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -177,7 +182,9 @@ struct RawInputs {
     retention_days: Option<String>,
     upload_sarif: Option<String>,
     open_issue: Option<String>,
-    allow_engine_change: Option<String>,
+    fail_on_engine_change: Option<String>,
+    require_artifact: Option<String>,
+    limit: Option<String>,
     since_days: Option<String>,
     shard: Option<String>,
     shards: Option<String>,
@@ -230,7 +237,9 @@ impl RawInputs {
             retention_days: read.number("retention-days", self.retention_days, 1, 400)?,
             upload_sarif: read.flag("upload-sarif", self.upload_sarif, false)?,
             open_issue: read.flag("open-issue", self.open_issue, false)?,
-            allow_engine_change: read.flag("allow-engine-change", self.allow_engine_change, false)?,
+            fail_on_engine_change: read.flag("fail-on-engine-change", self.fail_on_engine_change, false)?,
+            require_artifact: read.flag("require-artifact", self.require_artifact, false)?,
+            limit: read.number("limit", self.limit, 1, MOST_REPLAYED)?,
             since_days: read.number("since-days", self.since_days, 1, 400)?,
             shard: read.shard("shard", self.shard)?,
             shards: read.number("shards", self.shards, 1, MAX_SHARDS)?,

@@ -8,7 +8,9 @@ mod reports;
 
 use serde::Deserialize;
 
-pub(crate) use action::{ActionEnvironment, Asked, ObjectSource, SettingsError, Surfaces, in_actions};
+pub(crate) use action::{
+    ActionEnvironment, Asked, Inputs, ObjectSource, SettingsError, Surfaces, in_actions,
+};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
 pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};

@@ -1,5 +1,7 @@
 //! What is ours in a conversation: one comment of a pull request, one open issue, told by a marker and the author.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,6 +12,11 @@ use super::limits::{self, MAX_TITLE};
 use crate::run::http::Method;
 
 const COMMENT: Operation = Operation { what: "comment on the pull request", needs: Permission::PullRequests };
+/// The line of an issue's body that remembers problems.
+const PROBLEMS: &str = "<!-- problems: ";
+const END: &str = " -->";
+/// How many problems an issue remembers; more do not fit into its body beside the report.
+const MAX_PROBLEMS: usize = 1000;
 const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::Issues };
 
 /// Whose texts are ours: those that begin with the marker as their first line, and were written by the author. Anyone
@@ -40,6 +47,17 @@ pub(crate) struct DriftIssue<'a> {
     pub(crate) body: &'a str,
     /// Only issues with all of them are looked through; who takes one off has taken the issue over.
     pub(crate) labels: &'a [&'a str],
+    /// Ids of what is wrong, words of hexadecimal digits.
+    pub(crate) problems: &'a BTreeSet<String>,
+}
+
+impl DriftIssue<'_> {
+    /// The body with its marker and the problems of this night and of those before.
+    fn signed(&self, before: &BTreeSet<String>) -> String {
+        let problems: Vec<&str> =
+            self.problems.union(before).map(String::as_str).take(MAX_PROBLEMS).collect();
+        self.ownership.sign(&format!("{PROBLEMS}{}{END}\n{}", problems.join(" "), self.body))
+    }
 }
 
 /// What became of a comment or an issue.
@@ -69,6 +87,29 @@ struct Entry {
     /// Lists of issues hold pull requests too; those have this.
     #[serde(default)]
     pull_request: Option<Value>,
+    /// `open` or `closed`, of an issue.
+    #[serde(default)]
+    state: Option<String>,
+}
+
+impl Entry {
+    fn is_open(&self) -> bool {
+        self.state.as_deref() != Some("closed")
+    }
+
+    /// The problems that an issue of ours remembers.
+    fn problems(&self) -> BTreeSet<String> {
+        let lines = self.body.as_deref().unwrap_or_default().lines();
+        let mut remembered =
+            lines.filter_map(|line| line.strip_prefix(PROBLEMS)?.trim_end().strip_suffix(END));
+        remembered
+            .next()
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|id| !id.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,19 +158,26 @@ impl GitHub {
         })
     }
 
-    /// Opens or updates the issue. A closed one is history, and a new one is opened beside it.
+    /// Opens or updates the issue, which remembers its problems. Whoever closes it has seen those: they open none again,
+    /// and another problem does.
     pub(crate) fn drift_issue(&self, issue: &DriftIssue<'_>) -> Result<Posted, PublishError> {
-        let body = issue.ownership.sign(issue.body);
         let title = limits::plain(issue.title, MAX_TITLE);
         let labels = encoded(&issue.labels.join(","));
-        let list = format!("/issues?state=open&sort=created&direction=asc&labels={labels}");
+        let list = format!("/issues?state=all&sort=created&direction=asc&labels={labels}");
         self.client.persist(ISSUE, || {
             let ours = self.ours(ISSUE, &list, issue.ownership)?;
-            let Some(first) = ours.first() else {
+            let (open, closed): (Vec<&Entry>, Vec<&Entry>) = ours.iter().partition(|entry| entry.is_open());
+            let known: BTreeSet<String> = closed.iter().flat_map(|entry| entry.problems()).collect();
+            let Some(first) = open.first() else {
+                if !issue.problems.is_empty() && issue.problems.is_subset(&known) {
+                    return Ok(Posted::Unchanged);
+                }
+                let body = issue.signed(&BTreeSet::new());
                 let new = json!({ "title": title, "body": body, "labels": issue.labels });
                 let _made: Entry = self.client.ask(ISSUE, Method::Post, "/issues", Some(&new))?;
                 return Ok(Posted::Created);
             };
+            let body = issue.signed(&first.problems());
             if same_text(first.body.as_deref(), &body) && first.title.as_deref() == Some(title.as_str()) {
                 return Ok(Posted::Unchanged);
             }

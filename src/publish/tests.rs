@@ -148,9 +148,11 @@ fn comment<'a>(body: &'a str) -> StickyComment<'a> {
     StickyComment { number: 7, ownership: Ownership { marker: MARKER, author_login: BOT }, body }
 }
 
+static NONE: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
+
 fn drift<'a>(body: &'a str) -> DriftIssue<'a> {
     let ownership = Ownership { marker: MARKER, author_login: BOT };
-    DriftIssue { ownership, title: "Drift", body, labels: &["qa-skill", "drift"] }
+    DriftIssue { ownership, title: "Drift", body, labels: &["qa-skill", "drift"], problems: &NONE }
 }
 
 /// Everything one run publishes. Two annotations are alike.
@@ -207,7 +209,11 @@ fn a_run_leaves_one_check_run_with_every_annotation_in_order() {
     );
     assert_eq!(
         (checks.len(), comments, issues),
-        (1, vec![format!("{MARKER}\nFAIL")], vec![("Drift".to_owned(), format!("{MARKER}\nmoved"))],)
+        (
+            1,
+            vec![format!("{MARKER}\nFAIL")],
+            vec![("Drift".to_owned(), format!("{MARKER}\n<!-- problems:  -->\nmoved"))],
+        )
     );
     use Route::{
         CreateCheck, CreateComment, CreateIssue, ListAnnotations, ListChecks, ListComments, ListIssues,
@@ -527,8 +533,33 @@ fn drift_is_one_open_issue_that_is_updated() {
     let state = fake.state();
     assert_eq!((&state.issues[..3], state.issues.len()), (&theirs[..], 4));
     let ours = &state.issues[3];
-    assert_eq!((ours.title.as_str(), ours.body.as_str()), ("Drift in 2", "<!-- qa-skill: report -->\ntwo"));
+    assert_eq!(
+        (ours.title.as_str(), ours.body.as_str()),
+        ("Drift in 2", "<!-- qa-skill: report -->\n<!-- problems:  -->\ntwo")
+    );
     assert_eq!(ours.labels, ["qa-skill", "drift"]);
+}
+
+#[test]
+fn a_closed_issue_stays_closed_until_something_else_is_wrong() {
+    let fake = fake();
+    let github = github(&fake);
+    let ids = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let night = |words: &[&str]| {
+        let problems = ids(words);
+        github.drift_issue(&DriftIssue { problems: &problems, ..drift("moved") })
+    };
+    assert_eq!(night(&["aaaa"]), Ok(Posted::Created));
+    assert_eq!(night(&["bbbb"]), Ok(Posted::Updated));
+    // Both nights are remembered.
+    fake.state().issues[0].open = false;
+    for again in [&["aaaa"][..], &["bbbb"], &["aaaa", "bbbb"]] {
+        assert_eq!(night(again), Ok(Posted::Unchanged), "{again:?}");
+    }
+    assert_eq!(night(&["aaaa", "cccc"]), Ok(Posted::Created));
+    let state = fake.state();
+    assert_eq!((state.issues.len(), state.issues[1].open), (2, true));
+    assert!(state.issues[1].body.contains("<!-- problems: aaaa cccc -->"), "{}", state.issues[1].body);
 }
 
 #[test]

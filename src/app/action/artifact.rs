@@ -11,7 +11,7 @@ use crate::app::upload::{StoredArtifact, Storing, store_directories};
 use crate::config::{ActionEnvironment, now};
 use crate::contracts::codes::Code;
 use crate::core::shard::Shard;
-use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, RunService};
+use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, MOST_NAMES, RunService};
 use crate::run::ports::Cancellation;
 
 /// How long an upload may take; a run directory has a few megabytes.
@@ -47,17 +47,32 @@ pub(crate) fn keep(
         Err(failure) => return Err(failure),
     };
     let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
-    let name = shard.map_or_else(|| name.clone(), |shard| name.of_shard(shard.number, shard.of));
     let http = client(BUDGET, cancellation)?;
-    let storing = Storing {
-        directories,
-        name: &name,
-        retention_days: inputs.retention_days,
-        most_retention_days: variables.retention_days(),
-        secrets: &variables.secrets(),
-        now: now(),
-        seed: variables.seed(),
-        scratch: &variables.scratch(),
+    let store = |name: &ArtifactName| {
+        let storing = Storing {
+            directories,
+            name,
+            retention_days: inputs.retention_days,
+            most_retention_days: variables.retention_days(),
+            secrets: &variables.secrets(),
+            now: now(),
+            seed: variables.seed(),
+            scratch: &variables.scratch(),
+        };
+        store_directories(&http, &service, &storing).map(Some)
     };
-    store_directories(&http, &service, &storing).map(Some)
+    if let Some(shard) = shard {
+        return store(&name.of_shard(shard.number, shard.of));
+    }
+    // Another leg of a matrix, or another job of the workflow run, may have the name.
+    let mut stored = store(&name);
+    for ordinal in 2..=MOST_NAMES {
+        match stored {
+            Err(failure) if failure.code == Some(Code::ArtifactNameTaken) => {
+                stored = store(&name.ordinal(ordinal));
+            }
+            _ => break,
+        }
+    }
+    stored
 }

@@ -1,10 +1,11 @@
 //! The nightly step: replays recent run artifacts, says what moved, and keeps one issue about it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::surfaces::{Runner, annotate, print_quoting};
-use crate::app::artifact_commands::{RemoteRequest, check_remote};
+use crate::app::artifact_commands::{LIMIT, RemoteRequest, check_remote};
 use crate::app::client::client;
 use crate::app::consistency_check::standing;
 use crate::app::drift_check::{Live, failure, markdown, text};
@@ -12,15 +13,14 @@ use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
 use crate::contracts::codes::Code;
-use crate::contracts::v1::DriftStatus;
+use crate::contracts::v1::{DriftReport, DriftStatus};
+use crate::core::canonical;
 use crate::publish::artifact::DEFAULT_NAME;
 use crate::publish::{DriftIssue, GitHub, Ownership, PublishError, Target};
 use crate::run::ports::Cancellation;
 
 /// How old a run may be, in days, unless an input says otherwise.
 const SINCE_DAYS: u64 = 7;
-/// How many artifacts are replayed in a night.
-const LIMIT: u64 = 50;
 /// How often each question is asked again.
 const LIVE_SAMPLES: u64 = 3;
 /// How many threads count conventions; a runner has as many processors.
@@ -56,7 +56,7 @@ pub(crate) fn drift(
         checkout,
         name: inputs.artifact_name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         since_days: inputs.since_days.unwrap_or(SINCE_DAYS),
-        limit: LIMIT,
+        limit: inputs.limit.unwrap_or(LIMIT),
         live,
     };
     let progress = TerminalProgress::new(true);
@@ -79,18 +79,14 @@ pub(crate) fn drift(
     print_quoting(text(&report).as_bytes())?;
     let page = markdown(&report);
     runner.summary(page.as_bytes())?;
-    let moved = match report.status {
-        DriftStatus::Drift => true,
-        DriftStatus::EngineChanged => !inputs.allow_engine_change,
-        DriftStatus::Same | DriftStatus::CouldNotReplay => false,
-    };
+    let failed = failure(&report, inputs.fail_on_engine_change);
     let answers_otherwise = report.runs.iter().flat_map(|run| &run.models).any(|model| model.code.is_some());
     if answers_otherwise {
         let code = Code::ModelDriftDetected;
         annotate("warning", code.text(), &format!("a model answers otherwise than it did\n{}", code.hint()));
     }
-    if (moved || answers_otherwise) && inputs.open_issue {
-        match issue(environment, &page, cancellation) {
+    if (failed.is_some() || answers_otherwise) && inputs.open_issue {
+        match issue(environment, &report, &page, cancellation) {
             Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
             Err(error) => {
                 annotate("warning", error.code().text(), &format!("failed to {error}\n{}", error.hint()));
@@ -98,7 +94,7 @@ pub(crate) fn drift(
             Ok(()) => {}
         }
     }
-    match failure(&report, inputs.allow_engine_change) {
+    match failed {
         Some(failure) => Err(failure),
         None => {
             runner.outputs(&[("verdict", "pass".to_owned())])?;
@@ -107,9 +103,23 @@ pub(crate) fn drift(
     }
 }
 
+/// What is wrong with each run, as ids that are the same every night.
+fn problems(report: &DriftReport) -> BTreeSet<String> {
+    let wrong = report.runs.iter().filter(|run| !run.foreign && run.status != DriftStatus::Same);
+    let runs =
+        wrong.map(|run| canonical::digest(&(&run.execution_key, run.artifact_id, run.status, run.code)));
+    let models = report.runs.iter().flat_map(|run| run.models.iter().map(move |model| (run, model)));
+    let models = models.filter(|(_, model)| model.code.is_some()).map(|(run, model)| {
+        canonical::digest(&(&run.execution_key, &model.lens_id, &model.sub_lens_id, &model.model))
+    });
+    let digests = runs.chain(models).map(|digest| digest.expect("names and codes have a canonical form"));
+    digests.map(|digest| digest.short().to_owned()).collect()
+}
+
 /// Opens or updates the one issue.
 fn issue(
     environment: &ActionEnvironment,
+    report: &DriftReport,
     body: &str,
     cancellation: &Arc<Cancellation>,
 ) -> Result<(), PublishError> {
@@ -126,6 +136,7 @@ fn issue(
         ownership: Ownership { marker: MARKER, author_login },
         title: TITLE,
         body,
+        problems: &problems(report),
         labels: &[LABEL],
     };
     GitHub::new(Arc::new(http), target)?.drift_issue(&issue).map(|_| ())

@@ -30,7 +30,7 @@ use super::shard::part;
 use super::upload::StoredArtifact;
 use super::watchdog::DEFAULT_DEADLINE;
 use crate::app::client::client;
-use crate::config::{ActionEnvironment, Asked, Environment, ObjectSource};
+use crate::config::{ActionEnvironment, Asked, Environment, Inputs, ObjectSource};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
@@ -197,12 +197,16 @@ fn check_change(
     let kept = artifact::keep(environment, std::slice::from_ref(&finished.stored.path), None, cancellation);
     let kept = match kept {
         Ok(kept) => kept,
-        // What blocks, blocks with its proof in the workspace alone; a pass whose proof is not kept is none.
-        Err(failure)
-            if report.result.final_verdict.conclusion == Conclusion::Fail && !is_cancelled(&failure) =>
-        {
+        // The verdict stands, with its proof in the workspace alone.
+        Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
             let code = failure.code.map_or("qa-skill", Code::text);
-            annotate("warning", code, &format!("{}\n{}", failure.message, failure.hint));
+            let text = format!(
+                "the proof of this verdict was not uploaded, so nobody can replay it later: {}\n{}",
+                failure.message, failure.hint
+            );
+            annotate("warning", code, &text);
+            runner
+                .summary(format!("> [!WARNING]\n> {}\n\n", markdown(&text.replace('\n', " "))).as_bytes())?;
             None
         }
         Err(failure) => {
@@ -217,8 +221,11 @@ fn check_change(
     Ok(published.exit)
 }
 
-fn is_cancelled(failure: &Failure) -> bool {
-    failure.code == Some(Code::Cancelled)
+/// Returns whether a verdict stands although its artifact could not be stored. What blocks always does; a pass does
+/// unless the workflow requires the artifact or the artifact holds a secret of the environment.
+fn stands_without_artifact(failure: &Failure, conclusion: Conclusion, inputs: &Inputs) -> bool {
+    let may_pass = !inputs.require_artifact && failure.code != Some(Code::ArtifactSecretFound);
+    failure.code != Some(Code::Cancelled) && (conclusion == Conclusion::Fail || may_pass)
 }
 
 fn outputs(

@@ -22,7 +22,12 @@ fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     DriftReport {
         schema_version: Default::default(),
         engine_version: ENGINE_VERSION.to_owned(),
-        status: runs.iter().map(|run| run.status).max().unwrap_or(DriftStatus::Same),
+        status: runs
+            .iter()
+            .filter(|run| !run.foreign)
+            .map(|run| run.status)
+            .max()
+            .unwrap_or(DriftStatus::Same),
         listing,
         runs,
         rubric: None,
@@ -31,12 +36,16 @@ fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
 
 /// What a report means for whoever called: nothing, or the worst run's failure. A replay that could not happen is worse
 /// than one that agrees and better than one that differs. When artifacts were there and none was replayed, nothing was
-/// checked, and that must not look like a night without drift; when there were none, there was nothing to check.
-pub(crate) fn failure(report: &DriftReport, allow_engine_change: bool) -> Option<Failure> {
-    let counts = |run: &&DriftRun| match run.status {
-        DriftStatus::Same => false,
-        DriftStatus::EngineChanged => !allow_engine_change,
-        DriftStatus::CouldNotReplay | DriftStatus::Drift => true,
+/// checked, and that must not look like a night without drift; when there were none, there was nothing to check. Runs of
+/// forks are replayed and decide nothing: whoever can open a pull request can make one that does not replay.
+pub(crate) fn failure(report: &DriftReport, fail_on_engine_change: bool) -> Option<Failure> {
+    let counts = |run: &&DriftRun| {
+        !run.foreign
+            && match run.status {
+                DriftStatus::Same => false,
+                DriftStatus::EngineChanged => fail_on_engine_change,
+                DriftStatus::CouldNotReplay | DriftStatus::Drift => true,
+            }
     };
     // The first of the worst: `max_by_key` would give the last.
     let worst = report.runs.iter().filter(counts).rev().max_by_key(|run| run.status);
@@ -45,10 +54,8 @@ pub(crate) fn failure(report: &DriftReport, allow_engine_change: bool) -> Option
         if listing.found == 0 && listing.complete {
             return None;
         }
-        let message = format!(
-            "none of {} artifacts could be replayed: {} expired, {} foreign",
-            listing.found, listing.expired, listing.foreign
-        );
+        let message =
+            format!("none of {} artifacts could be replayed: {} expired", listing.found, listing.expired);
         return Some(Failure::with_code(Code::ArtifactUnavailable, message));
     };
     let same_kind = report.runs.iter().filter(|run| run.status == worst.status).count();
@@ -69,7 +76,7 @@ mod tests {
         DriftRun { status, code, ..replay::entry("place") }
     }
 
-    fn exit_of(statuses: &[DriftStatus], allow: bool) -> (Exit, Option<Code>) {
+    fn exit_of(statuses: &[DriftStatus], strict: bool) -> (Exit, Option<Code>) {
         let code = |status| match status {
             DriftStatus::Same => None,
             DriftStatus::CouldNotReplay => Some(Code::RecordingMissing),
@@ -77,7 +84,8 @@ mod tests {
             DriftStatus::Drift => Some(Code::DeterminismDriftDetected),
         };
         let runs = statuses.iter().map(|status| run(*status, code(*status))).collect();
-        failure(&report(runs, None), allow).map_or((Exit::Pass, None), |failure| (failure.exit, failure.code))
+        failure(&report(runs, None), strict)
+            .map_or((Exit::Pass, None), |failure| (failure.exit, failure.code))
     }
 
     #[test]
@@ -96,11 +104,23 @@ mod tests {
             (&[Drift, EngineChanged], drift, drift),
         ] {
             assert_eq!(
-                (exit_of(statuses, false), exit_of(statuses, true)),
+                (exit_of(statuses, true), exit_of(statuses, false)),
                 (strict, allowed),
                 "{statuses:?}"
             );
         }
+    }
+
+    #[test]
+    fn runs_of_forks_are_reported_and_decide_nothing() {
+        let of_a_fork =
+            |status| DriftRun { foreign: true, ..run(status, Some(Code::DeterminismDriftDetected)) };
+        let forks = vec![of_a_fork(DriftStatus::Drift), of_a_fork(DriftStatus::CouldNotReplay)];
+        let all = report(forks.clone(), None);
+        assert_eq!((all.status, failure(&all, true).is_none()), (DriftStatus::Same, true));
+        let ours = run(DriftStatus::CouldNotReplay, Some(Code::RecordingMissing));
+        let mixed = report([forks, vec![ours]].concat(), None);
+        assert_eq!(failure(&mixed, false).unwrap().code, Some(Code::RecordingMissing));
     }
 
     #[test]

@@ -33,24 +33,23 @@ pub(crate) fn check_artifacts(
     wanted: &RemoteRuns<'_>,
     replayer: &Replayer<'_>,
 ) -> Result<DriftReport, Failure> {
-    let listed = wanted.repository.list(&wanted.name)?;
     let age = Duration::from_secs(wanted.since_days.saturating_mul(86_400));
     let oldest = wanted.now.checked_sub(age).and_then(moment).unwrap_or_default();
+    let listed = wanted.repository.list_since(&wanted.name, &oldest)?;
     // An artifact without a date cannot be said to be old.
     let is_recent = |artifact: &&Listed| artifact.created_at.as_ref().is_none_or(|date| *date >= oldest);
     let recent: Vec<&Listed> = listed.artifacts.iter().filter(is_recent).collect();
-    let usable: Vec<&Listed> =
-        recent.iter().copied().filter(|artifact| !artifact.expired && !artifact.is_foreign()).collect();
-    let expired = recent.iter().filter(|artifact| artifact.expired).count();
+    let usable: Vec<&Listed> = recent.iter().copied().filter(|artifact| !artifact.expired).collect();
+    let foreign = usable.iter().filter(|artifact| artifact.is_foreign()).count();
     let listing = DriftListing {
         repository: wanted.repository.name.clone(),
         artifact_name: wanted.name.text().to_owned(),
         since_days: wanted.since_days,
         found: recent.len() as u64,
-        expired: expired as u64,
-        foreign: (recent.len() - expired - usable.len()) as u64,
+        expired: (recent.len() - usable.len()) as u64,
+        foreign: foreign as u64,
         beyond_limit: usable.len().saturating_sub(wanted.limit) as u64,
-        complete: listed.complete || listed.artifacts.len() > recent.len(),
+        complete: listed.complete,
     };
     let mut runs = Vec::new();
     for artifact in usable.into_iter().take(wanted.limit) {
@@ -68,6 +67,7 @@ fn replay_artifact(
     let entry = DriftRun {
         artifact_id: Some(artifact.id),
         workflow_run_id: artifact.workflow_run.as_ref().and_then(|run| run.id),
+        foreign: artifact.is_foreign(),
         ..entry(&format!("artifact {}", artifact.id))
     };
     let failed = |error: std::io::Error| {

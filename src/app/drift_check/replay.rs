@@ -45,6 +45,7 @@ pub(super) fn entry(place: &str) -> DriftRun {
         place: visible(place),
         artifact_id: None,
         workflow_run_id: None,
+        foreign: false,
         execution_key: None,
         head_sha: None,
         made_by: None,
@@ -125,7 +126,7 @@ impl Replayer<'_> {
         let derived = Preimages { key: &replayed.key_preimage, config: &replayed.config_preimage };
         judge(entry, replayed.difference, moved(recorded.preimages(), derived));
         // What does not follow from its record is no record to compare with.
-        if let Some(live) = self.live.filter(|_| entry.status == DriftStatus::Same) {
+        if let Some(live) = self.live.filter(|_| entry.status == DriftStatus::Same && !entry.foreign) {
             entry.models = live.ask(&recorded.run, self.cancellation, self.progress)?;
         }
         if let Some(reason) = unavailable {

@@ -9,6 +9,12 @@ use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code
 /// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
 const MOST_LISTED: usize = 100;
 
+/// How a run ended, and whether it is of a fork.
+fn result(run: &DriftRun) -> String {
+    let fork = if run.foreign { " (of a fork)" } else { "" };
+    format!("{}{fork}", word(run.status))
+}
+
 fn word(status: DriftStatus) -> &'static str {
     match status {
         DriftStatus::Same => "same",
@@ -44,7 +50,7 @@ fn looked_for(report: &DriftReport) -> Option<String> {
     );
     for (count, what) in [
         (listing.expired, "expired"),
-        (listing.foreign, "of other repositories, not taken as evidence"),
+        (listing.foreign, "of other repositories, which decide nothing"),
         (listing.beyond_limit, "beyond the limit"),
     ] {
         if count > 0 {
@@ -81,7 +87,7 @@ pub(crate) fn text(report: &DriftReport) -> String {
     for run in ordered(report) {
         let code = run.code.map_or(String::new(), |code| format!(" [{code}]"));
         let mover = run.mover.map_or(String::new(), |mover| format!(" ({mover})"));
-        let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", word(run.status), key(run), run.place);
+        let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", result(run), key(run), run.place);
         let _infallible = writeln!(out, "  {}", run.detail);
         for model in &run.models {
             let _infallible = writeln!(out, "  {}", told(model));
@@ -111,7 +117,7 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
         let _infallible = writeln!(
             out,
             "| {}{code} | {} | {made_by} | {} | {} |",
-            word(run.status),
+            result(run),
             markdown_cell_code(key(run)),
             run.mover.map_or("nothing", |mover| mover.text()),
             markdown_cell_code(&run.place)
@@ -125,7 +131,7 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
         let _infallible = writeln!(out, "- {}", escaped(&told(model)));
     }
     for run in shown.iter().take(MOST_LISTED).filter(|run| run.status != DriftStatus::Same) {
-        let _infallible = writeln!(out, "\n### {} of {}\n", word(run.status), markdown_code(key(run)));
+        let _infallible = writeln!(out, "\n### {} of {}\n", result(run), markdown_code(key(run)));
         let _infallible = writeln!(out, "{}.", escaped(&run.detail));
         if let Some(difference) = &run.difference {
             let place = format!("{}#{}", difference.file, difference.pointer);

@@ -80,7 +80,7 @@ impl Repository<'_> {
         name: &ArtifactName,
         head: &CommitId,
     ) -> Result<Option<Listed>, ArtifactError> {
-        for artifact in self.list(name)?.artifacts {
+        for artifact in self.list_since(name, "")?.artifacts {
             let run = artifact.workflow_run.as_ref();
             let is_of_head = run.is_some_and(|run| run.head_sha.as_deref() == Some(head.as_str()));
             let Some(id) = run.and_then(|run| run.id).filter(|_| is_of_head) else { continue };

@@ -16,6 +16,8 @@ use crate::run::http::HttpError;
 /// What a run's artifact is called unless a workflow says otherwise. Constant, because the nightly replay can only ask
 /// for exact names; the execution key is inside.
 pub(crate) const DEFAULT_NAME: &str = "qa-skill-run";
+/// How many artifacts of one name a workflow run may have, by ordinals: as many as a matrix has jobs.
+pub(crate) const MOST_NAMES: usize = 256;
 /// What no artifact's name may hold, as some file system somewhere does not allow it.
 const FORBIDDEN: &[char] = &['"', ':', '<', '>', '|', '*', '?', '\r', '\n', '\\', '/'];
 
@@ -37,6 +39,11 @@ impl ArtifactName {
                 None => Ok(Self(name.to_owned())),
             },
         }
+    }
+
+    /// The name of one more artifact of a workflow run, from 2.
+    pub(crate) fn ordinal(&self, number: usize) -> Self {
+        Self(format!("{}-{number}", self.0))
     }
 
     /// The name for one shard of several.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::exchange::{Asked, ask, in_query, said, without_signatures};
-use super::{ArtifactError, ArtifactName};
+use super::{ArtifactError, ArtifactName, MOST_NAMES};
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::secret::Secret;
 use crate::core::canonical::Hasher;
@@ -15,8 +15,8 @@ use crate::core::escape::visible_cut;
 use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 
 const PER_PAGE: usize = 100;
-/// The newest thousand. The token's budget of a thousand requests an hour is everybody's.
-const MOST_PAGES: usize = 10;
+/// The newest five thousand. The token's budget of a thousand requests an hour is everybody's.
+const MOST_PAGES: usize = 50;
 const API_VERSION: &str = "2022-11-28";
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -85,8 +85,24 @@ struct Page {
 }
 
 impl Repository<'_> {
-    /// Every artifact of a name, expired and foreign ones included.
-    pub(crate) fn list(&self, name: &ArtifactName) -> Result<Listing, ArtifactError> {
+    /// Artifacts of a name, expired and foreign ones included, that are not older than a moment, and with them those that
+    /// were called `NAME-2`, `NAME-3` and so on because another job of the same workflow run had the name.
+    pub(crate) fn list_since(&self, name: &ArtifactName, oldest: &str) -> Result<Listing, ArtifactError> {
+        let mut all = self.list(name, oldest)?;
+        for ordinal in 2..=MOST_NAMES {
+            let more = self.list(&name.ordinal(ordinal), oldest)?;
+            if more.artifacts.is_empty() {
+                break;
+            }
+            all.artifacts.extend(more.artifacts);
+            all.complete &= more.complete;
+        }
+        all.artifacts.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        Ok(all)
+    }
+
+    /// Artifacts of exactly a name that are not older than a moment, and perhaps some that are.
+    pub(super) fn list(&self, name: &ArtifactName, oldest: &str) -> Result<Listing, ArtifactError> {
         const WHAT: &str = "list the artifacts";
         self.check_name()?;
         let mut artifacts: Vec<Listed> = Vec::new();
@@ -105,7 +121,10 @@ impl Repository<'_> {
             let asked = asked.map_err(|error| ArtifactError::unavailable(WHAT, error))?;
             let found = if asked.reply.is_success() { parsed(&asked.body) } else { None };
             let found = found.ok_or_else(|| self.refused(WHAT, &asked))?.artifacts;
-            complete = found.len() < PER_PAGE;
+            // The newest come first, so what follows an old one is older.
+            let is_old =
+                |artifact: &Listed| artifact.created_at.as_ref().is_some_and(|date| **date < *oldest);
+            complete = found.len() < PER_PAGE || found.last().is_some_and(is_old);
             artifacts.extend(found);
             if complete {
                 break;

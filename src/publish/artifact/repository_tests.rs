@@ -47,7 +47,7 @@ fn redirect(to: &str) -> Answer {
 }
 
 #[test]
-fn every_page_is_read_once_newest_first_and_no_more_than_ten() {
+fn every_page_is_read_once_newest_first_and_no_more_than_fifty() {
     let http = Scripted::new(|number, _: &HttpRequest| {
         // The second page begins with what a new artifact pushed off the first.
         let from = if number == 0 { 0 } else { 99 };
@@ -55,7 +55,7 @@ fn every_page_is_read_once_newest_first_and_no_more_than_ten() {
             (from..from + if number == 0 { 100 } else { 30 }).map(|id| item(1000 - id)).collect();
         answer(200, json!({"total_count": 129, "artifacts": items}))
     });
-    let listing = repository(&http).list(&name()).unwrap();
+    let listing = repository(&http).list(&name(), "").unwrap();
     let ids: Vec<u64> = listing.artifacts.iter().map(|artifact| artifact.id).collect();
     assert_eq!((ids, listing.complete), ((872..=1000).rev().collect(), true));
     assert_eq!(
@@ -68,8 +68,45 @@ fn every_page_is_read_once_newest_first_and_no_more_than_ten() {
         let items: Vec<Value> = (0..100).map(|id| item(number as u64 * 100 + id)).collect();
         answer(200, json!({"artifacts": items}))
     });
-    let listing = repository(&endless).list(&name()).unwrap();
-    assert_eq!((listing.artifacts.len(), listing.complete, endless.targets().len()), (1000, false, 10));
+    let listing = repository(&endless).list(&name(), "").unwrap();
+    assert_eq!((listing.artifacts.len(), listing.complete, endless.targets().len()), (5000, false, 50));
+}
+
+#[test]
+fn pages_end_where_artifacts_are_too_old() {
+    let http = Scripted::new(|number, _: &HttpRequest| {
+        let date = format!("2026-11-{:02}T00:00:00Z", 20 - number);
+        let item = |id| {
+            let mut item = item(10_000 - number as u64 * 100 - id);
+            item["created_at"] = date.clone().into();
+            item
+        };
+        answer(200, json!({"artifacts": (0..100).map(item).collect::<Vec<Value>>()}))
+    });
+    let listing = repository(&http).list(&name(), "2026-11-19T00:00:00Z").unwrap();
+    assert_eq!((listing.complete, http.targets().len()), (true, 3));
+}
+
+#[test]
+fn artifacts_that_found_their_name_taken_are_listed_with_it() {
+    let http = Scripted::new(|_, request: &HttpRequest| {
+        let named = |wanted: &str, id| {
+            let mut item = item(id);
+            item["name"] = wanted.into();
+            item
+        };
+        let items = if request.url.contains("name=qa-skill-run&") {
+            vec![named("qa-skill-run", 5)]
+        } else if request.url.contains("name=qa-skill-run-2&") {
+            vec![named("qa-skill-run-2", 6), named("qa-skill-run-20", 7)]
+        } else {
+            Vec::new()
+        };
+        answer(200, json!({"artifacts": items}))
+    });
+    let listing = repository(&http).list_since(&name(), "").unwrap();
+    let ids: Vec<u64> = listing.artifacts.iter().map(|artifact| artifact.id).collect();
+    assert_eq!((ids, http.targets().len()), (vec![6, 5], 3));
 }
 
 #[test]
@@ -82,14 +119,14 @@ fn a_listing_that_fails_is_not_an_empty_one() {
         (500, json!({})),
     ] {
         let http = Scripted::new(move |_, _: &HttpRequest| answer(status, body.clone()));
-        let error = repository(&http).list(&name()).unwrap_err();
+        let error = repository(&http).list(&name(), "").unwrap_err();
         assert_eq!(error.code(), crate::contracts::codes::Code::ArtifactUnavailable);
         assert!(!error.to_string().contains("tok-en"), "{error}");
     }
     for wrong in ["", "o", "o/r/x", "../x", "o/..", "o/r?x", "o/r#", "o r/x", "/r"] {
         let http = Scripted::new(|_, _: &HttpRequest| answer(200, json!({"artifacts": []})));
         let repository = Repository { name: wrong.to_owned(), ..repository(&http) };
-        assert!(repository.list(&name()).is_err() && http.targets().is_empty(), "{wrong}");
+        assert!(repository.list(&name(), "").is_err() && http.targets().is_empty(), "{wrong}");
     }
 }
 

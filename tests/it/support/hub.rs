@@ -21,6 +21,8 @@ pub(crate) struct HubState {
     /// What the listing says, and the archive of each id.
     listed: Vec<Value>,
     archives: BTreeMap<u64, Vec<u8>>,
+    /// Nothing can be stored.
+    pub(crate) out_of_order: bool,
     /// Where archives are redirected to.
     pub(crate) store: String,
 }
@@ -37,6 +39,9 @@ impl Hub {
         let name = body["name"].as_str().unwrap_or_default().to_owned();
         let path = request.path().to_owned();
         match path.rsplit('/').next().unwrap() {
+            "CreateArtifact" if state.out_of_order => {
+                Response::json(403, &json!({"code": "resource_exhausted", "msg": "the storage quota is hit"}))
+            }
             "CreateArtifact" if state.blobs.contains_key(&name) => Response::json(
                 409,
                 &json!({"code": "already_exists", "msg": "an artifact with this name already exists"}),

@@ -99,7 +99,7 @@ impl World {
     /// become one, another user. The clock itself is the machine's: a static binary takes no other from outside. So the
     /// artifacts are dated back instead.
     pub(crate) fn night(&self, depth: u32) -> Outcome {
-        self.night_with(depth, ("INPUT_ALLOW-ENGINE-CHANGE", ""))
+        self.night_with(depth, ("INPUT_FAIL-ON-ENGINE-CHANGE", ""))
     }
 
     /// As [`World::night`], with an input.
