@@ -21,6 +21,7 @@ const PER_REQUEST: usize = 50;
 
 const START: Operation = Operation { what: "start the check run", needs: Permission::Checks };
 const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::Checks };
+const CLOSE: Operation = Operation { what: "close the check run", needs: Permission::Checks };
 const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
 
 /// A check run that is wanted. Name, head and external id together say which one it is, so the same three always lead
@@ -35,6 +36,8 @@ pub(crate) struct WantedCheck<'a> {
     pub(crate) external_id: &'a str,
     /// Where "Details" leads to.
     pub(crate) details_url: Option<&'a str>,
+    /// The app that the token belongs to, as its check runs name it; those of other apps are never touched.
+    pub(crate) app: &'a str,
 }
 
 /// A check run of ours.
@@ -48,6 +51,19 @@ pub(crate) struct CheckRun {
     external_id: Option<String>,
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    app: Option<App>,
+    #[serde(default)]
+    status: Option<String>,
+    /// RFC 3339 in UTC, so that times compare as texts.
+    #[serde(default)]
+    started_at: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct App {
+    #[serde(default)]
+    slug: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +77,8 @@ struct Change {
     status: CheckRunStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<CheckRunConclusion>,
-    output: CheckRunOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<CheckRunOutput>,
 }
 
 impl GitHub {
@@ -84,13 +101,62 @@ impl GitHub {
 
     /// The newest of those that are wanted: it is the one GitHub shows.
     fn find_check(&self, wanted: &WantedCheck<'_>) -> Result<Option<CheckRun>, Trouble> {
+        let ours = self.our_checks(START, wanted)?.into_iter();
+        let ours = ours.filter(|run| run.external_id.as_deref() == Some(wanted.external_id));
+        Ok(ours.max_by_key(|run| run.id))
+    }
+
+    /// Check runs of this name at this head that our own app made.
+    fn our_checks(&self, operation: Operation, wanted: &WantedCheck<'_>) -> Result<Vec<CheckRun>, Trouble> {
         let (head, name) = (wanted.head.as_str(), encoded(wanted.name));
         let route = format!("/commits/{head}/check-runs?check_name={name}&filter=all");
-        let runs = self.client.list(START, &route, |page: CheckRunPage| page.check_runs)?;
-        let ours = runs.into_iter().filter(|run| {
-            run.external_id.as_deref() == Some(wanted.external_id) && run.name.as_deref() == Some(wanted.name)
+        let mut runs = self.client.list(operation, &route, |page: CheckRunPage| page.check_runs)?;
+        runs.retain(|run| {
+            let slug = run.app.as_ref().and_then(|app| app.slug.as_deref());
+            slug == Some(wanted.app) && run.name.as_deref() == Some(wanted.name)
         });
-        Ok(ours.max_by_key(|run| run.id))
+        Ok(runs)
+    }
+
+    /// Closes check runs of ours that were begun before a moment and never ended: their processes are gone. Returns how
+    /// many there were.
+    pub(crate) fn close_stale(
+        &self,
+        wanted: &WantedCheck<'_>,
+        current: &CheckRun,
+        before: &str,
+    ) -> Result<usize, PublishError> {
+        self.client.persist(CLOSE, || {
+            let mut closed = 0;
+            for run in self.our_checks(CLOSE, wanted)? {
+                let is_old = run.started_at.as_deref().is_some_and(|started| started < before);
+                if run.id == current.id || run.status.as_deref() == Some("completed") || !is_old {
+                    continue;
+                }
+                self.conclude(CLOSE, &run, CheckRunConclusion::TimedOut)?;
+                closed += 1;
+            }
+            Ok(closed)
+        })
+    }
+
+    /// Completes a check run with its conclusion and nothing else: what GitHub still takes when it refuses the texts.
+    pub(crate) fn conclude_check(
+        &self,
+        run: &CheckRun,
+        conclusion: CheckConclusion,
+    ) -> Result<(), PublishError> {
+        self.client.persist(CLOSE, || self.conclude(CLOSE, run, wire(conclusion)))
+    }
+
+    fn conclude(
+        &self,
+        operation: Operation,
+        run: &CheckRun,
+        conclusion: CheckRunConclusion,
+    ) -> Result<(), Trouble> {
+        let change = Change { status: CheckRunStatus::Completed, conclusion: Some(conclusion), output: None };
+        self.change(operation, run, &change)
     }
 
     /// Completes a check run. Annotations come first and the conclusion last, with the last of them, so a conclusion
@@ -113,7 +179,7 @@ impl GitHub {
                 self.change(
                     FINISH,
                     run,
-                    &Change { status: CheckRunStatus::InProgress, conclusion: None, output },
+                    &Change { status: CheckRunStatus::InProgress, conclusion: None, output: Some(output) },
                 )?;
             }
             self.complete(FINISH, run, report.conclusion, &output, last)
@@ -138,17 +204,10 @@ impl GitHub {
         output: &Output,
         marks: &[&Mark],
     ) -> Result<(), Trouble> {
-        let conclusion = match conclusion {
-            CheckConclusion::Success => CheckRunConclusion::Success,
-            CheckConclusion::Neutral => CheckRunConclusion::Neutral,
-            CheckConclusion::Failure => CheckRunConclusion::Failure,
-            CheckConclusion::ActionRequired => CheckRunConclusion::ActionRequired,
-            CheckConclusion::Cancelled => CheckRunConclusion::Cancelled,
-        };
         let change = Change {
             status: CheckRunStatus::Completed,
-            conclusion: Some(conclusion),
-            output: output.with(marks),
+            conclusion: Some(wire(conclusion)),
+            output: Some(output.with(marks)),
         };
         self.change(operation, run, &change)
     }
@@ -168,6 +227,16 @@ impl GitHub {
     fn annotations(&self, run: &CheckRun) -> Result<Vec<Mark>, Trouble> {
         let route = format!("/check-runs/{}/annotations", run.id);
         self.client.list(FINISH, &route, |page: Vec<Mark>| page)
+    }
+}
+
+fn wire(conclusion: CheckConclusion) -> CheckRunConclusion {
+    match conclusion {
+        CheckConclusion::Success => CheckRunConclusion::Success,
+        CheckConclusion::Neutral => CheckRunConclusion::Neutral,
+        CheckConclusion::Failure => CheckRunConclusion::Failure,
+        CheckConclusion::ActionRequired => CheckRunConclusion::ActionRequired,
+        CheckConclusion::Cancelled => CheckRunConclusion::Cancelled,
     }
 }
 

@@ -114,6 +114,7 @@ fn head() -> CommitId {
 fn start(github: &GitHub) -> Result<CheckRun, PublishError> {
     let head = head();
     github.start_check(&WantedCheck {
+        app: "github-actions",
         head: &head,
         name: "qa-skill & more",
         external_id: "key",

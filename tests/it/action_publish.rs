@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::fake_github::{FakeGitHub, Fault, Route};
+use crate::support::fake_github::{Check, FakeGitHub, Fault, Route};
 use crate::support::origin::{NAME, Origin};
 use crate::support::server::{Response, Server, Spoilt};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
@@ -255,6 +255,53 @@ fn a_run_over_its_deadline_could_not_complete_and_says_so_everywhere() {
     assert!(!step.checkout.join(".qa-skill/runs").exists() || step.output("run-path").is_empty());
     let summary = std::fs::read_to_string(repo.beside("summary.md")).unwrap();
     assert!(summary.contains("RUN_DEADLINE_EXCEEDED"), "{summary}");
+}
+
+#[test]
+fn a_check_run_ends_although_its_texts_are_refused() {
+    for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
+        for status in [422, 400] {
+            let scene = Scene::of(&topic);
+            scene.github.fault(Route::UpdateCheck, 1, Fault::Refuse(status));
+            let step = scene.step();
+            let outcome = scene.run(&step).expect(exit);
+            assert_eq!(scene.only_check(), (conclusion.into(), vec![]), "{status}");
+            assert_eq!(step.output("published-to"), "commands");
+            assert!(outcome.text().contains("title=PUBLISH_REFUSED"), "{}", outcome.text());
+        }
+    }
+}
+
+#[test]
+fn check_runs_that_were_abandoned_are_closed_by_the_next_run_and_no_others() {
+    let scene = Scene::of(&clean());
+    let abandoned = Check {
+        name: "qa-skill verdict".to_owned(),
+        head_sha: scene.origin.head.to_string(),
+        external_id: Some("another key".to_owned()),
+        status: "in_progress".to_owned(),
+        started_at: Some("2024-01-01T00:00:00Z".to_owned()),
+        ..Check::default()
+    };
+    let others = [
+        Check { id: 901, ..abandoned.clone() },
+        Check { id: 902, app: Some("other-app".to_owned()), ..abandoned.clone() },
+        Check { id: 903, name: "other".to_owned(), ..abandoned.clone() },
+        Check { id: 904, started_at: None, ..abandoned.clone() },
+        Check {
+            id: 905,
+            status: "completed".to_owned(),
+            conclusion: Some("failure".to_owned()),
+            ..abandoned.clone()
+        },
+    ];
+    scene.github.state().checks.extend(others);
+    scene.run(&scene.step()).expect(0);
+    let state = scene.github.state();
+    let conclusion = |id: u64| state.checks.iter().find(|check| check.id == id).unwrap().conclusion.clone();
+    let ended = [901, 902, 903, 904, 905].map(|id| conclusion(id).unwrap_or_default());
+    assert_eq!(ended, ["timed_out", "", "", "", "failure"]);
+    assert_eq!(state.checks.iter().filter(|check| check.conclusion.as_deref() == Some("success")).count(), 1);
 }
 
 #[test]

@@ -44,6 +44,8 @@ use crate::run::ports::Cancellation;
 
 /// The largest payload GitHub documents is 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
+/// The output `verdict` where there is none.
+const COULD_NOT_COMPLETE: &str = "could-not-complete";
 /// How long fetching what a shallow clone lacks may take.
 const FETCH_BUDGET: Duration = Duration::from_secs(900);
 
@@ -61,10 +63,13 @@ fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     let environment = ActionEnvironment::read()?;
     let runner = Runner::new(&environment.context.output, &environment.context.step_summary);
     // Until there is a verdict the outputs say that there is none; a later line wins.
-    runner.outputs(&[("verdict", "could-not-complete".to_owned())])?;
+    runner.outputs(&[("verdict", COULD_NOT_COMPLETE.to_owned())])?;
     let told = perform(&environment, &runner, cancellation);
     let told = told.map_err(|failure| failure.or_ending(cancellation));
     if let Err(failure) = &told {
+        if failure.exit == Exit::Drift {
+            runner.outputs(&[("verdict", "drift".to_owned())])?;
+        }
         // Where the summary cannot be written either, the annotation says it.
         let _already_failed = runner.summary(page(failure).as_bytes());
     }
@@ -238,7 +243,7 @@ fn outputs(
     let directory = &finished.stored.path;
     let file = |name: &str| directory.join(name).display().to_string();
     vec![
-        ("verdict", finished.derived.verdict.conclusion.to_string()),
+        ("verdict", verdict_output(finished.derived.verdict.conclusion).to_owned()),
         ("execution-key", finished.derived.key.as_str().to_owned()),
         ("run-path", directory.display().to_string()),
         ("report-path", file("report.html")),
@@ -252,6 +257,15 @@ fn outputs(
         ("artifact-digest", kept.map_or(String::new(), |kept| kept.packed.sha256.to_string())),
         ("check-run-url", published.url.clone().unwrap_or_default()),
     ]
+}
+
+/// The output `verdict` of a run that was judged.
+fn verdict_output(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Pass => "pass",
+        Conclusion::Fail => "fail",
+        Conclusion::CouldNotComplete => COULD_NOT_COMPLETE,
+    }
 }
 
 /// Where head is now, when it is not where it was.

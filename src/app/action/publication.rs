@@ -9,7 +9,7 @@ use super::surfaces::{Runner, annotate};
 use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
 use crate::app::face;
-use crate::config::{ActionEnvironment, Surfaces};
+use crate::config::{ActionEnvironment, Surfaces, now};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::secret::Secret;
@@ -18,6 +18,7 @@ use crate::core::event::Change;
 use crate::formats::check_run::{CheckConclusion, CheckReport};
 use crate::formats::contract::Report;
 use crate::formats::sarif;
+use crate::publish::artifact::moment;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
@@ -27,6 +28,9 @@ use crate::run::ports::{Cancellation, Farewell, LastWords, NoVerdict, Objects};
 const CHECK_NAME: &str = "qa-skill verdict";
 /// Who the job's own token writes as.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
+/// How long after its start a check run of ours that has not ended is taken for abandoned: no run takes that long unless
+/// its policy lets it.
+const STALE: Duration = Duration::from_secs(2 * 60 * 60);
 /// How long a run that was told to end may still talk: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);
 
@@ -87,7 +91,8 @@ fn conclude_without_verdict(
 ) -> Result<(), PublishError> {
     let NoVerdict { code, message, hint } = reason;
     if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
-        return github.cancel_check(check, message);
+        let cancelled = github.cancel_check(check, message);
+        return cancelled.or_else(|_| github.conclude_check(check, CheckConclusion::Cancelled));
     }
     let report = CheckReport {
         conclusion: CheckConclusion::ActionRequired,
@@ -96,7 +101,10 @@ fn conclude_without_verdict(
         text: None,
         annotations: Vec::new(),
     };
-    github.finish_check(check, &report)
+    // GitHub may refuse the texts; a check run that never ends would keep the pull request waiting.
+    github
+        .finish_check(check, &report)
+        .or_else(|_| github.conclude_check(check, CheckConclusion::ActionRequired))
 }
 
 /// The publication of one run.
@@ -131,15 +139,21 @@ impl<'a> Publication<'a> {
         let Some(destination) = self.destination() else { return };
         let github = destination.github(key, budget, self.cancellation);
         let details = self.run_page();
+        let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
         let wanted = WantedCheck {
             head: &self.head,
             name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME),
             external_id: key.as_str(),
             details_url: details.as_deref(),
+            app: author.strip_suffix("[bot]").unwrap_or(author),
         };
         let started = github.and_then(|github| Ok((github.start_check(&wanted)?, github)));
         match started {
             Ok((check, github)) => {
+                let before = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
+                if let Err(error) = github.close_stale(&wanted, &check, &before) {
+                    self.tell(&error);
+                }
                 let farewell = destination.farewell(key.clone(), check.clone());
                 self.cancellation.set_last_words(Some(farewell));
                 *self.open.borrow_mut() = Some(Open { github, check });
@@ -215,7 +229,8 @@ impl<'a> Publication<'a> {
     fn finish(&self, report: &Report<'_>) -> Result<Option<Option<String>>, Failure> {
         let open = self.open.borrow();
         let Some(open) = open.as_ref() else { return Ok(None) };
-        match open.github.finish_check(&open.check, &CheckReport::of(report)) {
+        let report = CheckReport::of(report);
+        match open.github.finish_check(&open.check, &report) {
             Ok(()) => {
                 self.cancellation.set_last_words(None);
                 Ok(Some(open.check.html_url.clone()))
@@ -223,8 +238,23 @@ impl<'a> Publication<'a> {
             Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
             Err(error) => {
                 *self.trouble.borrow_mut() = Some(error);
+                self.conclude_alone(&open.check, report.conclusion);
                 Ok(None)
             }
+        }
+    }
+
+    /// The result goes to another surface; the check run gets its conclusion and nothing else, by a budget of its own.
+    fn conclude_alone(&self, check: &CheckRun, conclusion: CheckConclusion) {
+        let Some(destination) = self.destination() else { return };
+        // The seed of waits; there is no more than one.
+        let key = ExecutionKey::from(crate::core::canonical::sha256(b"conclude"));
+        let concluded = destination
+            .github(&key, PARTING, self.cancellation)
+            .and_then(|github| github.conclude_check(check, conclusion));
+        match concluded {
+            Ok(()) => self.cancellation.set_last_words(None),
+            Err(error) => self.tell(&error),
         }
     }
 

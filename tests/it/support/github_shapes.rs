@@ -37,9 +37,9 @@ impl Names {
         user
     }
 
-    fn app(&self) -> Value {
+    fn app(&self, slug: &str) -> Value {
         json!({
-            "id": 15368, "slug": "github-actions", "node_id": "A_1", "owner": self.user("github"),
+            "id": 15368, "slug": slug, "node_id": "A_1", "owner": self.user("github"),
             "name": "GitHub Actions", "description": null, "external_url": "https://example.com/actions",
             "html_url": "https://example.com/apps/github-actions", "created_at": TIME, "updated_at": TIME,
             "permissions": { "checks": "write" }, "events": ["check_run"],
@@ -53,12 +53,13 @@ impl Names {
             "external_id": check.external_id, "url": url,
             "html_url": format!("https://example.com/{}/runs/{}", self.repository, check.id),
             "details_url": check.details_url, "status": check.status, "conclusion": check.conclusion,
-            "started_at": TIME, "completed_at": check.conclusion.as_ref().map(|_| TIME),
+            "started_at": check.started_at.as_deref().unwrap_or(super::fake_github::LATER), "completed_at": check.conclusion.as_ref().map(|_| TIME),
             "output": {
                 "title": check.title, "summary": check.summary, "text": check.text,
                 "annotations_count": check.annotations.len(), "annotations_url": format!("{url}/annotations"),
             },
-            "name": check.name, "check_suite": { "id": 5 }, "app": self.app(), "pull_requests": [],
+            "name": check.name, "check_suite": { "id": 5 }, "app": self.app(check.app.as_deref().unwrap_or("github-actions")),
+            "pull_requests": [],
         })
     }
 
