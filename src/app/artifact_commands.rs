@@ -208,6 +208,7 @@ pub(crate) fn check_remote(
         http: &http,
         url: format!("{}/{repository}", environment.server()),
         token: environment.token(),
+        seed: environment.seed(),
     };
     let replayer = Replayer {
         against: Against::Completed { checkout: &arguments.checkout, remote: &remote },

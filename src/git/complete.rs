@@ -12,13 +12,18 @@ use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, ser
 use super::store::{Store, shallow_commits};
 use crate::contracts::ids::CommitId;
 use crate::contracts::secret::Secret;
-use crate::run::http::{Http, HttpRequest, Method, shown_url};
+use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
+use crate::run::retry;
 
 /// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
 /// More than the largest history of commits alone that is known; contents are bounded by the change's own limits.
 const MAX_PACK_BYTES: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long a server may be silent while it sends a pack; git's own sends a sign of life every five seconds.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest wait that a server may ask for.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where missing objects are asked for.
 pub(crate) struct Remote<'a> {
@@ -26,19 +31,53 @@ pub(crate) struct Remote<'a> {
     /// The repository's address, over HTTP.
     pub(crate) url: String,
     pub(crate) token: Option<Secret>,
+    /// Decides the jitter of waits between attempts.
+    pub(crate) seed: &'a str,
 }
 
 impl Remote<'_> {
     /// The commit a ref stands at now; none when there is no such ref.
     pub(crate) fn tip(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         let request = upload_pack(self, encode_tips(&[name]));
-        let (reply, body) =
-            self.http.fetch(request).map_err(|error| GitError::Incomplete(error.to_string()))?;
+        let (reply, body) = self.persist("ls-refs", || self.http.fetch(request.clone()))?;
         if !reply.is_success() {
             return Err(refused(&shown_url(&self.url), reply.status));
         }
         Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
     }
+
+    /// Sends a request until it is answered, at most six times with waits of half a minute together, as requests to the
+    /// REST interface are. A server that asks for a longer wait than [`PATIENCE`] is not asked again.
+    fn persist<T>(
+        &self,
+        operation: &str,
+        attempt: impl Fn() -> Result<(HttpReply, T), HttpError>,
+    ) -> Result<(HttpReply, T), GitError> {
+        let mut tries = 0;
+        loop {
+            let outcome = attempt();
+            let hint = match &outcome {
+                Ok((reply, _)) if matches!(reply.status, 408 | 429 | 500..=599) => {
+                    retry::server_hint(|name| reply.header(name).map(str::to_owned))
+                }
+                Err(error) if error.is_transient() => None,
+                Ok(_) | Err(_) => return outcome.map_err(unanswered),
+            };
+            let Some(wait) = retry::wait(self.seed, operation, tries) else {
+                return outcome.map_err(unanswered);
+            };
+            let wait = hint.map_or(wait, |hint| hint.max(wait));
+            if wait > PATIENCE {
+                return outcome.map_err(unanswered);
+            }
+            tries += 1;
+            self.http.pause(wait).map_err(unanswered)?;
+        }
+    }
+}
+
+fn unanswered(error: HttpError) -> GitError {
+    GitError::Unanswered(error)
 }
 
 impl OpenRepository {
@@ -212,8 +251,7 @@ impl<'a> Session<'a> {
         let host =
             crate::core::escape::visible_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
-        let (reply, body) =
-            remote.http.fetch(request).map_err(|error| GitError::Incomplete(error.to_string()))?;
+        let (reply, body) = remote.persist("info/refs", || remote.http.fetch(request.clone()))?;
         if !reply.is_success() {
             return Err(refused(&host, reply.status));
         }
@@ -235,13 +273,17 @@ impl<'a> Session<'a> {
     /// Fetches into the store; the commits whose parents did not come.
     fn fetch(&self, request: &FetchRequest<'_>, store: &Store) -> Result<Vec<String>, GitError> {
         let broken = |error: String| GitError::Incomplete(format!("{}: {error}", self.host));
-        let indexer = Indexer::new(None, &store.packs(), 0, false).map_err(|error| broken(reason(&error)))?;
-        let mut answer = FetchAnswer::new(indexer);
         let mut message = upload_pack(self.remote, request.encode());
         message.max_response_bytes = MAX_PACK_BYTES;
         message.timeout = FETCH_TIMEOUT;
-        let reply = self.remote.http.send(message, &mut answer);
-        let reply = reply.map_err(|error| GitError::Incomplete(error.to_string()))?;
+        message.idle_timeout = IDLE_TIMEOUT;
+        let (reply, mut answer) = self.remote.persist("fetch", || {
+            let indexer = Indexer::new(None, &store.packs(), 0, false)
+                .map_err(|error| HttpError::Sink { host: self.host.clone(), reason: reason(&error) })?;
+            let mut answer = FetchAnswer::new(indexer);
+            let reply = self.remote.http.send(message.clone(), &mut answer)?;
+            Ok((reply, answer))
+        })?;
         if !reply.is_success() {
             return Err(refused(&self.host, reply.status));
         }

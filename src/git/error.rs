@@ -3,6 +3,7 @@
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
+use crate::run::http::HttpError;
 
 /// A failure to read. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +20,8 @@ pub(crate) enum GitError {
     NoBase(String),
     #[error("complete this clone: {0}")]
     Incomplete(String),
+    #[error("complete this clone: {0}")]
+    Unanswered(HttpError),
     #[error("read object {id}: {reason}")]
     ObjectMissing { id: String, reason: String },
     #[error("read tree {id}: {reason}")]
@@ -54,6 +57,8 @@ impl GitError {
             }
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
             Self::HeadNotFound(_) | Self::NoBase(_) | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
+            Self::Unanswered(HttpError::Cancelled) => Code::Cancelled,
+            Self::Unanswered(_) => Code::BaseRefResolutionFailed,
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
@@ -71,7 +76,8 @@ impl GitError {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Open { .. } => "run inside a git checkout, or name one with --repo",
-            Self::Incomplete(_) => {
+            Self::Unanswered(HttpError::Cancelled) => self.code().hint(),
+            Self::Incomplete(_) | Self::Unanswered(_) => {
                 "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
             }
             Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",

@@ -137,12 +137,14 @@ impl Http for NetClient {
         let allowed = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         let until = Instant::now() + allowed;
         let timeout = || HttpError::Timeout { host: host.clone(), seconds: allowed.as_secs() };
+        let idle = request.idle_timeout;
         if allowed.is_zero() {
             return Err(timeout());
         }
         let (receiver, room) = self.start(request, &host)?;
         let mut head = None;
         let mut received = 0u64;
+        let mut heard = Instant::now();
         loop {
             self.cancellation.check().map_err(|_| HttpError::Cancelled)?;
             let left = until.saturating_duration_since(Instant::now());
@@ -150,7 +152,13 @@ impl Http for NetClient {
                 return Err(timeout());
             }
             let broken = |reason| HttpError::Unreachable { host: host.clone(), reason };
-            match receiver.recv_timeout(left.min(LOOK)) {
+            let news = receiver.recv_timeout(left.min(LOOK));
+            if news.is_ok() {
+                heard = Instant::now();
+            } else if heard.elapsed() >= idle {
+                return Err(HttpError::Timeout { host, seconds: idle.as_secs() });
+            }
+            match news {
                 Ok(News::Head(reply)) => {
                     if let Some(said) = reply.retirement(&|text| self.masked(text)) {
                         (self.warn)(&self.masked(&endpoint), &said);
@@ -244,4 +252,24 @@ fn host(url: &str) -> Result<String, HttpError> {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::http::Method;
+
+    #[test]
+    fn a_server_that_is_silent_is_left_before_the_whole_time_is_over() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let hour = Duration::from_secs(3600);
+        let client = NetClient::new(hour, Arc::default(), |_, _| {}).unwrap();
+        let mut request = HttpRequest::new(Method::Get, url);
+        request.timeout = hour;
+        request.idle_timeout = Duration::from_millis(200);
+        // Connections are made and nothing is ever said.
+        let error = client.fetch(request).unwrap_err();
+        assert!(matches!(error, HttpError::Timeout { .. }), "{error}");
+    }
 }

@@ -206,6 +206,7 @@ fn a_run_leaves_one_check_run_with_every_annotation_in_order() {
             summary: text("## FAIL"),
             text: None,
             annotations: Vec::new(),
+            ..Check::default()
         }
     );
     assert_eq!(

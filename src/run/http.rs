@@ -56,6 +56,8 @@ pub(crate) struct HttpRequest {
     pub(crate) max_response_bytes: u64,
     /// From sending to the answer's last byte.
     pub(crate) timeout: Duration,
+    /// The longest silence of the server, before its answer and within it.
+    pub(crate) idle_timeout: Duration,
 }
 
 impl HttpRequest {
@@ -71,6 +73,7 @@ impl HttpRequest {
             body: Vec::new(),
             max_response_bytes: 8 << 20,
             timeout: Duration::from_secs(30),
+            idle_timeout: Duration::MAX,
         }
     }
 

@@ -202,3 +202,33 @@ fn an_event_without_a_change_says_so() {
     }
     step.program().env("INPUT_JOBS", "many").run().expect_code(2, "INPUT_INVALID");
 }
+
+#[test]
+fn git_over_http_is_asked_again_and_what_it_does_not_answer_is_told() {
+    let origin = Origin::with_topic(&clean());
+    let project = origin.repo.path().join(".git");
+    // Each kind of request fails once before it is answered.
+    let failed = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    let server = Server::start(move |request| {
+        let body = String::from_utf8_lossy(&request.body);
+        let kind = body.get(4..16).unwrap_or(request.path()).to_owned();
+        if failed.lock().unwrap().insert(kind) {
+            return Response::new(503, "busy").header("retry-after", "0");
+        }
+        git_answer(&project, request)
+    });
+    let step = Step::on_pull_request(&origin, &server, 1);
+    step.run().expect(0);
+    let failures = server.requests().len();
+    assert!(failures >= 6, "advertisement, refs and packs are asked for twice each: {failures}");
+
+    // A checkout that needs nothing is judged, and that nobody knows where head is now is said.
+    let gone = Server::start(|_| Response::new(404, "no"));
+    let step = Step::on_pull_request_in(origin.checkout(&gone, 0), &origin, &gone);
+    let outcome = step.run().expect(0);
+    assert!(
+        outcome.text().contains("is still the head of the pull request is unknown"),
+        "{}",
+        outcome.text()
+    );
+}

@@ -270,21 +270,38 @@ fn verdict_output(conclusion: Conclusion) -> &'static str {
 
 /// Where head is now, when it is not where it was.
 ///
-/// Asked of git and not of the API, so that reading contents is all the permission it needs. Whoever cannot be asked
-/// cannot have told anyone of a newer head either, and the job's verdict is about the head it names.
+/// Asked of git and not of the API, so that reading contents is all the permission it needs. A server that cannot be
+/// asked is told of; the job's verdict is about the head it names.
 fn moved_head(remote: Option<&Remote<'_>>, change: &Change) -> Option<CommitId> {
     let number = change.pull_request?;
-    let now = remote?.tip(&format!("refs/pull/{number}/head")).ok()??;
-    (now != change.head).then_some(now)
+    let unknown = |why: &str| {
+        let text = format!(
+            "whether {} is still the head of the pull request is unknown: {why}",
+            change.head.short()
+        );
+        annotate("notice", "qa-skill", &text);
+    };
+    match remote?.tip(&format!("refs/pull/{number}/head")) {
+        Ok(Some(now)) => (now != change.head).then_some(now),
+        Ok(None) => {
+            unknown("the server has no such ref");
+            None
+        }
+        Err(error) => {
+            unknown(&format!("failed to {error}"));
+            None
+        }
+    }
 }
 
-fn remote<'a>(environment: &ActionEnvironment, http: &'a dyn Http) -> Option<Remote<'a>> {
+fn remote<'a>(environment: &'a ActionEnvironment, http: &'a dyn Http) -> Option<Remote<'a>> {
     let context = &environment.context;
     if context.server_url.is_empty() || context.repository.is_empty() {
         return None;
     }
     let url = format!("{}/{}", context.server_url.trim_end_matches('/'), context.repository);
-    Some(Remote { http, url, token: environment.inputs.token.clone() })
+    let seed = environment.artifacts.seed();
+    Some(Remote { http, url, token: environment.inputs.token.clone(), seed })
 }
 
 fn open_change(
