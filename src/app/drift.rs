@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::exit::Failure;
+use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::strict_json;
-use crate::contracts::v1::FileHash;
+use crate::contracts::v1::{FileHash, RecordedExecution};
 use crate::core::escape::visible_cut;
+use crate::gates::steady::steady;
 use crate::store::{Entry, RunDirectory};
 
 /// A difference: the file, where in it, and both values.
@@ -51,12 +53,79 @@ fn rank(path: &str) -> (usize, String) {
     (CAUSES_FIRST.iter().position(|known| *known == path).unwrap_or(CAUSES_FIRST.len()), path.to_owned())
 }
 
-/// The first difference between two run directories, volatile members aside.
+/// What differs by nature between two runs of one command, by file; `*` stands for every item. Of what was printed the
+/// normalised digests beside it are compared.
+const OF_COMMANDS: &[(&str, &[&str])] = &[
+    (
+        "recordings/execution.json",
+        &[
+            "layers",
+            "commands/*/durationMs",
+            "commands/*/stdout/text",
+            "commands/*/stdout/bytes",
+            "commands/*/stdout/sha256",
+            "commands/*/stderr/text",
+            "commands/*/stderr/bytes",
+            "commands/*/stderr/sha256",
+            "commands/*/report/text",
+            "commands/*/report/bytes",
+            "commands/*/report/sha256",
+        ],
+    ),
+    ("lens-results.json", AUDITS),
+    ("skill-result.json", AUDITS),
+    ("qa-report.json", &["gates/*/duration_ms", "timestamp", "duration_total_ms"]),
+];
+const AUDITS: &[&str] = &[
+    "lensResults/*/executionAudit/layers",
+    "lensResults/*/executionAudit/commands/*/stdoutSha256",
+    "lensResults/*/executionAudit/commands/*/stderrSha256",
+];
+
+/// The first difference between two run directories, volatile members aside, and what differs by nature where commands
+/// were executed.
 pub(crate) fn compare(
     recorded: &RunDirectory,
     derived: &RunDirectory,
 ) -> Result<Option<Difference>, Failure> {
-    compare_by(recorded, derived, |file| &file.deterministic)
+    let executed = [recorded, derived].iter().all(|run| run.has(RecordedExecution::FILE));
+    let alike = if executed { alike_but_for_commands } else { |_: &str, _: &[u8], _: &[u8]| false };
+    compare_by(recorded, derived, |file| &file.deterministic, alike)
+}
+
+/// Returns whether two versions of a file differ by nothing but what two runs of one command always differ by.
+fn alike_but_for_commands(path: &str, left: &[u8], right: &[u8]) -> bool {
+    let (Ok(mut left_value), Ok(mut right_value)) = (strict_json::parse(left), strict_json::parse(right))
+    else {
+        // Reports show times and what was printed.
+        let text = |bytes: &[u8]| steady(&String::from_utf8_lossy(bytes));
+        return text(left) == text(right);
+    };
+    let Some((_, members)) = OF_COMMANDS.iter().find(|(file, _)| *file == path) else { return false };
+    for member in *members {
+        let steps: Vec<&str> = member.split('/').collect();
+        remove(&mut left_value, &steps);
+        remove(&mut right_value, &steps);
+    }
+    left_value == right_value
+}
+
+fn remove(value: &mut Value, steps: &[&str]) {
+    match (value, steps) {
+        (Value::Object(members), [last]) if *last != "*" => {
+            members.remove(*last);
+        }
+        (Value::Object(members), ["*", rest @ ..]) => {
+            members.values_mut().for_each(|member| remove(member, rest));
+        }
+        (Value::Object(members), [first, rest @ ..]) => {
+            if let Some(member) = members.get_mut(*first) {
+                remove(member, rest);
+            }
+        }
+        (Value::Array(items), ["*", rest @ ..]) => items.iter_mut().for_each(|item| remove(item, rest)),
+        _ => {}
+    }
 }
 
 /// The first difference between two run directories, volatile members included.
@@ -64,13 +133,14 @@ pub(crate) fn compare_whole(
     recorded: &RunDirectory,
     derived: &RunDirectory,
 ) -> Result<Option<Difference>, Failure> {
-    compare_by(recorded, derived, |file| &file.full)
+    compare_by(recorded, derived, |file| &file.full, |_, _, _| false)
 }
 
 fn compare_by(
     recorded: &RunDirectory,
     derived: &RunDirectory,
     digest: fn(&FileHash) -> &Sha256Hex,
+    alike: fn(&str, &[u8], &[u8]) -> bool,
 ) -> Result<Option<Difference>, Failure> {
     let mut files: BTreeMap<(usize, String), (Option<Sha256Hex>, Option<Sha256Hex>)> = BTreeMap::new();
     for file in &recorded.hashes.files {
@@ -88,7 +158,10 @@ fn compare_by(
             let (recorded, derived) = (absent(left.is_some()), absent(right.is_some()));
             return Ok(Some(Difference { path, pointer: String::new(), recorded, derived }));
         }
-        return Ok(Some(bytes_difference(&path, &recorded.bytes(&path)?, &derived.bytes(&path)?)));
+        let (left, right) = (recorded.bytes(&path)?, derived.bytes(&path)?);
+        if !alike(&path, &left, &right) {
+            return Ok(Some(bytes_difference(&path, &left, &right)));
+        }
     }
     Ok(None)
 }
@@ -211,6 +284,24 @@ fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(Str
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn two_runs_of_a_command_differ_by_time_and_output_and_by_nothing_else() {
+        let execution = |duration: u64, text: &str, normalized: &str| {
+            let stdout =
+                json!({"text": text, "bytes": text.len(), "sha256": text, "normalizedSha256": normalized});
+            let command = json!({"durationMs": duration, "exitCode": 0, "stdout": stdout, "report": null});
+            json!({"layers": {"landlockAbi": duration}, "commands": [command]}).to_string().into_bytes()
+        };
+        let file = "recordings/execution.json";
+        let first = execution(5, "1 passed in 0.1s", "n");
+        assert!(alike_but_for_commands(file, &first, &execution(6, "1 passed in 0.22s", "n")));
+        assert!(!alike_but_for_commands(file, &first, &execution(5, "1 passed in 0.1s", "other")));
+        assert!(!alike_but_for_commands("change-set.json", &first, &execution(6, "", "n")));
+        let page = |text: &str| text.as_bytes().to_vec();
+        assert!(alike_but_for_commands("summary.md", &page("took 12 ms"), &page("took 7 ms")));
+        assert!(!alike_but_for_commands("summary.md", &page("1 passed"), &page("2 passed")));
+    }
 
     #[test]
     fn the_first_difference_is_named_by_pointer_with_both_values() {

@@ -655,3 +655,22 @@ fn what_kept_a_tool_from_looking_is_not_excused_by_the_base() {
         scene.replays();
     }
 }
+
+#[test]
+fn two_honest_runs_of_one_commit_agree_although_commands_take_their_time() {
+    let [lint, ..] = kinds();
+    let policy = policy("strict", &runs(&lint, true));
+    let says =
+        "read up rest < /proc/uptime; echo \"Finished in ${up}s\" >&2; sleep 0.0\"${up#*.}\"; echo '[]'";
+    let Some(scene) = Scene::new(&policy, says) else { return };
+    for _ in 0..2 {
+        let outcome = scene.judge();
+        assert_eq!(outcome.exit, 0, "{}{}", outcome.text(), outcome.stderr);
+    }
+    let runs = crate::support::runs_in(&scene.repo.beside("out"));
+    let [first, second] = &runs[..] else { panic!("{runs:?}") };
+    let read = |run: &Path| std::fs::read(run.join("recordings/execution.json")).unwrap();
+    assert_ne!(read(first), read(second), "the clock went on");
+    let compared = crate::support::qa_skill(["drift-check"]).arg(first).arg(second).run().expect(0);
+    assert!(compared.text().contains("same"), "{}", compared.text());
+}
