@@ -1,6 +1,5 @@
 //! What GitHub Actions hands to a step: inputs, the run's context, services and tokens, read once and validated.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -139,23 +138,41 @@ pub(crate) fn in_actions() -> bool {
 impl ActionEnvironment {
     /// Reads the process environment.
     pub(crate) fn read() -> Result<Self, SettingsError> {
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self::from_variables(variables.collect())
+        Self::from_variables(variables())
     }
 
-    /// Reads variables; an empty one counts as absent, which is how the runner passes an unset input.
-    fn from_variables(variables: BTreeMap<String, String>) -> Result<Self, SettingsError> {
-        let set: Vec<(String, String)> =
-            variables.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-        let failed = |error: envy::Error| SettingsError::Environment(error.to_string());
-        let raw: RawInputs = envy::prefixed("INPUT_").from_iter(set.iter().cloned()).map_err(failed)?;
-        let context: Context = envy::prefixed("GITHUB_").from_iter(set.iter().cloned()).map_err(failed)?;
-        let artifacts: ArtifactEnvironment = envy::from_iter(set).map_err(failed)?;
+    fn from_variables(variables: Vec<(String, String)>) -> Result<Self, SettingsError> {
+        let raw: RawInputs =
+            envy::prefixed("INPUT_").from_iter(variables.iter().cloned()).map_err(unreadable)?;
+        let context = Context::from_variables(variables.iter().cloned())?;
+        let artifacts: ArtifactEnvironment = envy::from_iter(variables).map_err(unreadable)?;
         let mut settings = Vec::new();
         let inputs = raw.validated(&mut settings)?;
         Ok(Self { inputs, context, artifacts, settings })
     }
+}
+
+impl Context {
+    /// Reads the process environment, whatever its inputs are worth.
+    pub(crate) fn read() -> Result<Self, SettingsError> {
+        Self::from_variables(variables().into_iter())
+    }
+
+    fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Result<Self, SettingsError> {
+        envy::prefixed("GITHUB_").from_iter(variables).map_err(unreadable)
+    }
+}
+
+/// The variables that are set; the runner passes an input that is not as an empty one.
+fn variables() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(_, value)| !value.trim().is_empty())
+        .collect()
+}
+
+fn unreadable(error: envy::Error) -> SettingsError {
+    SettingsError::Environment(error.to_string())
 }
 
 /// Inputs as text. Names keep their hyphens in the environment, so the serde names do.
@@ -344,9 +361,9 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Result<ActionEnvironment, SettingsError> {
-        ActionEnvironment::from_variables(
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-        )
+        let set = variables.iter().filter(|(_, value)| !value.trim().is_empty());
+        let owned = set.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        ActionEnvironment::from_variables(owned.collect())
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod reports;
 use serde::Deserialize;
 
 pub(crate) use action::{
-    ActionEnvironment, Asked, Inputs, ObjectSource, SettingsError, Surfaces, in_actions,
+    ActionEnvironment, Asked, Context, Inputs, ObjectSource, SettingsError, Surfaces, in_actions,
 };
 pub(crate) use artifacts::{ArtifactEnvironment, now};
 pub(crate) use pace::pace;

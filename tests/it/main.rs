@@ -25,6 +25,7 @@ mod gates_tools;
 mod git;
 mod hostile;
 mod injections;
+mod inputs;
 mod lookups;
 mod models;
 mod planted;

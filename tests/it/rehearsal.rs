@@ -169,7 +169,7 @@ fn nights_of_damage(world: &World, depth: u32, day: &Day) {
     let told = world.night(depth).expect(0);
     assert!(told.text().contains("1 engine changed"), "{}", told.text());
     assert!(world.github.state().issues.is_empty());
-    let asked = world.night_with(depth, ("INPUT_FAIL-ON-ENGINE-CHANGE", "true"));
+    let asked = world.night_with(depth, &[("INPUT_FAIL-ON-ENGINE-CHANGE", "true")]);
     let asked = asked.expect_code(4, "ENGINE_CHANGED");
     assert!(asked.stderr.contains(" 0 → "), "{}", asked.stderr);
     assert_eq!(world.github.state().issues.len(), 1);

@@ -30,7 +30,7 @@ use super::shard::part;
 use super::upload::StoredArtifact;
 use super::watchdog::DEFAULT_DEADLINE;
 use crate::app::client::client;
-use crate::config::{ActionEnvironment, Asked, Environment, Inputs, ObjectSource};
+use crate::config::{ActionEnvironment, Asked, Context, Environment, Inputs, ObjectSource};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, ExecutionKey};
 use crate::contracts::v1::Conclusion;
@@ -60,11 +60,12 @@ pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
 }
 
 fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
-    let environment = ActionEnvironment::read()?;
-    let runner = Runner::new(&environment.context.output, &environment.context.step_summary);
+    let context = Context::read()?;
+    let runner = Runner::new(&context.output, &context.step_summary);
     // Until there is a verdict the outputs say that there is none; a later line wins.
     runner.outputs(&[("verdict", COULD_NOT_COMPLETE.to_owned())])?;
-    let told = perform(&environment, &runner, cancellation);
+    let environment = ActionEnvironment::read().map_err(Failure::from);
+    let told = environment.and_then(|environment| perform(&environment, &runner, cancellation));
     let told = told.map_err(|failure| failure.or_ending(cancellation));
     if let Err(failure) = &told {
         if failure.exit == Exit::Drift {

@@ -99,11 +99,11 @@ impl World {
     /// become one, another user. The clock itself is the machine's: a static binary takes no other from outside. So the
     /// artifacts are dated back instead.
     pub(crate) fn night(&self, depth: u32) -> Outcome {
-        self.night_with(depth, ("INPUT_FAIL-ON-ENGINE-CHANGE", ""))
+        self.night_with(depth, &[])
     }
 
-    /// As [`World::night`], with an input.
-    pub(crate) fn night_with(&self, depth: u32, input: (&str, &str)) -> Outcome {
+    /// As [`World::night`], with variables of its own.
+    pub(crate) fn night_with(&self, depth: u32, variables: &[(&str, &str)]) -> Outcome {
         let beside = |name: &str| self.origin.repo.beside(name);
         let house = beside("another house");
         fs::remove_dir_all(&house).ok();
@@ -112,11 +112,8 @@ impl World {
         step.name = "schedule";
         step.git_ref = "refs/heads/main";
         step.event = json!({"schedule": "17 3 * * *"});
-        let program = self
-            .program(&step)
-            .env("TZ", "Pacific/Auckland")
-            .env("INPUT_OPEN-ISSUE", "true")
-            .env(input.0, input.1);
+        let program = self.program(&step).env("TZ", "Pacific/Auckland").env("INPUT_OPEN-ISSUE", "true");
+        let program = variables.iter().fold(program, |program, (name, value)| program.env(name, value));
         let outcome = self.as_another_user(program, &house).run();
         let expected = match outcome.exit {
             0 => "pass",
