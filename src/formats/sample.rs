@@ -324,17 +324,13 @@ fn on_base() -> Finding {
 }
 
 fn hostile() -> Finding {
-    let line = hostile_line();
+    let line = HOSTILE.replace('\n', "\r");
     let mut finding = finding("debug-leftover/dbg", HOSTILE_PATH, 1, (3, 20), &line[2..19]);
     finding.evidence.insert("quote".into(), json!(line));
     finding.evidence.insert("importedBy".into(), json!([HOSTILE, HOSTILE_PATH]));
     finding.summary = format!("text from a file: {HOSTILE}");
     finding.fix = format!("Remove {HOSTILE}");
     finding
-}
-
-fn hostile_line() -> String {
-    HOSTILE.replace('\n', "\r")
 }
 
 pub(crate) fn plan(ordinal: u64, lens: &str) -> LensPlan {
@@ -448,7 +444,7 @@ fn file(name: &str, kind: ChangeKind, hunks: Vec<Hunk>) -> ChangedFile {
 }
 
 fn texts(change_set: &ChangeSet) -> BTreeMap<RepoPath, FileText> {
-    let hostile = format!("{}\nplain\n", hostile_line());
+    let hostile = format!("{}\nplain\n", HOSTILE.replace('\n', "\r"));
     let token = format!("    let token = \"…\"{};\n", "*".repeat(40));
     let added = format!(
         "    let url = \"https://example.com\";\n{token}    let port = env(\"PORT\")?.parse().unwrap();\n"
@@ -589,13 +585,14 @@ fn path(text: &str) -> RepoPath {
 
 /// A picture of a test with a hostile name, and one that is not there.
 fn screenshots() -> Vec<Screenshot> {
-    let screenshot = |name: &str, picture| Screenshot {
-        path: RepoPath::from_bytes(name.as_bytes()).expect("a plain path"),
+    let there = Picture::of(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
+    let gone = Err(format!("it is not there {HOSTILE}"));
+    let pictures = [("test-results/<b>/failed.png", there), ("test-results/gone.png", gone)];
+    let of_a_test = |(name, picture)| Screenshot {
+        path: path(name),
         test: format!("cart.spec.js > counts {HOSTILE}"),
         steps: vec!["feature 1 step 2".to_owned()],
         picture,
     };
-    let gone = screenshot("test-results/gone.png", Err(format!("it is not there {HOSTILE}")));
-    let picture = Picture::of(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
-    vec![screenshot("test-results/<b>/failed.png", picture), gone]
+    pictures.map(of_a_test).into()
 }
