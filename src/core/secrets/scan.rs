@@ -199,21 +199,25 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Whether a token may begin here: after anything but a letter or digit, which may still end an escape as `\n` or `%3D`.
+/// What may stand before a token although it ends in a letter or digit: an escape of a language, a URL or a report, and
+/// a terminal's colour whose own escape is spelled in one of these ways.
+static ESCAPE_BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r"(?x)
+        (?: \\[abefnrtv0] | %[[:xdigit:]]{2} | \\[0-7]{3}
+          | (?: \\x | \#x ) [[:xdigit:]]{2} | \\u [[:xdigit:]]{4} | \\U [[:xdigit:]]{8}
+          | (?: \x1b | \\e | \\033 | (?i: \\u001b | (?: \\x | \#x ) 1b ) | &\#(?: 27 | (?i: x1b ) ); ) \[ [0-9;]* [A-Za-z]
+        ) $";
+    RegexBuilder::new(pattern).unicode(false).build().ok()
+});
+/// The longest of them that programs write.
+const LONGEST_ESCAPE: usize = 32;
+
+/// Whether a token may begin here: after anything but a letter or digit, unless that ends an escape.
 fn begins_token(bytes: &[u8], at: usize) -> bool {
-    let before = |count: usize| at.checked_sub(count).and_then(|at| bytes.get(at)).copied();
-    if !bytes[at].is_ascii_alphanumeric() {
-        return true;
-    }
-    match before(1) {
-        Some(b'n' | b'r' | b't') if before(2) == Some(b'\\') => true,
-        Some(byte) if byte.is_ascii_alphanumeric() => {
-            before(3) == Some(b'%')
-                && byte.is_ascii_hexdigit()
-                && before(2).is_some_and(|byte| byte.is_ascii_hexdigit())
-        }
-        _ => true,
-    }
+    let before = &bytes[at.saturating_sub(LONGEST_ESCAPE)..at];
+    !bytes[at].is_ascii_alphanumeric()
+        || !before.last().is_some_and(u8::is_ascii_alphanumeric)
+        || ESCAPE_BEFORE.as_ref().is_some_and(|escape| escape.is_match(before))
 }
 
 /// Runs of 40 base64 characters near an AWS access key id.

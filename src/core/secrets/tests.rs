@@ -40,6 +40,22 @@ fn detectors(text: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_token_after_an_escape_or_a_colour_is_found_whoever_spelled_it() {
+    let token = format!("ghp_{}", alnum(36));
+    let escapes =
+        ["\\n", "\\0", "\\e", "\\x1b", "\\033", "\\u003c", "\\U0000001b", "%3D", "#x1B", "&#x3c;", "&lt;"];
+    let colours = ["\x1b", "\\e", "\\033", "\\x1b", "\\u001B", "#x1B", "&#27;", "&#x1b;"];
+    let coloured =
+        colours.iter().flat_map(|escape| [format!("{escape}[31m"), format!("{escape}[1;38;5;196m")]);
+    for before in escapes.map(str::to_owned).into_iter().chain(coloured) {
+        assert_eq!(detectors(&format!("x {before}{token} y")), ["github-token"], "{before:?}");
+    }
+    for before in ["a", "31m", "[31m", "\\q", "u003c", "x1b"] {
+        assert!(detectors(&format!("x {before}{token} y")).is_empty(), "{before:?}");
+    }
+}
+
+#[test]
 fn vendor_tokens_are_found_and_keep_their_public_prefix() {
     for (prefix, body, detector) in [
         ("AKIA", upper(16), "aws-access-key-id"),
