@@ -26,8 +26,8 @@ use crate::run::ports::Cancellation;
 
 /// All requests of a command together; jobs have hours, and nobody waits for them at night.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
-/// How many artifacts are replayed unless more are asked for. Listing and downloading these takes about a thousand
-/// requests, which is what a token has for an hour.
+/// Default number of artifacts to replay. Listing and downloading that many takes about a thousand requests, the hourly
+/// rate limit of a token.
 pub(crate) const LIMIT: u64 = 500;
 const UPLOAD_BUDGET: Duration = Duration::from_secs(900);
 

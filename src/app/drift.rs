@@ -53,8 +53,8 @@ fn rank(path: &str) -> (usize, String) {
     (CAUSES_FIRST.iter().position(|known| *known == path).unwrap_or(CAUSES_FIRST.len()), path.to_owned())
 }
 
-/// What differs by nature between two runs of one command, by file; `*` stands for every item. Of what was printed the
-/// normalised digests beside it are compared.
+/// Members, by file, that differ between two runs of the same command; `*` matches every item. Output is compared by its
+/// normalised digests instead.
 const OF_COMMANDS: &[(&str, &[&str])] = &[
     (
         "recordings/execution.json",

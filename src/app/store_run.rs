@@ -47,7 +47,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) base_rule: &'a str,
     pub(crate) base_codes: &'a [Code],
     pub(crate) refresh: bool,
-    /// Where the run is stored; what the input says of it is made visible and may be another path.
+    /// Directory that the run is stored in. The input records it escaped for display, so it cannot be used as a path.
     pub(crate) artifact_root: &'a Path,
     pub(crate) cancellation: &'a Cancellation,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Verified {
     pub(crate) conclusion: Conclusion,
     /// The digest over the effective policy.
     pub(crate) policy_hash: Sha256Hex,
-    /// Whether the base has a policy file.
+    /// True if the base has a policy file.
     pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
     /// Whether texts were read from the repository and not from the recording.

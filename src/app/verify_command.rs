@@ -65,7 +65,7 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     face::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
 }
 
-/// What a person asked for instead of the policy's own settings, `name=value`; empty where nothing was.
+/// Returns the overrides of the policy as `name=value`.
 fn overrides(verified: &Verified) -> Vec<String> {
     let input = &verified.input;
     let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.text()));

@@ -9,14 +9,13 @@ use super::exit::Failure;
 use super::face;
 use crate::run::ports::{Cancellation, Ending, LastWords, NoVerdict, PortError};
 
-/// How long a run may take before its policy is known: the default of `limits.deadline-seconds`.
+/// Default of `limits.deadline-seconds`. It applies until the policy is read.
 pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
-/// How often signal and deadline are looked at.
+/// Polling interval for signals and the deadline.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a run that is told to end may take to do so by itself.
+/// Time for a cancelled run to end before the process exits.
 const GRACE: Duration = Duration::from_millis(800);
-/// How long a run may take to end whose last words are being said, by itself or by the watchdog; the runner kills a
-/// step ten seconds after it asks it to end.
+/// Time for a cancelled run to end while its check run is completed. The runner kills a step ten seconds after SIGINT.
 const LAST_WORDS: Duration = Duration::from_millis(4500);
 
 /// Watches a process from now on.

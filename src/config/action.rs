@@ -33,7 +33,7 @@ pub(crate) enum Surfaces {
     Files,
 }
 
-/// Where the objects that are judged come from.
+/// Source of the git objects that are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ObjectSource {
     /// The checkout, and the server for what it lacks.
@@ -97,7 +97,7 @@ pub(crate) struct Inputs {
 /// How long publishing may take, in seconds, unless an input says otherwise.
 pub(crate) const PUBLISH_TIMEOUT_SECONDS: u64 = 180;
 
-/// How many artifacts a night may be told to replay; each costs the token two requests of a thousand an hour.
+/// Upper bound of the input `limit`. Each artifact costs two requests, of a thousand per hour.
 const MOST_REPLAYED: u64 = 5000;
 
 /// The variables of the runner that are used.

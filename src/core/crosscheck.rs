@@ -365,7 +365,7 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
             .iter()
             .map(|finding| (&finding.rule_id, &finding.file, finding.start_line, said(finding)))
             .collect();
-        // What is not listed one by one is counted in a finding of its rule.
+        // Findings over the bound are counted in one finding of their rule.
         let counted: BTreeSet<&String> = result
             .findings
             .iter()

@@ -56,12 +56,12 @@ impl Statement {
 /// The member of a finding's evidence that says how many places it stands for, where they are not listed one by one.
 pub(crate) const UNLISTED: &str = "unlisted";
 
-/// How many places a finding stands for.
+/// Returns the number of places that a finding stands for.
 pub(crate) fn places(finding: &Finding) -> u64 {
     finding.evidence.get(UNLISTED).and_then(Value::as_u64).unwrap_or(1)
 }
 
-/// How many places several findings stand for.
+/// Returns the number of places that all the findings stand for.
 pub(crate) fn all_places<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> usize {
     let all: u64 = findings.into_iter().map(places).sum();
     usize::try_from(all).unwrap_or(usize::MAX)

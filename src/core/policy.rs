@@ -67,7 +67,7 @@ pub(crate) struct Limits {
     pub(crate) context_max_files: u64,
     pub(crate) context_max_hunks: u64,
     pub(crate) context_max_changed_lines: u64,
-    /// How long a run may take. It ends a run without a verdict and so decides none.
+    /// Time limit of a run, in seconds. Not part of the digest: a run over it has no verdict.
     #[serde(skip)]
     pub(crate) deadline_seconds: u64,
 }

@@ -16,7 +16,7 @@ const MAX_BLOCKING: usize = 1000;
 /// Findings for advice beside their lines: what fits into one request, so that advice never hides what blocks.
 const MAX_ADVISORY: usize = 50;
 
-/// What GitHub calls a completed check run's outcome. Success and neutral let a required check pass.
+/// Conclusion of a completed check run. Success and neutral let a required check pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckConclusion {
     Success,

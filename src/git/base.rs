@@ -9,9 +9,9 @@ use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
 use crate::core::escape::visible_cut;
 
-/// How many symbolic refs lead to one another; as many as git follows.
+/// Longest chain of symbolic refs; git's own limit.
 const MAX_SYMBOLIC_REFS: usize = 5;
-/// How much of a name a message shows.
+/// Longest ref name in a message, in characters.
 const NAME_CHARACTERS: usize = 100;
 
 /// The commits of a run.
@@ -186,7 +186,7 @@ fn start_commit<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option
     Ok(found.pop().map(|(_, commit)| commit))
 }
 
-/// Whether a name is one that git keeps beside HEAD, such as `FETCH_HEAD`.
+/// Returns whether a name is that of a pseudoref beside HEAD, such as `FETCH_HEAD`.
 fn is_special(name: &str) -> bool {
     name.ends_with("_HEAD") && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
@@ -201,7 +201,7 @@ fn commit_of_ref<'a>(repository: &'a OpenRepository, full: &str) -> Result<Optio
     }
 }
 
-/// Where a ref leads, through symbolic ones.
+/// Resolves a ref to its object, through symbolic refs.
 pub(super) fn target_of_ref(repository: &OpenRepository, full: &str) -> Result<Option<Oid>, GitError> {
     if let Some(storage) = &repository.ref_storage {
         return Err(GitError::RefStorage(visible_cut(storage, NAME_CHARACTERS)));

@@ -20,7 +20,7 @@ const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
 /// More than the largest history of commits alone that is known; contents are bounded by the change's own limits.
 const MAX_PACK_BYTES: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long a server may be silent while it sends a pack; git's own sends a sign of life every five seconds.
+/// Longest silence of a server during a fetch. `git upload-pack` sends a keepalive every five seconds.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest wait that a server may ask for.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,7 +1,7 @@
 //! Refuses pipes, devices and sockets among the files of a git directory before anything opens one: a pipe waits for a
 //! writer and a device may have no end.
 //!
-//! What is looked at here and exchanged before it is opened is left to the run's deadline.
+//! A file that is replaced between this check and its use is left to the run's deadline.
 
 use std::fs::{self, DirEntry, FileType};
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ const NAMED: &[&str] = &[
     "packed-refs",
     "shallow",
 ];
-/// How many object stores an alternate may lead to, one after another; as many as git follows.
+/// Longest chain of alternates; git's own limit.
 const MAX_ALTERNATES: usize = 5;
 /// The largest file of a git directory that is read here; it lists a few lines.
 const MAX_LIST_BYTES: u64 = 16 << 20;

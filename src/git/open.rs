@@ -47,7 +47,7 @@ pub(crate) struct OpenRepository {
     /// The checkout, or the git directory of a bare repository.
     pub(crate) root: PathBuf,
     origin: Option<String>,
-    /// How refs are kept, where it is not as files.
+    /// Ref storage format, if it is not files.
     pub(super) ref_storage: Option<String>,
 }
 
@@ -89,12 +89,12 @@ impl OpenRepository {
         Ok(())
     }
 
-    /// Where names are looked up.
+    /// Repository for looking up names.
     pub(super) fn checkout(&self) -> &Repository {
         &self.checkout
     }
 
-    /// Where objects are read.
+    /// Repository for reading objects.
     pub(super) fn objects(&self) -> &Repository {
         &self.objects
     }

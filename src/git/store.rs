@@ -16,7 +16,7 @@ use crate::core::escape::visible_cut;
 /// relative, so that a checkout's path may hold that too.
 const CHECKOUT: &str = "checkout";
 
-/// Where stores are made. Not `TMPDIR`: an earlier step may set it to a directory whose entries it can exchange.
+/// Parent directory of object stores. Not `TMPDIR`: an earlier step may set it to a directory whose entries it can exchange.
 const SCRATCH: &str = "/tmp";
 
 /// A temporary repository, removed with the value.

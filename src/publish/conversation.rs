@@ -15,7 +15,7 @@ const COMMENT: Operation = Operation { what: "comment on the pull request", need
 /// The line of an issue's body that remembers problems.
 const PROBLEMS: &str = "<!-- problems: ";
 const END: &str = " -->";
-/// How many problems an issue remembers; more do not fit into its body beside the report.
+/// Number of problem ids stored in an issue. More do not fit into its body beside the report.
 const MAX_PROBLEMS: usize = 1000;
 const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::Issues };
 

@@ -1,7 +1,7 @@
 //! Bounds what is listed of places that lenses find: a text made of nothing but faults must not cost more than it weighs.
 //!
-//! What is not listed one by one is counted in one finding that stands for it, weighs what its worst place weighs, and
-//! is never excused as moved text. So a bound can hide no fault, and the verdict is the same without it.
+//! Findings over the bound are counted in one finding. It has the severity of the worst of them and is never excused as
+//! moved text. So a bound can hide no fault, and the verdict is the same without it.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) const PER_RULE: usize = 5_000;
 /// Findings listed in a run.
 const PER_RUN: usize = 5_000;
 
-/// What places have to share for one draft to stand for them: whatever decides how much a place weighs.
+/// Grouping key of counted drafts: everything that decides whether one blocks.
 type Kind = (&'static str, RepoPath, Side, Option<Severity>);
 
 /// Keeps the first `most` drafts of each rule; of each file the others become one draft, at the first of their places.
@@ -154,7 +154,7 @@ mod tests {
             shown(&bounded(more, 2)),
             [("a", 1, None), ("b", 2, None), ("a", 3, None), ("a", 4, Some(3))]
         );
-        // What weighs differently is counted apart: another file, another severity.
+        // Another file and another severity are counted apart.
         let elsewhere = Draft { file: RepoPath::from_bytes(b"b.py").unwrap(), ..draft("a", 1) };
         let worse = Draft { severity: Some(Severity::Critical), ..draft("a", 7) };
         let apart = bounded(vec![draft("a", 1), draft("a", 2), draft("a", 3), elsewhere, worse], 1);

@@ -83,7 +83,7 @@ pub(crate) trait Progress: Sync {
     fn step(&self, step: &'static str, done: usize, total: usize);
 }
 
-/// Why a run ends before it is done.
+/// Reason to end a run early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// A signal asked for it.
@@ -121,7 +121,7 @@ pub(crate) struct Cancellation {
     last_words: Mutex<LastWords>,
 }
 
-/// Why there will be no verdict.
+/// Reason why a run has no verdict, for its check run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoVerdict<'a> {
     pub(crate) code: Code,
@@ -132,7 +132,7 @@ pub(crate) struct NoVerdict<'a> {
 /// Says to the outside that there will be no verdict.
 pub(crate) type Farewell = Box<dyn FnOnce(NoVerdict<'_>) + Send>;
 
-/// What is said at last, at most once.
+/// Action on an early end; runs at most once.
 #[derive(Default)]
 pub(crate) enum LastWords {
     /// Nothing waits for a verdict.
@@ -153,7 +153,7 @@ impl Cancellation {
         self.ending().map_or(Ok(()), |ending| Err(ending.error()))
     }
 
-    /// Why the run is ending; none while it goes on.
+    /// Returns the reason why the run is ending, or `None` while it goes on.
     pub(crate) fn ending(&self) -> Option<Ending> {
         self.ending.get().copied()
     }
@@ -164,7 +164,7 @@ impl Cancellation {
         self.deadline_ms.store(u64::try_from(milliseconds).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// How long the run may take from the start of the process.
+    /// Returns the time limit of the run, from the start of the process.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let milliseconds = self.deadline_ms.load(Ordering::SeqCst);
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds))

@@ -91,7 +91,7 @@ fn random_directory(directory: &Path, prefix: &str) -> io::Result<PathBuf> {
     Ok(tempfile::Builder::new().prefix(prefix).rand_bytes(16).tempdir_in(directory)?.keep())
 }
 
-/// Why there is no lock.
+/// Reason why a directory could not be locked.
 enum Locked {
     /// Somebody else has it, or the directory is gone.
     Elsewhere,

@@ -285,7 +285,7 @@ fn a_hundred_runs_agree() {
     }
 }
 
-/// Whether processes can be given ids of their own here, as each container does.
+/// Returns how to start a process in a PID namespace of its own, if this machine allows that.
 fn own_pids() -> Option<&'static [&'static str]> {
     let options: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
     let tried = std::process::Command::new(options[0]).args(&options[1..]).arg("true").output();
@@ -310,7 +310,7 @@ fn a_container_that_was_killed_does_not_lock_out_the_next_one() {
     });
     let short = key.0.file_name().unwrap().to_str().unwrap()[..12].to_owned();
     std::fs::remove_dir_all(&key.0).unwrap();
-    // What the first process of a container left when it was killed, by the name it had before and by today's.
+    // Leftovers of a killed process with PID 1, by the old and the new naming scheme.
     for name in [format!(".tmp-{short}-1"), format!(".tmp-{short}-abcdef")] {
         let left = repo.beside("out/runs").join(name);
         std::fs::create_dir_all(left.join("recordings")).unwrap();

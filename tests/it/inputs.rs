@@ -159,11 +159,11 @@ fn every_input_changes_what_a_step_does() {
         assert_eq!(asked(&world, (&format!("INPUT_{name}"), value)), times, "{name}={value}");
     }
 
-    // What `fail-on-engine-change` does is seen in the rehearsal of a whole week.
+    // The rehearsal of a whole week tests `fail-on-engine-change`.
     of(&["since-days", "limit", "open-issue", "live", "fail-on-engine-change"]);
     let (mut world, main) = with_review(&server);
     asked(&world, ("INPUT_REPLIES", "record"));
-    // What a schedule checks out.
+    // A schedule checks out the default branch.
     world.origin.merge = main;
     let archive = world.uploaded();
     let kept = |days_ago| Kept { days_ago, ..Kept::whole(&archive) };

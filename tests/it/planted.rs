@@ -1,4 +1,5 @@
-//! What an earlier step of a job can leave in the checkout so that something else is judged, or by another policy.
+//! Objects, refs and files that an earlier step of a job plants in the checkout to change what is judged or by which
+//! policy.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

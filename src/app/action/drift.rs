@@ -103,7 +103,7 @@ pub(crate) fn drift(
     }
 }
 
-/// What is wrong with each run, as ids that are the same every night.
+/// Returns the ids of all problems in the report. An id is the same every night.
 fn problems(report: &DriftReport) -> BTreeSet<String> {
     let wrong = report.runs.iter().filter(|run| !run.foreign && run.status != DriftStatus::Same);
     let runs =

@@ -28,8 +28,7 @@ use crate::run::ports::{Cancellation, Farewell, LastWords, NoVerdict, Objects};
 const CHECK_NAME: &str = "qa-skill verdict";
 /// Who the job's own token writes as.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
-/// How long after its start a check run of ours that has not ended is taken for abandoned: no run takes that long unless
-/// its policy lets it.
+/// Age at which an unfinished check run of our app counts as abandoned. It exceeds the default deadline of a run.
 const STALE: Duration = Duration::from_secs(2 * 60 * 60);
 /// How long a run that was told to end may still talk: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);

@@ -9,7 +9,7 @@ use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code
 /// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
 const MOST_LISTED: usize = 100;
 
-/// How a run ended, and whether it is of a fork.
+/// Formats the result of one replay; runs of forks are marked.
 fn result(run: &DriftRun) -> String {
     let fork = if run.foreign { " (of a fork)" } else { "" };
     format!("{}{fork}", word(run.status))

@@ -199,8 +199,8 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// What may stand before a token although it ends in a letter or digit: an escape of a language, a URL or a report, and
-/// a terminal's colour whose own escape is spelled in one of these ways.
+/// Escape sequences of languages, URLs and reports, and ANSI colours in any of these spellings. They end in a letter or
+/// digit, and a token may follow directly.
 static ESCAPE_BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"(?x)
         (?: \\[abefnrtv0] | %[[:xdigit:]]{2} | \\[0-7]{3}
@@ -209,10 +209,10 @@ static ESCAPE_BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         ) $";
     RegexBuilder::new(pattern).unicode(false).build().ok()
 });
-/// The longest of them that programs write.
+/// Longest escape sequence, in bytes.
 const LONGEST_ESCAPE: usize = 32;
 
-/// Whether a token may begin here: after anything but a letter or digit, unless that ends an escape.
+/// Returns whether a token may begin here: not after a letter or digit, unless that ends an escape.
 fn begins_token(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(LONGEST_ESCAPE)..at];
     !bytes[at].is_ascii_alphanumeric()

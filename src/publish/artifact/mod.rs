@@ -16,7 +16,7 @@ use crate::run::http::HttpError;
 /// What a run's artifact is called unless a workflow says otherwise. Constant, because the nightly replay can only ask
 /// for exact names; the execution key is inside.
 pub(crate) const DEFAULT_NAME: &str = "qa-skill-run";
-/// How many artifacts of one name a workflow run may have, by ordinals: as many as a matrix has jobs.
+/// Highest ordinal of an artifact's name in a workflow run: the largest number of jobs in a matrix.
 pub(crate) const MOST_NAMES: usize = 256;
 /// What no artifact's name may hold, as some file system somewhere does not allow it.
 const FORBIDDEN: &[char] = &['"', ':', '<', '>', '|', '*', '?', '\r', '\n', '\\', '/'];

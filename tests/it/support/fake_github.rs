@@ -87,7 +87,7 @@ pub(crate) struct Check {
     pub(crate) text: Option<String>,
     /// As they were sent.
     pub(crate) annotations: Vec<Value>,
-    /// When it began; now where nothing is said.
+    /// Start time; now if absent.
     pub(crate) started_at: Option<String>,
     /// Whose it is; the token's own app's where nothing is said.
     pub(crate) app: Option<String>,
