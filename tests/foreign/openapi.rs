@@ -114,7 +114,9 @@ fn what_a_night_reads_and_tells_is_as_github_describes_it() {
         assert_eq!(github.state().issues.len(), 1);
     }
     // A request that was refused would be missing, and one whose answer was refused would be repeated.
-    let read = [Route::ListArtifacts, Route::DownloadArtifact, Route::Blob, Route::ListIssues];
+    // The second listing is of the name that the artifacts of other jobs have.
+    let read =
+        [Route::ListArtifacts, Route::ListArtifacts, Route::DownloadArtifact, Route::Blob, Route::ListIssues];
     let expected = [&read[..], &[Route::CreateIssue], &read].concat();
     assert_eq!(github.state().calls, expected);
 

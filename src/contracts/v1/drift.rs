@@ -40,7 +40,7 @@ pub struct DriftRun {
     /// The id of the workflow run that made the artifact.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub workflow_run_id: Option<u64>,
-    /// Whether a run of another repository, such as a fork, made it. It decides nothing then.
+    /// True if the run is of another repository, such as a fork. Such a run does not affect the result.
     pub foreign: bool,
     /// The key; absent when it could not be read.
     pub execution_key: Option<ExecutionKey>,
@@ -114,7 +114,7 @@ pub struct DriftListing {
     /// How many of them have expired.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub expired: u64,
-    /// How many of them were made by runs of other repositories; they are replayed and decide nothing.
+    /// Number of runs of other repositories. They are replayed and do not affect the result.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub foreign: u64,
     /// How many of them are beyond the limit.

@@ -190,7 +190,7 @@ pub struct SkillInput {
     pub head_sha: CommitId,
     /// The strengths rules start from.
     pub preset: Preset,
-    /// What was asked for instead of the policy's own settings.
+    /// Overrides of the policy's own settings.
     pub overrides: InputOverrides,
     /// The effective settings and where each came from. Volatile: the values are in `configHash`, the origin of one
     /// may differ where the value is the same.
@@ -271,7 +271,7 @@ pub struct ConfigPreimage {
     pub diff_algorithm: String,
     /// The lenses asked for by name.
     pub requested_lens_ids: Option<Vec<String>>,
-    /// What was asked for instead of the policy's own settings; the preview of head's policy is made under the same.
+    /// Overrides of the policy's own settings. They apply to the preview of head's policy too.
     pub overrides: InputOverrides,
     /// The digest over the reports that gates read and over the versions of what reads them; null without gates.
     pub gate_reports_hash: Option<Sha256Hex>,

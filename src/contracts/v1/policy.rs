@@ -119,7 +119,7 @@ pub struct PolicyLimits {
     pub max_rename_pairs: Option<u64>,
     /// Whether a required lens may leave hunks out and still pass.
     pub allow_omitted: Option<bool>,
-    /// How long a run may take until its verdict is stored, in seconds.
+    /// Time limit of a run until its verdict is stored, in seconds.
     #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
     pub deadline_seconds: Option<u64>,
     /// Bounds of each plan's context.
