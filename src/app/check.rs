@@ -16,6 +16,7 @@ use crate::contracts::v1::{
     ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, RecordedExecution, RecordedGates,
     RecordedReplies, Registry, RenameSummary, SkillInput,
 };
+use crate::core::masking::shown;
 use crate::core::policy::{Overrides, Policy};
 use crate::core::usage::usd;
 use crate::core::{canonical, gates};
@@ -193,10 +194,10 @@ fn input(
     let policy = &in_force.policy;
     let root = &opened.repository.root;
     SkillInput {
-        repo_root: crate::core::escape::visible(&root.display().to_string()),
-        base_ref: request.base.as_deref().map(crate::core::escape::visible),
-        head_ref: crate::core::escape::visible(&request.head),
-        artifact_root: crate::core::escape::visible(&artifact_root(request, root).display().to_string()),
+        repo_root: shown(&root.display().to_string()),
+        base_ref: request.base.as_deref().map(shown),
+        head_ref: shown(&request.head),
+        artifact_root: shown(&artifact_root(request, root).display().to_string()),
         settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
         ..derived_input(policy, &request.overrides, change_set, derived)
     }

@@ -82,7 +82,7 @@ fn draft(
     (cancellation, progress): (&Cancellation, &TerminalProgress),
 ) -> Result<RubricDraft, Failure> {
     let registry = lenses::registry();
-    let text = super::inputs::text_at(objects, commit, POLICY_PATH)?;
+    let text = super::inputs::text_in_force(objects, commit, POLICY_PATH)?;
     let policy = effective(text.as_deref(), &Overrides::default(), &registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
     let most = usize::try_from(arguments.history).unwrap_or(usize::MAX);

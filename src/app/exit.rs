@@ -5,6 +5,7 @@ use crate::contracts::codes::Code;
 use crate::contracts::v1::Conclusion;
 use crate::core::event::EventError;
 use crate::core::policy::PolicyError;
+use crate::core::secrets;
 use crate::git::GitError;
 use crate::publish::PublishError;
 use crate::run::http::HttpError;
@@ -50,14 +51,15 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// The stable code; none for a wrong command line.
     pub(crate) code: Option<Code>,
-    /// One line, made of trusted or escaped text.
+    /// One line, made of trusted or escaped text, secrets masked.
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
 impl Failure {
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, code: None, message: message.into(), hint: hint.into() }
+        let message = secrets::masked(message.into());
+        Self { exit: Exit::Usage, code: None, message, hint: hint.into() }
     }
 
     pub(crate) fn with_code(code: Code, message: impl Into<String>) -> Self {
@@ -72,7 +74,8 @@ impl Failure {
             .iter()
             .find(|(known, _)| *known == code)
             .map_or(Exit::CouldNotComplete, |(_, exit)| *exit);
-        Self { exit, code: Some(code), message: message.into(), hint: code.hint().to_owned() }
+        let message = secrets::masked(message.into());
+        Self { exit, code: Some(code), message, hint: code.hint().to_owned() }
     }
 
     /// This failure, or the reason why the run is ending where it is a consequence of that: what waits on the network is

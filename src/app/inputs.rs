@@ -12,6 +12,7 @@ use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_P
 use crate::core::policy_text::{self, PolicyTextError};
 use crate::core::reviews::CONSISTENCY;
 use crate::core::rubric::{self, RubricError};
+use crate::core::secrets;
 use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
 use crate::lenses::reviews::conventions_template_hash;
@@ -96,8 +97,8 @@ pub(crate) fn read_policy(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<InForce, Failure> {
-    let base_policy = text_at(objects, base, POLICY_PATH)?;
-    let base_waivers = text_at(objects, base, WAIVERS_PATH)?;
+    let base_policy = text_in_force(objects, base, POLICY_PATH)?;
+    let base_waivers = text_in_force(objects, base, WAIVERS_PATH)?;
     let named = effective(base_policy.as_deref(), overrides, registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?
         .consistency;
@@ -106,7 +107,7 @@ pub(crate) fn read_policy(
         None => None,
     };
     // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
-    let head_policy = text_at(objects, head, POLICY_PATH).unwrap_or_default();
+    let head_policy = text_at(objects, head, POLICY_PATH).unwrap_or_default().map(secrets::masked);
     let recorded = RecordedInputs {
         schema_version: Default::default(),
         base_policy,
@@ -234,11 +235,22 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failur
     Ok(())
 }
 
-pub(super) fn text_at(
+/// Reads a policy or waivers that are in force. They are recorded with every run, so they must not hold a secret, but for
+/// comments, which are masked and decide nothing.
+pub(super) fn text_in_force(
     objects: &dyn Objects,
     commit: &CommitId,
     path: &str,
 ) -> Result<Option<String>, Failure> {
+    let Some(text) = text_at(objects, commit, path)? else { return Ok(None) };
+    policy_text::without_secrets(&text).map(Some).ok_or_else(|| {
+        let message =
+            format!("failed to read {path}: a value in it looks like a secret, and every run records it");
+        Failure::with_code(Code::PolicyInvalid, message)
+    })
+}
+
+fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Option<String>, Failure> {
     let Some(id) = objects.file_at(commit, path)? else { return Ok(None) };
     let invalid =
         |reason: String| Failure::with_code(Code::PolicyInvalid, format!("failed to read {path}: {reason}"));
@@ -267,7 +279,11 @@ pub(crate) fn rubric_at(
         return Ok(None);
     };
     match objects.reader()?.blob(&id, MAX_RUBRIC_BYTES as u64)? {
-        BlobRead::Content(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8")),
+        BlobRead::Content(bytes) => match String::from_utf8(bytes) {
+            Ok(text) if secrets::find(&text).is_empty() => Ok(Some(text)),
+            Ok(_) => Err(refused("holds what looks like a secret")),
+            Err(_) => Err(refused("is not UTF-8")),
+        },
         BlobRead::TooLarge(_) => Err(refused("is too large")),
     }
 }

@@ -161,6 +161,7 @@ codes! {
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
         RunDeadlineExceeded = "RUN_DEADLINE_EXCEEDED", Transient, "the run was ended and nothing stored; find out what it waited for with --verbose, split the change, or raise limits.deadline-seconds on the base branch";
         ScratchUnavailable = "SCRATCH_UNAVAILABLE", Terminal, "a temporary directory could not be written; free space in /tmp, or set TMPDIR to a directory that can be";
+        SecretInName = "SECRET_IN_NAME", Notice, "the name of a file or directory holds a secret, which is masked wherever the name is shown; names with a secret that differ nowhere else cannot be told apart and are refused";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";

@@ -1,7 +1,8 @@
-//! Masks secrets in a file's text before anything else sees it.
+//! Masks secrets in names and texts before anything else sees them.
 
+use super::escape::visible;
 use super::{canonical, secrets};
-use crate::contracts::ids::Sha256Hex;
+use crate::contracts::ids::{RepoPath, Sha256Hex};
 use crate::contracts::v1::{FileText, MaskedSecret, TextPlace};
 
 /// Masks every secret of the hunks, then of the whole versions that `add_whole` puts beside them once it has seen the
@@ -33,4 +34,27 @@ fn mask(place: TextPlace, text: &mut String) -> Vec<(MaskedSecret, Sha256Hex)> {
     let found = spans.iter().map(masked).collect();
     secrets::mask(text, &spans);
     found
+}
+
+/// Masks the tokens of vendors in a path, byte for byte; `None` when it has none. Values that only their randomness gives
+/// away stay: names of files are full of digests.
+pub(crate) fn masked_name(path: &RepoPath) -> Option<RepoPath> {
+    // Other bytes are no part of a token.
+    let ascii = path.as_bytes().iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
+    let mut masked = path.as_bytes().to_vec();
+    for span in secrets::find(&ascii.collect::<String>()) {
+        let detector = secrets::detector(span.detector).expect("spans name a detector");
+        if detector.kind == secrets::Kind::Provider {
+            masked[span.start..span.end]
+                .iter_mut()
+                .filter(|byte| **byte != b'/')
+                .for_each(|byte| *byte = b'*');
+        }
+    }
+    (masked != path.as_bytes()).then(|| RepoPath::from_bytes(&masked).expect("stars are as good as letters"))
+}
+
+/// Returns a text from outside as it may be shown: secrets masked, nothing invisible in it.
+pub(crate) fn shown(text: &str) -> String {
+    visible(&secrets::masked(text.to_owned()))
 }

@@ -9,7 +9,7 @@ use crate::contracts::limits::MAX_POLICY_BYTES;
 use crate::contracts::v1::{GateName, PolicyFile, Registry, WaiverFile};
 use crate::core::escape::visible_cut;
 use crate::core::permissions::check_examples;
-use crate::core::{gates, reviews};
+use crate::core::{gates, reviews, secrets};
 
 /// The longest name of a model; it stands in file names and tables.
 const MAX_MODEL_NAME: usize = 40;
@@ -202,6 +202,15 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
         .min()
         .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Masks secrets in a policy or waivers, which are recorded with every run; `None` when a value holds one, and not only a
+/// comment.
+pub(crate) fn without_secrets(text: &str) -> Option<String> {
+    let masked = secrets::masked(text.to_owned());
+    let values = |text: &str| text.parse::<toml::Table>().ok();
+    // What cannot be parsed is refused for that later, in masked form.
+    (masked == text || values(text) == values(&masked)).then_some(masked)
 }
 
 /// Refuses a name that is not among the known ones.

@@ -11,6 +11,7 @@ use super::open::OpenRepository;
 use super::store;
 use super::walk::{self, Budget};
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
+use crate::core::masking::masked_name;
 use crate::run::ports::{
     BlobRead, MAX_LISTED_FILES, ObjectCounters, ObjectReader, Objects, PortError, TreeChange,
 };
@@ -59,6 +60,13 @@ fn tree_of(repository: &Repository, commit: &CommitId) -> Result<Oid, GitError> 
     let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
     let commit = repository.find_commit(id).map_err(|error| GitError::object(id, &error))?;
     Ok(commit.tree_id())
+}
+
+/// Returns the name of an entry with secrets masked; `None` for one that is not UTF-8.
+fn shown_name(entry: &git2::TreeEntry<'_>) -> Option<String> {
+    let name = entry.name().ok()?;
+    let masked = RepoPath::from_bytes(name.as_bytes()).ok().and_then(|path| masked_name(&path));
+    Some(masked.map_or_else(|| name.to_owned(), |masked| masked.to_text().into_owned()))
 }
 
 fn port(error: &GitError) -> PortError {
@@ -126,7 +134,13 @@ impl Objects for GitObjects {
             let mut id = tree_of(&handle, commit)?;
             for part in directory.split('/').filter(|part| !part.is_empty()) {
                 let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
-                match tree.get_name(part) {
+                let exact = tree.get_name(part).map(|entry| entry.to_owned());
+                let entry = exact.or_else(|| {
+                    tree.iter()
+                        .find(|entry| shown_name(entry).as_deref() == Some(part))
+                        .map(|entry| entry.to_owned())
+                });
+                match entry {
                     Some(entry) if entry.kind() == Some(git2::ObjectType::Tree) => id = entry.id(),
                     Some(_) | None => return Ok(Vec::new()),
                 }
@@ -135,7 +149,7 @@ impl Objects for GitObjects {
             let is_file =
                 |entry: &git2::TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
             let named = |entry: git2::TreeEntry<'_>| {
-                Some((entry.name().ok()?.to_owned(), BlobId::parse(&entry.id().to_string()).ok()?))
+                Some((shown_name(&entry)?, BlobId::parse(&entry.id().to_string()).ok()?))
             };
             Ok(tree.iter().filter(is_file).filter_map(named).collect())
         })();

@@ -6,6 +6,7 @@ use super::error::GitError;
 use super::tree::{Entry, Mode, parse};
 use crate::contracts::ids::{BlobId, RepoPath};
 use crate::contracts::limits::MAX_TREE_DEPTH;
+use crate::core::masking::masked_name;
 use crate::run::ports::{TreeChange, TreeEntry};
 
 /// What a walk may cost and has cost.
@@ -52,6 +53,12 @@ pub(super) fn compare(
         }
     }
     changes.sort_by(|left: &TreeChange, right| left.path.cmp(&right.path));
+    if let Some(twice) = changes.windows(2).find(|pair| pair[0].path == pair[1].path) {
+        let path = &twice[0].path;
+        return Err(GitError::PathRefused(format!(
+            "{path} stands for two names that differ in a secret alone"
+        )));
+    }
     Ok(changes)
 }
 
@@ -78,7 +85,7 @@ pub(super) fn list(
                     if let (Ok(path), Ok(id)) =
                         (RepoPath::from_bytes(&full), BlobId::parse(&entry.id.to_string()))
                     {
-                        each(path, id);
+                        each(masked_name(&path).unwrap_or(path), id);
                         named += 1;
                     }
                 }
@@ -175,7 +182,9 @@ fn step(
     let (old_leaf, new_leaf) = (leaf(old)?, leaf(new)?);
     if old_leaf.is_some() || new_leaf.is_some() {
         let path = RepoPath::from_bytes(&path).map_err(|error| GitError::PathRefused(error.to_string()))?;
-        changes.push(TreeChange { path, old: old_leaf, new: new_leaf });
+        let masked = masked_name(&path);
+        let secret = masked.is_some();
+        changes.push(TreeChange { path: masked.unwrap_or(path), secret, old: old_leaf, new: new_leaf });
     }
     if old_tree.is_some() || new_tree.is_some() {
         pending.push(Pending { path, depth: pair.depth + 1, old: old_tree, new: new_tree });

@@ -15,6 +15,7 @@ use crate::core::classify::{self, ScopeGlobs};
 use crate::core::diff::{Content, content, diff_file};
 use crate::core::packet::Packet;
 use crate::core::policy::{Overrides, Policy};
+use crate::core::{masking, secrets};
 use crate::run::outlines;
 
 /// The two versions of a case's files.
@@ -184,7 +185,9 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     };
     let mut text = diff.text;
     (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
-    crate::core::masking::mask_secrets(&mut text, |_| {});
+    masking::mask_secrets(&mut text, |_| {});
+    let masked = masking::masked_name(&name);
+    let holds_secret = masked.is_some();
     let changed = ChangedFile {
         old_path: old_path.clone().filter(|old| *old != name),
         old_mode: old_path.is_some().then_some(old_mode),
@@ -193,12 +196,15 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
         new_blob: None,
         scope: ScopeGlobs::new(|_| &[]).unwrap().scope(&name, class),
         language: classify::language(&name).map(str::to_owned),
-        path: name,
+        path: masked.unwrap_or(name),
         kind,
         class,
         text: !binary || !diff.hunks.is_empty(),
         hunks: diff.hunks,
-        codes: if binary { vec![Code::BinaryContent] } else { vec![] },
+        codes: [(binary, Code::BinaryContent), (holds_secret, Code::SecretInName)]
+            .into_iter()
+            .filter_map(|(holds, code)| holds.then_some(code))
+            .collect(),
     };
     (changed, text)
 }
@@ -254,7 +260,7 @@ impl CaseTrees<'_> {
 
     fn masked(&self, side: Side, path: &str) -> Option<String> {
         let found = self.files(side).into_iter().find(|(file, _)| file == path);
-        found.map(|(_, text)| outlines::masked(text))
+        found.map(|(_, text)| secrets::masked(text.to_owned()))
     }
 }
 

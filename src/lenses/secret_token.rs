@@ -1,9 +1,10 @@
-//! Reports the secrets masked in added lines: which format, where, and never what.
+//! Reports the secrets masked in added lines and in names: which format, where, and never what.
 
 use std::ops::Range;
 
+use crate::contracts::codes::Code;
 use crate::contracts::v1::{
-    LensClass, MaskedSecret, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
+    ChangeKind, LensClass, MaskedSecret, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
 };
 use crate::core::packet::{Line, Packet, column};
 use crate::core::secrets::{self, Kind};
@@ -39,6 +40,7 @@ const PROVIDER: &str = "secret-token/provider-token";
 const PRIVATE_KEY: &str = "secret-token/private-key";
 const URL: &str = "secret-token/credential-url";
 const GENERIC: &str = "secret-token/generic-credential";
+const IN_NAME: &str = "secret-token/token-in-name";
 
 /// The lens.
 #[derive(Debug)]
@@ -89,6 +91,14 @@ static SPEC: LensSpec = LensSpec {
                   environment or a secret store.",
             moves: true,
         },
+        RuleSpec {
+            id: IN_NAME,
+            title: "The name of an added file or directory holds a token in a vendor's format.",
+            severity: Severity::Critical,
+            strengths: CERTAIN,
+            fix: "Revoke the token at the vendor, it is in the history from now on, then choose another name.",
+            moves: false,
+        },
     ],
 };
 
@@ -98,7 +108,13 @@ impl Lens for SecretToken {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let file = packet.file;
+        let is_named = matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed);
         let mut drafts = Vec::new();
+        if is_named && file.codes.contains(&Code::SecretInName) {
+            let summary = "Token in the name of a file or directory";
+            drafts.push(Draft::on_file(IN_NAME, packet.path(), Side::Head, summary));
+        }
         for hunk in packet.hunks() {
             let lines: Vec<Line<'_>> = hunk.added().collect();
             drafts.extend(
@@ -176,9 +192,7 @@ fn capitalised(title: &str) -> String {
 mod tests {
     use super::*;
     use crate::contracts::ids::RepoPath;
-    use crate::contracts::v1::{
-        ChangeKind, ChangedFile, FileClass, FileText, Hunk, HunkCuts, Scope, TextPlace,
-    };
+    use crate::contracts::v1::{ChangedFile, FileClass, FileText, Hunk, HunkCuts, Scope, TextPlace};
 
     /// Inspects one hunk made of those four parts, added at line 10, as the engine prepares it.
     fn inspect(parts: [&str; 4]) -> Vec<Draft> {

@@ -227,14 +227,14 @@ impl<'a> Gathering<'a> {
             .map(|change| {
                 let old_path = old_of.get(&change.path).map(|path| (*path).clone());
                 let old = old_path.as_ref().and_then(|path| old_entries.get(path).cloned()).or(change.old);
-                self.frame_file(change.path, old_path, old, change.new)
+                self.frame_file((change.path, change.secret), old_path, old, change.new)
             })
             .collect()
     }
 
     fn frame_file(
         &self,
-        path: RepoPath,
+        (path, secret): (RepoPath, bool),
         old_path: Option<RepoPath>,
         old: Option<TreeEntry>,
         new: Option<TreeEntry>,
@@ -265,7 +265,7 @@ impl<'a> Gathering<'a> {
             class,
             text: false,
             hunks: Vec::new(),
-            codes: Vec::new(),
+            codes: secret.then_some(Code::SecretInName).into_iter().collect(),
         }
     }
 
@@ -276,7 +276,7 @@ impl<'a> Gathering<'a> {
         file: &mut ChangedFile,
     ) -> Result<(FileText, Vec<Sha256Hex>), PortError> {
         let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
-        file.codes.clear();
+        file.codes.retain(|code| *code == Code::SecretInName);
         file.hunks.clear();
         let old = self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?;
         let new = if file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some() {

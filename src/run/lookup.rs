@@ -14,6 +14,7 @@ use crate::contracts::v1::{
 };
 use crate::core::classify;
 use crate::core::diff::lossy;
+use crate::core::secrets;
 use crate::lenses::contract::Lookups;
 use crate::syntax::Language;
 
@@ -410,7 +411,7 @@ impl Asked<'_> {
             let (mut named, mut count) = (Vec::new(), 0);
             trees.objects.files_at(trees.commit(side), &mut |path, id| {
                 count += 1;
-                named.extend(utf8(path.as_bytes()).map(|path| (path.to_owned(), id)));
+                named.extend(std::str::from_utf8(path.as_bytes()).map(|path| (path.to_owned(), id)));
             })?;
             place.insert((named, count < MAX_LISTED_FILES));
         }
@@ -481,14 +482,12 @@ impl Trees<'_> {
 
     fn text(&self, id: &BlobId) -> Result<Text, PortError> {
         Ok(match self.objects.reader()?.blob(id, MAX_FILE_BYTES)? {
-            BlobRead::Content(bytes) => utf8(&bytes).map(|text| outlines::masked(text).into()),
+            BlobRead::Content(bytes) => {
+                String::from_utf8(bytes).ok().map(|text| secrets::masked(text).into())
+            }
             BlobRead::TooLarge(_) => None,
         })
     }
-}
-
-fn utf8(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok()
 }
 
 /// Words that are looked for together: plain ones by what the text is made of, so that many cost as much as one.

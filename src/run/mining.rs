@@ -8,7 +8,7 @@ use super::workers;
 use crate::contracts::ids::{BlobId, CommitId, RepoPath};
 use crate::contracts::v1::{Convention, Scope};
 use crate::core::classify::{self, ScopeGlobs};
-use crate::core::masking;
+use crate::core::secrets;
 use crate::lenses::consistency::mine::{self, Mined, SightedFile};
 use crate::lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
 use crate::lenses::consistency::sighting::{self, Sighting};
@@ -228,7 +228,7 @@ impl Mining<'_> {
                 let line = usize::try_from(witness.line).unwrap_or(usize::MAX).saturating_sub(1);
                 let quote = text.lines().nth(line).unwrap_or("").trim();
                 witness.text = quote.chars().take(MAX_QUOTE).collect();
-                mask(&mut witness.text);
+                witness.text = secrets::masked(std::mem::take(&mut witness.text));
             }
         }
         Ok(())
@@ -253,13 +253,6 @@ fn with_lines(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32)> {
         (sighting, u32::try_from(line).unwrap_or(u32::MAX))
     };
     sightings.into_iter().map(place).collect()
-}
-
-/// Takes secrets out of what is quoted.
-fn mask(quote: &mut String) {
-    let mut masked = crate::contracts::v1::FileText::default();
-    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(std::mem::take(quote)));
-    *quote = masked.full_head.unwrap_or_default();
 }
 
 #[cfg(test)]

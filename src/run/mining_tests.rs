@@ -37,6 +37,7 @@ impl Objects for Line {
         let paths = old.keys().chain(new.keys()).collect::<std::collections::BTreeSet<_>>();
         let change = |path: &String| TreeChange {
             path: RepoPath::from_bytes(path.as_bytes()).unwrap(),
+            secret: false,
             old: entry(old, path),
             new: entry(new, path),
         };

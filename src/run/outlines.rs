@@ -1,7 +1,6 @@
 //! What a record keeps of a file's outline: the names others may import and its imports, with their places.
 
-use crate::contracts::v1::{FileText, ImportForm, ModuleOutline, PlacedImport, PlacedName};
-use crate::core::masking;
+use crate::contracts::v1::{ImportForm, ModuleOutline, PlacedImport, PlacedName};
 use crate::syntax::{self, Import, ImportKind, Language, Outline, Span, Symbol};
 
 /// Longer names are nobody's.
@@ -24,13 +23,6 @@ pub(crate) fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let lines = Lines::new(text);
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;
     written.iter().filter_map(|import| placed(language, &lines, import)).filter(kept).collect()
-}
-
-/// The text that outlines are made of: what is recorded says nothing that the recorded texts would not.
-pub(crate) fn masked(text: &str) -> String {
-    let mut masked = FileText::default();
-    masking::mask_secrets(&mut masked, |masked| masked.full_head = Some(text.to_owned()));
-    masked.full_head.unwrap_or_default()
 }
 
 fn of_lines(text: &str) -> ModuleOutline {

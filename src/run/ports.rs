@@ -27,7 +27,10 @@ pub(crate) struct TreeEntry {
 /// A path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TreeChange {
+    /// Path with secrets masked.
     pub(crate) path: RepoPath,
+    /// Whether the path has secrets.
+    pub(crate) secret: bool,
     pub(crate) old: Option<TreeEntry>,
     pub(crate) new: Option<TreeEntry>,
 }
@@ -51,7 +54,8 @@ pub(crate) struct ObjectCounters {
 /// How many files [`Objects::files_at`] names at most; a tree that has as many has more.
 pub(crate) const MAX_LISTED_FILES: usize = 50_000;
 
-/// Git objects. `compare` sorts by path bytes and refuses paths that could leave the tree.
+/// Git objects. `compare` sorts by path bytes and refuses paths that could leave the tree. Secrets in names are masked in
+/// all answers, and names are understood in masked form.
 pub(crate) trait Objects: Sync {
     /// The paths that differ between two commits.
     fn compare(&self, old: &CommitId, new: &CommitId, max_entries: u64)

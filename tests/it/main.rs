@@ -9,6 +9,7 @@ mod architecture;
 #[cfg(target_os = "linux")]
 mod browser;
 mod calibrate;
+mod canaries;
 mod cli;
 mod consistency;
 mod delta;

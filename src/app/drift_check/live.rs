@@ -56,7 +56,7 @@ impl Live {
         let head = repository.commit_named("HEAD")?.ok_or_else(|| {
             Failure::usage("the checkout has no commit", "--live asks the models that its policy names")
         })?;
-        let text = super::super::inputs::text_at(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
+        let text = super::super::inputs::text_in_force(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
         let policy = effective(text.as_deref(), &Overrides::default(), &lenses::registry())
             .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
         let tokens_left = Cell::new(policy.max_tokens);

@@ -204,7 +204,7 @@ impl Sections<'_> {
 /// A section without its secrets. They are looked for in the whole line: of one that is cut, no detector knows what is
 /// left. A line of a key's body is no secret by itself and starts no definition.
 fn shown_section(line: &[u8]) -> String {
-    let mut text = String::from_utf8_lossy(&line[..line.len().min(MAX_SECTION_BYTES)]).trim_end().to_owned();
+    let text = String::from_utf8_lossy(&line[..line.len().min(MAX_SECTION_BYTES)]).trim_end().to_owned();
     let is_body = |text: &str| {
         text.len() >= LEAST_BODY
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
@@ -212,9 +212,7 @@ fn shown_section(line: &[u8]) -> String {
     if line.len() > MAX_SECTION_BYTES || is_body(&text) {
         return String::new();
     }
-    let spans = secrets::find(&text);
-    secrets::mask(&mut text, &spans);
-    visible_cut(&text, MAX_SECTION)
+    visible_cut(&secrets::masked(text), MAX_SECTION)
 }
 
 fn symbols(section: &str) -> Symbols {

@@ -9,6 +9,7 @@ mod private_key;
 mod rules;
 mod scan;
 mod service;
+mod spelled;
 #[cfg(test)]
 mod tests;
 mod url;
@@ -46,6 +47,13 @@ pub(crate) fn mask(text: &mut String, spans: &[SecretSpan]) {
         }
     }
     *text = String::from_utf8(bytes).expect("spans begin and end on character boundaries");
+}
+
+/// Returns a text with its secrets masked.
+pub(crate) fn masked(mut text: String) -> String {
+    let spans = find(&text);
+    mask(&mut text, &spans);
+    text
 }
 
 /// The detector of that id.

@@ -5,6 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::rules::{Back, Detector, Kind, Named, TABLES, Token};
+use super::spelled::Spelled;
 use super::{SecretSpan, assignment, header, plausible, private_key, rules, service, url};
 use crate::core::keywords::Keywords;
 
@@ -85,8 +86,17 @@ impl Compiled {
 
 /// See [`super::find`].
 pub(super) fn find(text: &str) -> Vec<SecretSpan> {
+    let mut found = scan(text.as_bytes(), &Spelled::default());
+    let spelled = Spelled::new(text.as_bytes());
+    for one in scan(&spelled.bytes, &spelled) {
+        found.push(Found { span: spelled.origin(one.span), ..one });
+    }
+    settle(text, found)
+}
+
+/// Scans bytes; `spelled` says what was taken out of them.
+fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
     let scanner = &*SCANNER;
-    let bytes = text.as_bytes();
     let mut found: Vec<Found> = Vec::new();
     // No assignment, key or token is looked at twice because several of its words are keywords.
     let mut assignments_done = 0;
@@ -96,7 +106,8 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
         let (start, end) = (hit.start, hit.end);
         match scanner.calls[hit.keyword] {
             Call::Token(at) => {
-                found.extend(token(bytes, &scanner.tokens[at], start, end, &mut tokens_done[at]));
+                let compiled = &scanner.tokens[at];
+                found.extend(token(bytes, spelled, compiled, start..end, &mut tokens_done[at]));
             }
             Call::PrivateKey if start >= keys_done => {
                 if let Some(span) = private_key::find(bytes, start) {
@@ -118,7 +129,7 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
             Call::PrivateKey | Call::Assignment => {}
         }
     });
-    settle(text, found)
+    found
 }
 
 /// A secret found, before overlaps are settled.
@@ -135,8 +146,14 @@ impl Found {
 }
 
 /// A token at its keyword, and with an AWS access key id the secret that belongs to it.
-fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize, done: &mut usize) -> Vec<Found> {
-    let token = compiled.token;
+fn token(
+    bytes: &[u8],
+    spelled: &Spelled,
+    compiled: &Compiled,
+    keyword: std::ops::Range<usize>,
+    done: &mut usize,
+) -> Vec<Found> {
+    let (token, start) = (compiled.token, keyword.start);
     let begin = match token.back {
         Back::None => start,
         Back::Exactly(count) => match start.checked_sub(count) {
@@ -149,10 +166,11 @@ fn token(bytes: &[u8], compiled: &Compiled, start: usize, end: usize, done: &mut
             start - run
         }
     };
-    let Some(span) = match_at(bytes, compiled, begin, if begin == start { end - start } else { 0 }, done)
-    else {
+    if begin < *done || !begins_token(bytes, begin, spelled) {
         return Vec::new();
-    };
+    }
+    let shown = if begin == start { keyword.len() } else { 0 };
+    let Some(span) = match_at(bytes, compiled, begin, shown, done) else { return Vec::new() };
     let mut found = vec![Found::new(span.clone(), &token.detector)];
     if token.detector.id == "aws-access-key-id" {
         if is_presigned(bytes, begin) {
@@ -179,9 +197,6 @@ fn match_at(
     shown: usize,
     done: &mut usize,
 ) -> Option<std::ops::Range<usize>> {
-    if begin < *done || !begins_token(bytes, begin) {
-        return None;
-    }
     let limit = bytes.len().min(begin + LONGEST_TOKEN);
     let captures = compiled.regex()?.captures(&bytes[begin..limit])?;
     let whole = captures.get(0)?;
@@ -199,25 +214,12 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Escape sequences of languages, URLs and reports, and ANSI colours in any of these spellings. They end in a letter or
-/// digit, and a token may follow directly.
-static ESCAPE_BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"(?x)
-        (?: \\[abefnrtv0] | %[[:xdigit:]]{2} | \\[0-7]{3}
-          | (?: \\x | \#x ) [[:xdigit:]]{2} | \\u [[:xdigit:]]{4} | \\U [[:xdigit:]]{8}
-          | (?: \x1b | \\e | \\033 | (?i: \\u001b | (?: \\x | \#x ) 1b ) | &\#(?: 27 | (?i: x1b ) ); ) \[ [0-9;]* [A-Za-z]
-        ) $";
-    RegexBuilder::new(pattern).unicode(false).build().ok()
-});
-/// Longest escape sequence, in bytes.
-const LONGEST_ESCAPE: usize = 32;
-
-/// Returns whether a token may begin here: not after a letter or digit, unless that ends an escape.
-fn begins_token(bytes: &[u8], at: usize) -> bool {
-    let before = &bytes[at.saturating_sub(LONGEST_ESCAPE)..at];
+/// Returns whether a token may begin here: not after a letter or digit, unless a colour stood between.
+fn begins_token(bytes: &[u8], at: usize, spelled: &Spelled) -> bool {
+    let before = bytes[..at].last();
     !bytes[at].is_ascii_alphanumeric()
-        || !before.last().is_some_and(u8::is_ascii_alphanumeric)
-        || ESCAPE_BEFORE.as_ref().is_some_and(|escape| escape.is_match(before))
+        || !before.is_some_and(u8::is_ascii_alphanumeric)
+        || spelled.is_seam(at)
 }
 
 /// Runs of 40 base64 characters near an AWS access key id.

@@ -55,6 +55,47 @@ fn a_token_after_an_escape_or_a_colour_is_found_whoever_spelled_it() {
     }
 }
 
+/// A character in a notation that something reads as that character.
+fn spelt(character: char, notation: usize) -> String {
+    let number = character as u32;
+    match notation {
+        0 => format!("\\u{number:04x}"),
+        1 => format!("\\x{number:02X}"),
+        2 => format!("\\u{{{number:x}}}"),
+        3 => format!("\\U{number:08x}"),
+        4 => format!("\\{number:03o}"),
+        5 => format!("%{number:02x}"),
+        6 => format!("%25{number:02X}"),
+        7 => format!("&#{number};"),
+        8 => format!("&amp;#x{number:x};"),
+        9 => format!("\\\\u{number:04X}"),
+        10 => format!("\u{1b}[1;31m{character}\\u001b[0m"),
+        _ => character.to_string(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_token_is_found_and_masked_whatever_spells_its_letters(
+        notations in proptest::collection::vec(0_usize..20, 40),
+        before in prop_oneof!["[ \"'=(]{0,3}", Just("text\\n".to_owned()), Just("a &lt;".to_owned()), Just("&gt;\\u0041\n".to_owned())],
+    ) {
+        let token = format!("ghp_{}", alnum(36));
+        let spelling: String = token.chars().zip(&notations).map(|(letter, notation)| spelt(letter, *notation)).collect();
+        let text = format!("é one %20 line\n{before}{spelling}\\u0022 and more\nlast &amp; line");
+        let shown = masked(&text);
+        prop_assert_eq!(shown.len(), text.len());
+        prop_assert!(detectors(&text).contains(&"github-token"), "{}", text);
+        // Everything after the prefix is gone, in each notation.
+        let end = text.find("\\u0022 and").unwrap_or_default();
+        let body: String = token[4..].chars().zip(&notations[4..]).map(|(letter, notation)| spelt(letter, *notation)).collect();
+        prop_assert_eq!(&shown[..end - body.len()], &text[..end - body.len()]);
+        prop_assert!(shown[end - body.len()..end].contains("****"), "{}", shown);
+        prop_assert!(!shown[end - body.len()..end].chars().any(char::is_alphanumeric) || notations.contains(&10), "{}", shown);
+        prop_assert_eq!(&shown[end..], &text[end..]);
+    }
+}
+
 #[test]
 fn vendor_tokens_are_found_and_keep_their_public_prefix() {
     for (prefix, body, detector) in [

@@ -9,6 +9,7 @@ use crate::contracts::v1::{
 use crate::core::gates::class;
 use crate::core::permissions::Permission;
 use crate::core::policy::Policy;
+use crate::core::secrets;
 use crate::gates;
 use crate::gates::wanted::{Calls, Decides, Wanted, calls, decides, directory_of, upwards};
 use crate::run::ports::{BlobRead, Objects, PortError};
@@ -79,7 +80,7 @@ pub(crate) fn manifests(
                 Decides::Not => continue,
                 Decides::ByName => None,
                 Decides::ByText => match reader.blob(&id, MAX_MANIFEST_BYTES)? {
-                    BlobRead::Content(bytes) => String::from_utf8(bytes).ok().map(masked),
+                    BlobRead::Content(bytes) => String::from_utf8(bytes).ok().map(secrets::masked),
                     BlobRead::TooLarge(_) => None,
                 },
             };
@@ -88,12 +89,6 @@ pub(crate) fn manifests(
     }
     found.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(found)
-}
-
-fn masked(mut text: String) -> String {
-    let spans = crate::core::secrets::find(&text);
-    crate::core::secrets::mask(&mut text, &spans);
-    text
 }
 
 /// Whether any gate runs tools itself.

@@ -309,8 +309,7 @@ fn resolved(place: &dyn Place, argv: &[String]) -> Result<Vec<String>, SandboxEr
 fn masked(wanted: &Wanted, as_it_is: RecordedCommand) -> RecordedCommand {
     let mut masked = as_it_is.clone();
     for output in [&mut masked.stdout, &mut masked.stderr].into_iter().chain(&mut masked.report) {
-        let spans = secrets::find(&output.text);
-        secrets::mask(&mut output.text, &spans);
+        output.text = secrets::masked(std::mem::take(&mut output.text));
         output.normalized_sha256 = canonical::sha256(steady(&output.text).as_bytes());
     }
     let says = |command: &RecordedCommand| {

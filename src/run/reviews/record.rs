@@ -119,10 +119,7 @@ fn clean_answer(text: &str, keys: &[Secret]) -> String {
 }
 
 fn without_secrets(text: &str, keys: &[Secret]) -> String {
-    let mut text = masked(text, keys);
-    let spans = secrets::find(&text);
-    secrets::mask(&mut text, &spans);
-    text
+    secrets::masked(masked(text, keys))
 }
 
 fn masked(text: &str, keys: &[Secret]) -> String {

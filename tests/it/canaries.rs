@@ -1,0 +1,264 @@
+//! A secret of its own in each field of each input, and none of them in anything that is written, said or sent.
+
+use serde_json::json;
+
+use crate::support::fake_github::FakeGitHub;
+use crate::support::origin::{NAME, Origin};
+use crate::support::step::{Step, TOKEN, clean};
+use crate::support::{Files, Random, Repo, conflict, qa_skill};
+
+const POLICY: &str = ".qa-skill/policy.toml";
+
+/// Secrets by the place that each was put.
+#[derive(Default)]
+struct Canaries(Vec<(String, String)>);
+
+impl Canaries {
+    /// A new token in GitHub's format, without the prefix that stays readable.
+    fn hatch(&mut self, place: &str) -> String {
+        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        let mut random = Random(0x9e37_79b9 + self.0.len() as u64);
+        let drawn = (0..37).map(|_| char::from(letters[random.below(letters.len())]));
+        let body: String = drawn.skip(1).collect();
+        self.0.push((place.to_owned(), body.clone()));
+        format!("ghp_{body}")
+    }
+
+    /// Says which secrets stand in what was said, whole or without their ends.
+    fn heard_in(&self, said: &[(String, Vec<u8>)]) -> Vec<String> {
+        let mut heard = Vec::new();
+        for (name, bytes) in said {
+            let text = String::from_utf8_lossy(bytes);
+            let told = self.0.iter().filter(|(_, body)| text.contains(&body[6..30]));
+            heard.extend(told.map(|(place, _)| format!("the secret of {place} in {name}")));
+        }
+        heard
+    }
+}
+
+/// A head with secrets wherever a head can have them.
+fn head(canaries: &mut Canaries, base: &Files) -> Files {
+    let mut secret = |place: &str| canaries.hatch(place);
+    let key_line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg7dQ2xKz9vLr4Yt0S";
+    let key = format!("-----BEGIN {0}-----\n{key_line}\n-----END {0}-----\n", "PRIVATE KEY");
+    let gitlink = git2::Oid::from_bytes(&[7; 20]).unwrap();
+    base.clone()
+        .with("src/a.py", format!("NEW = \"{}\"\nkept = 1\n", secret("an added line")))
+        .with("src/escaped.py", format!("KEY = \"\\x67{}\"\n", &secret("an escaped line")[1..]))
+        .with("tests/key.pem", key)
+        .with(format!("named/{}.txt", secret("a file's name")), "x\n")
+        .with(format!("renamed/{}.py", secret("a renamed file's name")), "r = 1\ns = 2\nt = 3\n")
+        .with(format!("in/{}/a.py", secret("a directory's name")), format!("breakpoint()\n{}", conflict()))
+        .with(format!("binary/{}.bin", secret("a binary file's name")), [0, 1, 2, 3].repeat(99))
+        .with(".gitmodules", {
+            let (name, path) = (secret("a submodule's name"), secret("a submodule's path"));
+            let url = format!("https://x:{}@example.com/a", secret("a submodule's address"));
+            format!("[submodule \"{name}\"]\n\tpath = sub/{path}\n\turl = {url}\n")
+        })
+        .with(
+            ".github/workflows/ci.yml",
+            format!(
+                "env:\n  T: {}\n  url: https://user:{}@example.com/\n",
+                secret("a workflow"),
+                secret("an address")
+            ),
+        )
+        .with("docs/a.md", format!("`{}`\n{}\n", secret("a document"), conflict()))
+        .with(
+            "src/b.py",
+            format!("from pkg.{} import a\nimport {}\n", secret("an import"), secret("a module")),
+        )
+        .with(".github/CODEOWNERS", format!("* @{}\n", secret("an owner")))
+        .with("package.json", format!("{{\"dependencies\": {{\"{}\": \"1\"}}}}\n", secret("a dependency")))
+        .with("feature_list.json", format!("[{{\"description\": \"{}\"}}]", secret("a feature")))
+        .with(
+            POLICY,
+            format!(
+                "# {}\nmode = \"strict\"\n[lenses.{}]\nenabled = true\n",
+                secret("a comment of head's policy"),
+                secret("a lens of head's policy")
+            ),
+        )
+        .with(
+            ".qa-skill/waivers.toml",
+            format!("[[waiver]]\nreason = \"{}\"\nowner = \"{}\"\n", secret("a waiver"), secret("its owner")),
+        )
+        .mode("120000", format!("link/{}", secret("a link's name")), secret("a link's target"))
+        .object("160000", format!("sub/{}", secret("a gitlink's name")), gitlink)
+        .without("src/old.py")
+}
+
+/// Reports that say secrets in the notations of those who write reports.
+fn write_reports(canaries: &mut Canaries, repo: &Repo) {
+    let mut secret = |place: &str| canaries.hatch(place);
+    let (bold, angle, slash) =
+        (secret("a coloured message"), secret("a message of Go"), secret("an escaped message"));
+    let message = |line: u64, said: &str| {
+        format!(
+            "{{\"ruleId\": \"no-undef\", \"severity\": 2, \"message\": \"{said}\", \"line\": {line}, \"column\": 1, \
+             \"messageId\": \"undef\", \"endLine\": {line}, \"endColumn\": 2}}"
+        )
+    };
+    let messages = [
+        message(1, &format!("\\u001b[31m{bold}\\u001b[0m")),
+        message(2, &format!("\\u003c{angle}\\u003e")),
+        message(1, &format!("one: \\u0067{}", &slash[1..])),
+    ];
+    let eslint = format!(
+        "[{{\"filePath\": \"/github/workspace/src/a.py\", \"messages\": [{}], \"suppressedMessages\": [], \
+         \"errorCount\": 3, \"fatalErrorCount\": 0, \"warningCount\": 0, \"fixableErrorCount\": 0, \
+         \"fixableWarningCount\": 0, \"usedDeprecatedRules\": []}}]",
+        messages.join(", ")
+    );
+    let failures = [
+        format!("E #x1B[32m{}#x1B[0m", secret("a coloured failure")),
+        format!("&lt;{}&gt;", secret("a quoted failure")),
+        format!("&#x67;{}", &secret("an escaped failure")[1..]),
+    ];
+    let cases: String = failures
+        .iter()
+        .map(|said| format!("<testcase classname=\"a\" name=\"t {said}\" file=\"src/a.py\" time=\"0\"><failure message=\"{said}\">{said}</failure></testcase>"))
+        .collect();
+    let junit = format!(
+        "<?xml version=\"1.0\"?><testsuites tests=\"3\" failures=\"3\"><testsuite name=\"a\" tests=\"3\" failures=\"3\" errors=\"0\" skipped=\"0\">{cases}</testsuite></testsuites>"
+    );
+    std::fs::create_dir_all(repo.path().join("reports")).unwrap();
+    std::fs::write(repo.path().join("reports/eslint.json"), eslint).unwrap();
+    std::fs::write(repo.path().join("reports/junit.xml"), junit).unwrap();
+}
+
+#[test]
+fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
+    let mut canaries = Canaries::default();
+    let repo = Repo::new();
+    let policy = format!(
+        "# {}\n[gates.lint]\nreports = [{{ path = \"reports/eslint.json\", tool = \"eslint\" }}]\n[gates.unit_tests]\n\
+         reports = [{{ path = \"reports/junit.xml\", tool = \"pytest\" }}]\n",
+        canaries.hatch("a comment of the base's policy")
+    );
+    let base = Files::of(&[(POLICY, policy.as_str()), ("src/old.py", "r = 1\ns = 2\nt = 3\n")])
+        .with("src/a.py", format!("OLD = \"{}\"\nkept = 1\n", canaries.hatch("a removed line")))
+        .with(format!("old/{}.txt", canaries.hatch("a deleted file's name")), "x\n");
+    let head = head(&mut canaries, &base).without(&format!("old/ghp_{}.txt", canaries.0[2].1));
+    let (_, head) = repo.change(&base, &head);
+    write_reports(&mut canaries, &repo);
+    let branch = format!("topic-{}", canaries.hatch("a branch's name"));
+    repo.reference(&format!("refs/heads/{branch}"), head);
+
+    let mut said = Vec::new();
+    for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
+        let judged =
+            repo.judge().without("topic").without("--head").args(["--head", &branch, "--format", format]);
+        let outcome = judged.run().expect(1);
+        said.push((format!("stdout of {format}"), outcome.stdout));
+        said.push((format!("stderr of {format}"), outcome.stderr.into_bytes()));
+    }
+    let run = repo.run_dir();
+    said.extend(run.files().into_iter().map(|name| (name.clone(), run.bytes(&name))));
+    said.extend(
+        run.files().into_iter().map(|name| ("the name of an artifact".to_owned(), name.into_bytes())),
+    );
+    let outcome = run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    said.push(("verify".to_owned(), outcome.stdout));
+    for finding in run.json("final-verdict.json")["blockingFindings"].as_array().unwrap() {
+        let id = &finding["findingId"].as_str().unwrap()[..12];
+        let explained = qa_skill(["explain", id, "--out"]).arg(repo.beside("out")).run().expect(0);
+        said.push(("explain".to_owned(), explained.stdout));
+    }
+    let heard = canaries.heard_in(&said);
+    assert!(heard.is_empty(), "{heard:#?}");
+
+    // What was to be judged was judged: each name and each report is told of, masked.
+    let findings = run.findings();
+    let names = findings.iter().filter(|finding| finding.starts_with("secret-token/token-in-name ")).count();
+    assert_eq!(names, 6, "{findings:#?}");
+    for rule in ["lint/", "unit_tests/", "secret-token/private-key"] {
+        assert!(findings.iter().any(|finding| finding.contains(rule)), "{rule}: {findings:#?}");
+    }
+}
+
+#[test]
+fn no_secret_of_a_pull_request_reaches_github() {
+    let mut canaries = Canaries::default();
+    let topic = head(&mut canaries, &clean());
+    let origin = Origin::with_topic(&topic);
+    let git = origin.serve();
+    let github = FakeGitHub::new(NAME, TOKEN);
+    github.state().pulls.insert(7, origin.head.to_string());
+    let api = github.serve();
+    let mut step = Step::on_pull_request(&origin, &git, 2);
+    let pull = &mut step.event["pull_request"];
+    pull["title"] = canaries.hatch("a title").into();
+    pull["body"] = canaries.hatch("a description").into();
+    pull["head"]["ref"] = canaries.hatch("a branch").into();
+    pull["user"] = json!({"login": canaries.hatch("an author")});
+    let program = step.program().env("GITHUB_API_URL", github.api_url(&api));
+    let program = program.env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true");
+    let outcome = program.env("GITHUB_HEAD_REF", canaries.hatch("GITHUB_HEAD_REF")).run().expect(1);
+    let mut said = vec![
+        ("standard output".to_owned(), outcome.stdout.clone()),
+        ("standard error".to_owned(), outcome.stderr.clone().into_bytes()),
+        ("the job summary".to_owned(), std::fs::read(origin.repo.beside("summary.md")).unwrap()),
+        ("the outputs".to_owned(), std::fs::read(origin.repo.beside("output")).unwrap()),
+    ];
+    let state = github.state();
+    for check in &state.checks {
+        assert!(!check.annotations.is_empty());
+    }
+    assert_eq!((state.checks.len(), state.comments.len(), state.sarifs.len()), (1, 1, 1));
+    said.push(("SARIF".to_owned(), state.sarifs[0].document.to_string().into_bytes()));
+    said.extend(api.requests().into_iter().map(|request| (request.target.clone(), request.body)));
+    let heard = canaries.heard_in(&said);
+    assert!(heard.is_empty(), "{heard:#?}");
+}
+
+#[test]
+fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
+    let mut canaries = Canaries::default();
+    let changed = ("a.py", "a = 1\n");
+    let mut said = Vec::new();
+    for (place, policy) in [
+        ("a lens's name", "[lenses.SECRET]\nenabled = true\n"),
+        ("a setting", "SECRET = 1\n"),
+        ("a value", "repo-id = \"SECRET\"\n"),
+        ("a line that cannot be parsed", "preset = SECRET\n"),
+        ("an address", "[models.a]\naddress = \"https://a:SECRET@example.com/\"\n"),
+    ] {
+        let policy = policy.replace("SECRET", &canaries.hatch(place));
+        let repo = Repo::new();
+        let base = Files::of(&[(POLICY, policy.as_str()), changed]);
+        repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
+        let outcome = repo.judge().run().expect_code(2, "POLICY_INVALID");
+        said.push((place.to_owned(), [outcome.stdout, outcome.stderr.into_bytes()].concat()));
+        let file = repo.beside("policy.toml");
+        std::fs::write(&file, policy).unwrap();
+        let checked = qa_skill(["policy-check"]).arg(&file).run();
+        said.push((
+            format!("policy-check of {place}"),
+            [checked.stdout, checked.stderr.into_bytes()].concat(),
+        ));
+    }
+    let repo = crate::support::change(&[changed], &[("a.py", "a = 2\n")]);
+    // Other options are quoted by whoever parses them, to whoever typed them.
+    for option in ["--lenses", "--head", "--base", "--repo", "--out"] {
+        let outcome = repo.judge().args([option, &canaries.hatch(option)]).run();
+        said.push((option.to_owned(), [outcome.stdout, outcome.stderr.into_bytes()].concat()));
+    }
+    let heard = canaries.heard_in(&said);
+    assert!(heard.is_empty(), "{heard:#?}");
+}
+
+#[test]
+fn two_names_that_differ_in_a_secret_alone_are_refused() {
+    let mut canaries = Canaries::default();
+    let (one, other) = (canaries.hatch("one"), canaries.hatch("other"));
+    let repo = Repo::new();
+    let base = Files::of(&[("a.py", "a = 1\n")]);
+    repo.change(&base, &base.clone().with(format!("{one}.txt"), "x\n").with(format!("{other}.txt"), "y\n"));
+    let outcome = repo.judge().run().expect_code(3, "PATH_REFUSED");
+    assert!(
+        !outcome.stderr.contains(&one[4..]) && !outcome.stderr.contains(&other[4..]),
+        "{}",
+        outcome.stderr
+    );
+}
