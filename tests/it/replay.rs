@@ -344,6 +344,8 @@ fn verify_says_what_was_judged_against_what_and_under_which_policy() {
     let lax = repo.run_dir();
     let text = lax.verify().run().expect(0).text();
     assert_eq!(row(&text, "overrides"), "mode=best_effort preset=advisory", "{text}");
+    let policy = config["policyHash"].as_str().unwrap();
+    lax.verify().args(["--expect-policy", policy]).run().expect_code(4, "EXPECTATION_UNMET");
 }
 
 #[test]

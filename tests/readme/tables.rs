@@ -143,3 +143,31 @@ fn formats_are_those_of_the_table() {
         assert_eq!(exit_code(&scratch.checkout(), &command), 0, "{command}");
     }
 }
+
+#[test]
+fn every_promise_of_a_verdict_has_a_test() {
+    let text = read("SECURITY.md");
+    let section = text.split("\n## What a verdict proves\n").nth(1).expect("the section is there");
+    let section = section.split("\n## ").next().expect("it has a beginning");
+    let rows: Vec<Vec<&str>> = section
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect()))
+        .skip(1)
+        .collect();
+    let pairs: Vec<(&str, &str)> = rows.iter().map(|cells| (cells[0], cells[1])).collect();
+    let attackers = ["contributor", "earlier step", "another job", "runner", "registry"];
+    let everybody: Vec<(&str, &str)> = ["maintainer", "auditor", "deploy step"]
+        .into_iter()
+        .flat_map(|reader| attackers.map(|attacker| (reader, attacker)))
+        .collect();
+    assert_eq!(pairs, everybody);
+    for cells in &rows {
+        let names: Vec<&str> = cells[3].split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{cells:?}");
+        for name in names {
+            let (file, test) = name.split_once("::").expect("a file and a test");
+            let source = read(&format!("tests/it/{file}.rs"));
+            assert!(source.contains(&format!("#[test]\nfn {test}()")), "{name}");
+        }
+    }
+}
