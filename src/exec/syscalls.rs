@@ -105,8 +105,9 @@ const NEVER_HERE: &[i64] = &[
     libc::SYS_uselib,
     libc::SYS_ustat,
 ];
+/// `kexec_file_load` by its number in the kernel's generic table, since `libc` has no name for it with musl.
 #[cfg(not(target_arch = "x86_64"))]
-const NEVER_HERE: &[i64] = &[libc::SYS_kexec_file_load];
+const NEVER_HERE: &[i64] = &[294];
 
 /// Landlock does not know them, so files outside could be marked. To copying programs this is a file system without.
 const ATTRIBUTES: &[i64] = &[
