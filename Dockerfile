@@ -1,13 +1,14 @@
 # Two images. The action's, which is built without `--target`: one static binary, the certificates it trusts, and nothing
 # else; `make image`. And `--target full`, with what gates run besides; `make image-full`.
 
-# The tag names one compiler, the one of rust-toolchain.toml; the release workflow records the digest it resolved to.
+# The tag names one compiler, the one of rust-toolchain.toml. A release writes the digest that it stands for behind it.
 FROM docker.io/library/rust:1.95.0-bookworm AS build
 ARG SOURCE_DATE_EPOCH=0
-ARG TARGET=x86_64-unknown-linux-musl
 RUN command -v musl-gcc > /dev/null \
     || (apt-get update -q && apt-get install -q -y --no-install-recommends musl-tools)
-RUN rustup target list --installed | grep -qx "$TARGET" || rustup target add "$TARGET"
+# Each image is built on a machine of its architecture, which names the target.
+RUN target="$(uname -m)-unknown-linux-musl" \
+    && (rustup target list --installed | grep -qx "$target" || rustup target add "$target")
 WORKDIR /build
 # Not rust-toolchain.toml: the tag above is the compiler, and the file would have others fetched.
 COPY Cargo.toml Cargo.lock ./
@@ -17,16 +18,17 @@ COPY skill skill
 COPY docs docs
 COPY tests/corpus tests/corpus
 # Paths of the build machine stay out of the binary, so that the same source gives the same bytes.
-RUN CARGO_PROFILE_RELEASE_DEBUG=none RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=${CARGO_HOME:-/root/.cargo}=cargo" \
-    cargo build --release --locked --bin qa-skill --target "$TARGET" \
-    && install -D -m 0755 "target/$TARGET/release/qa-skill" /image/qa-skill \
+RUN target="$(uname -m)-unknown-linux-musl" \
+    && CARGO_PROFILE_RELEASE_DEBUG=none RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=${CARGO_HOME:-/root/.cargo}=cargo" \
+    cargo build --release --locked --bin qa-skill --target "$target" \
+    && install -D -m 0755 "target/$target/release/qa-skill" /image/qa-skill \
     && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
     && install -d -m 1777 /image/tmp
 # Does it start, and does it start without anything around it?
 RUN /image/qa-skill --version && chroot /image /qa-skill schema > /dev/null
 
 # Node and npm of one release, on Debian. The tag names the release; packages of Debian come as the distribution has them
-# when the image is built, security updates included, and the release workflow records which those were.
+# when the image is built, security updates included, and a release lists them.
 FROM docker.io/library/node:24.21.0-bookworm-slim AS full
 LABEL org.opencontainers.image.title="qa-skill with tools for gates" \
       org.opencontainers.image.description="A deterministic pull-request gate, with node, python and a browser to run gates with" \

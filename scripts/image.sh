@@ -79,8 +79,9 @@ if ! is_pulled "$from"; then
     make_stand_in "$stand_in" gcc,libc6-dev,musl-tools,ca-certificates,git "" \
         RUSTUP_HOME=/usr/local/rustup CARGO_HOME=/usr/local/cargo \
         PATH=/usr/local/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-    rustup target list --installed | grep -qx x86_64-unknown-linux-musl ||
-        rustup target add x86_64-unknown-linux-musl || unavailable "the target for musl cannot be had"
+    rust_target=$(uname -m)-unknown-linux-musl
+    rustup target list --installed | grep -qx "$rust_target" ||
+        rustup target add "$rust_target" || unavailable "the target for musl cannot be had"
     options+=(
         --from "$stand_in"
         --volume "${RUSTUP_HOME:-$HOME/.rustup}:/usr/local/rustup:ro"

@@ -14,7 +14,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 scripts/install-tools.sh podman runc mmdebstrap
 target=${CARGO_TARGET_DIR:-target}
-binary=${QA_SKILL:-$target/x86_64-unknown-linux-musl/release/qa-skill}
+binary=${QA_SKILL:-$target/$(uname -m)-unknown-linux-musl/release/qa-skill}
 [ -x "$binary" ] || binary=$target/debug/qa-skill
 echo "sandbox-container: $binary"
 state=$PWD/target/sandbox-container
