@@ -31,6 +31,8 @@ mod lookups;
 mod models;
 mod planted;
 mod rehearsal;
+#[cfg(target_os = "linux")]
+mod release;
 mod replay;
 mod reviews;
 mod reviews_live;

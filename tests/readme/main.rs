@@ -92,7 +92,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     let mut inputs = Vec::new();
     let mut found = 0;
     for Block { text, .. } in workflows {
-        let step = ["uses: OWNER/qa-skill@COMMIT", "uses: docker://ghcr.io/OWNER/qa-skill:full", "INPUT_"]
+        let step = ["uses: OWNER/qa-skill@COMMIT", "uses: docker://ghcr.io/OWNER/qa-skill@DIGEST", "INPUT_"]
             .into_iter()
             .find(|step| text.contains(step))
             .expect("a workflow runs the program");

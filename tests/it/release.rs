@@ -1,0 +1,244 @@
+//! The steps of `scripts/release.sh`, on a copy of the files that a release changes and with a remote of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Outcome, temp};
+
+/// A digest of one repeated character.
+fn digest(character: char) -> String {
+    format!("sha256:{}", character.to_string().repeat(64))
+}
+
+/// A checkout of version 1.2.3, whose remote has release 1.2.2.
+struct Checkout {
+    home: tempfile::TempDir,
+}
+
+impl Checkout {
+    fn new() -> Self {
+        let checkout = Self { home: temp() };
+        std::fs::create_dir_all(checkout.path("scripts")).unwrap();
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR"));
+        std::fs::copy(ours.join("scripts/release.sh"), checkout.path("scripts/release.sh")).unwrap();
+        // As on main, also where these tests run at the tag of a release.
+        let dockerfile = std::fs::read_to_string(ours.join("Dockerfile")).unwrap();
+        let unpinned =
+            regex::Regex::new("@sha256:[0-9a-f]{64}").unwrap().replace_all(&dockerfile, "").into_owned();
+        checkout.write("Dockerfile", &unpinned);
+        let action = std::fs::read_to_string(ours.join("action.yml")).unwrap();
+        let unnamed = regex::Regex::new("image: docker://.*").unwrap().replace(&action, "image: Dockerfile");
+        checkout.write("action.yml", &unnamed);
+        checkout.write("Cargo.toml", "[package]\nversion = \"1.2.3\"\n");
+        checkout.write(
+            "CHANGELOG.md",
+            "## [Unreleased]\n\n## [1.2.3] - 2026-01-01\n\n- New.\n\n## [1.2.2]\n\n- Old.\n",
+        );
+        checkout.bash(
+            "git init --quiet --bare ../origin && git init --quiet --initial-branch main . && git add --all \
+             && git -c user.name=a -c user.email=a@example.com commit --quiet --message base \
+             && git remote add origin ../origin && git push --quiet origin main HEAD:refs/tags/v1.2.2 HEAD:refs/tags/v1",
+        );
+        checkout
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join("checkout").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// `bash` with arguments, and with the programs of [`Self::stand_in`] before those of the machine.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let path = std::env::var("PATH").unwrap();
+        let mut command = Command::new("bash");
+        command
+            .args(arguments)
+            .current_dir(self.path("."))
+            .env_clear()
+            .env("PATH", format!("{}:{path}", self.home.path().join("bin").display()))
+            .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
+            .envs([("GITHUB_REF", "refs/heads/main"), ("GITHUB_REPOSITORY", "Owner/qa-skill")])
+            .env("GITHUB_SERVER_URL", "https://github.example");
+        command
+    }
+
+    /// Runs a script that succeeds, and returns what it prints.
+    #[track_caller]
+    fn bash(&self, script: &str) -> String {
+        let output = self.command(&["-ec", script]).output().unwrap();
+        Outcome::of(&output).expect(0).text().trim().to_owned()
+    }
+
+    /// Runs a step that succeeds, and returns what it prints.
+    #[track_caller]
+    fn step(&self, words: &[&str]) -> String {
+        let output = self.command(&[&["scripts/release.sh"], words].concat()).output().unwrap();
+        Outcome::of(&output).expect(0).text().trim().to_owned()
+    }
+
+    /// Runs a step that is refused for a reason.
+    #[track_caller]
+    fn refuses(&self, words: &[&str], reason: &str) {
+        let output = self.command(&[&["scripts/release.sh"], words].concat()).output().unwrap();
+        let outcome = Outcome::of(&output).expect(1);
+        assert!(outcome.stderr.contains(reason), "{words:?}: {}", outcome.stderr);
+    }
+
+    /// The images that the Dockerfile is built from, by their tags: the compiler's and node's.
+    fn bases(&self) -> [String; 2] {
+        let dockerfile = self.read("Dockerfile");
+        let named = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM docker.io/"));
+        let names: Vec<String> =
+            named.map(|rest| format!("docker.io/{}", rest.split(['@', ' ']).next().unwrap())).collect();
+        names.try_into().unwrap()
+    }
+
+    fn pin(&self) {
+        let [rust, node] = self.bases();
+        self.step(&["pin", &format!("{rust}@{}", digest('a')), &format!("{node}@{}", digest('b'))]);
+    }
+
+    /// Puts a program before those of the machine. Another process writes it: a test that starts a program meanwhile would
+    /// hold it open, and what is open for writing cannot be run.
+    fn stand_in(&self, name: &str, script: &str) {
+        self.write("../script", &format!("#!/bin/sh\n{script}\n"));
+        self.bash(&format!("install -D -m 0755 ../script ../bin/{name}"));
+    }
+}
+
+#[test]
+fn pinning_adds_the_registrys_digests_to_the_dockerfile_and_changes_nothing_else() {
+    let checkout = Checkout::new();
+    let before = checkout.read("Dockerfile");
+    let [rust, node] = checkout.bases();
+    checkout.stand_in(
+        "docker",
+        &format!(
+            "case \"$*\" in *rust*) echo '\"{}\"' ;; *) echo '\"{}\"' ;; esac",
+            digest('a'),
+            digest('b')
+        ),
+    );
+    checkout.bash("bash scripts/release.sh digests | xargs bash scripts/release.sh pin");
+    let expected = before
+        .replace(&format!("FROM {rust} "), &format!("FROM {rust}@{} ", digest('a')))
+        .replace(&format!("FROM {node} "), &format!("FROM {node}@{} ", digest('b')));
+    assert_eq!(checkout.read("Dockerfile"), expected);
+    assert_eq!(checkout.step(&["digests"]), "", "nothing is left to look up");
+}
+
+#[test]
+fn malformed_digest_is_refused() {
+    let checkout = Checkout::new();
+    let [rust, _] = checkout.bases();
+    let whole = digest('a');
+    for bad in
+        ["", "sha256:", "latest", &whole[..70], &format!("{whole}a"), &whole.to_uppercase(), "sha512:aa"]
+    {
+        checkout.refuses(&["pin", &format!("{rust}@{bad}")], "is not an image with a digest");
+        checkout.refuses(&["tag", "1.2.3", bad], "is not a digest");
+        checkout.refuses(&["pull", "1.2.3", bad], "is not a digest");
+        checkout.stand_in("docker", &format!("echo '\"{bad}\"'"));
+        checkout.refuses(&["digests"], &format!("the registry gives no digest for {rust}"));
+    }
+    checkout.stand_in("docker", "exit 1");
+    checkout.refuses(&["digests"], &format!("the registry gives no digest for {rust}"));
+}
+
+#[test]
+fn image_without_a_digest_is_refused() {
+    let checkout = Checkout::new();
+    let [rust, node] = checkout.bases();
+    checkout.refuses(&["pin", &format!("{rust}@{}", digest('a'))], &format!("names {node} without a digest"));
+    checkout.refuses(&["tag", "1.2.3", &digest('c')], &format!("names {rust} without a digest"));
+    checkout.refuses(
+        &["pin", &format!("docker.io/library/gone:1@{}", digest('a'))],
+        "no FROM of the Dockerfile names",
+    );
+
+    checkout.pin();
+    let pinned = checkout.read("Dockerfile");
+    for (added, reason) in [
+        ("FROM debian:12\n", "names debian:12 "),
+        ("from debian:12 as more\n", "names debian:12 "),
+        ("FROM $BASE\n", "names $BASE "),
+        ("FROM --platform=linux/amd64 debian:12\n", "names --platform=linux/amd64 "),
+        ("COPY --from=debian:12 /bin/sh /sh\n", "names debian:12 "),
+        ("RUN --mount=type=bind,from=debian:12,target=/x true\n", "names debian:12 "),
+        ("# syntax=docker/dockerfile:1\n", "names # syntax=docker/dockerfile:1 "),
+    ] {
+        checkout.write("Dockerfile", &format!("{pinned}{added}"));
+        checkout.refuses(&["pin"], reason);
+    }
+    checkout.write("Dockerfile", "# nothing\n");
+    checkout.refuses(&["pin"], "the Dockerfile names no image");
+}
+
+#[test]
+fn version_tag_names_the_image_and_does_not_move() {
+    let checkout = Checkout::new();
+    checkout.pin();
+    let commit = checkout.step(&["tag", "1.2.3", &digest('c')]);
+    assert_eq!(checkout.bash("git -C ../origin rev-parse v1.2.3"), commit);
+    assert_eq!(checkout.bash(&format!("git rev-parse {commit}~1")), checkout.bash("git rev-parse HEAD"));
+    assert_eq!(checkout.bash(&format!("git diff --name-only HEAD {commit}")), "Dockerfile\naction.yml");
+    let changed = checkout.bash(&format!("git diff --unified=0 HEAD {commit} action.yml | tail -n 2"));
+    let image = format!("docker://ghcr.io/owner/qa-skill@{}", digest('c'));
+    assert_eq!(changed, format!("-  image: Dockerfile\n+  image: {image}"));
+
+    // Another run of the same job begins with a new checkout.
+    let again = || {
+        checkout.bash("git checkout --quiet Dockerfile action.yml");
+        checkout.pin();
+    };
+    again();
+    assert_eq!(checkout.step(&["tag", "1.2.3", &digest('c')]), commit);
+    again();
+    checkout.refuses(&["tag", "1.2.3", &digest('d')], "and is not moved");
+    assert_eq!(checkout.bash("git -C ../origin rev-parse v1.2.3"), commit);
+
+    checkout.step(&["move", "1.2.3", &commit]);
+    assert_eq!(checkout.bash("git -C ../origin rev-parse v1"), commit);
+    checkout.bash("git push --quiet origin HEAD:refs/tags/v1.2.4");
+    checkout.refuses(&["move", "1.2.3", &commit], "v1.2.4 is released and newer than v1.2.3");
+}
+
+#[test]
+fn only_a_newer_version_of_main_is_released() {
+    let checkout = Checkout::new();
+    checkout.step(&["check", "1.2.3"]);
+    checkout.refuses(&["check", "v1.2.3"], "is not a version");
+    checkout.refuses(&["check", "1.2.4"], "Cargo.toml has another version");
+    let mut elsewhere = checkout.command(&["scripts/release.sh", "check", "1.2.3"]);
+    let output = elsewhere.env("GITHUB_REF", "refs/heads/topic").output().unwrap();
+    assert!(
+        Outcome::of(&output).expect(1).stderr.contains("releases are made on main, not on refs/heads/topic")
+    );
+    checkout.bash("git push --quiet origin HEAD:refs/tags/v1.10.0");
+    checkout.refuses(&["check", "1.2.3"], "v1.10.0 is released and newer than v1.2.3");
+    checkout.bash("git push --quiet origin HEAD:refs/tags/v1.2.3");
+    checkout.refuses(&["check", "1.2.3"], "v1.2.3 exists already");
+    checkout.write("CHANGELOG.md", "## [1.2.30]\n\n- Other.\n");
+    checkout.refuses(&["check", "1.2.3"], "CHANGELOG.md has no section [1.2.3]");
+}
+
+#[test]
+fn image_that_cannot_be_pulled_without_credentials_is_refused() {
+    let checkout = Checkout::new();
+    checkout.stand_in("docker", "exit 1");
+    checkout.refuses(&["pull", "1.2.3", &digest('c')], "set it to public");
+    checkout.stand_in("docker", "[ \"$1\" = pull ] || echo qa-skill 1.2.2");
+    checkout.refuses(&["pull", "1.2.3", &digest('c')], "says that it is qa-skill 1.2.2");
+    checkout.stand_in(
+        "docker",
+        "[ -z \"$(ls -A \"$DOCKER_CONFIG\")\" ] && { [ \"$1\" = pull ] || echo qa-skill 1.2.3; }",
+    );
+    checkout.step(&["pull", "1.2.3", &digest('c')]);
+}
