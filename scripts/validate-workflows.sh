@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Holds action.yml and the workflows to GitHub's schemas (check-jsonschema) and to zizmor's audits, both from PyPI.
+# Holds action.yml, the workflows and dependabot.yml to GitHub's schemas (check-jsonschema) and to zizmor's audits, both
+# from PyPI.
 #
 # `./` instead of `$/` is of low severity and stays: the newer form does not work on GitHub Enterprise Server.
 set -euo pipefail
@@ -11,4 +12,5 @@ python3 -c 'import ensurepip, venv' 2> /dev/null || scripts/install-tools.sh pyt
 .venv/bin/pip install --quiet --disable-pip-version-check "${tools[@]}"
 .venv/bin/check-jsonschema --builtin-schema vendor.github-actions action.yml
 .venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-.venv/bin/zizmor --offline --quiet --min-severity medium .github/workflows action.yml
+.venv/bin/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+.venv/bin/zizmor --offline --quiet --min-severity medium .github action.yml
