@@ -24,7 +24,7 @@ use crate::contracts::codes::Code;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
 use crate::core::shard::Shard;
-use crate::run::ports::{Cancellation, Ending, LastWords, NoVerdict};
+use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
 use crate::run::reviews::RepliesMode;
 
 const EXAMPLES: &str = "\
@@ -317,8 +317,8 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
         Err(_) => {
             let code = Code::InternalError;
             let failure = Failure::with_code(code, "qa-skill ended unexpectedly");
-            if let LastWords::Unsaid(farewell) = cancellation.take_last_words() {
-                farewell(NoVerdict { code, message: &failure.message, hint: &failure.hint });
+            if let CloseStep::Pending(close) = cancellation.take_close_step() {
+                close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
             }
             face::print_failure(&failure);
             Exit::Bug.into()

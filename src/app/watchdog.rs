@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::exit::Failure;
 use super::face;
-use crate::run::ports::{Cancellation, Ending, LastWords, NoVerdict, PortError};
+use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
 
 /// Default of `limits.deadline-seconds`. It applies until the policy is read.
 pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Time for a cancelled run to end before the process exits.
 const GRACE: Duration = Duration::from_millis(800);
 /// Time for a cancelled run to end while its check run is completed. The runner kills a step ten seconds after SIGINT.
-const LAST_WORDS: Duration = Duration::from_millis(4500);
+const CLOSING: Duration = Duration::from_millis(4500);
 
 /// Watches a process from now on.
 pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
@@ -47,11 +47,11 @@ fn wait(cancellation: &Cancellation, started: Instant) -> Ending {
 fn abort(cancellation: &Cancellation, error: &PortError) {
     std::thread::sleep(GRACE);
     let PortError { code, message, hint } = error;
-    match cancellation.take_last_words() {
-        LastWords::Unsaid(farewell) => farewell(NoVerdict { code: *code, message, hint }),
-        // The run says them by itself.
-        LastWords::Taken => std::thread::sleep(LAST_WORDS),
-        LastWords::None => {}
+    match cancellation.take_close_step() {
+        CloseStep::Pending(close) => close(NoVerdict { code: *code, message, hint }),
+        // The run closes it by itself.
+        CloseStep::Taken => std::thread::sleep(CLOSING),
+        CloseStep::None => {}
     }
     let failure = Failure::from(error.clone());
     face::print_failure(&failure);

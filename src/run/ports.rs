@@ -115,14 +115,14 @@ impl Ending {
 }
 
 /// Set when the run should end; workers look between files. Whoever ends the process of a run that does not answer
-/// ([`crate::app`]'s watchdog) finds here how long the run may take and what is to be said at last.
+/// ([`crate::app`]'s watchdog) finds here how long the run may take and how its check run is closed.
 #[derive(Default)]
 pub(crate) struct Cancellation {
     /// The first reason wins.
     ending: OnceLock<Ending>,
     /// Milliseconds from the start of the process; 0 for no deadline.
     deadline_ms: AtomicU64,
-    last_words: Mutex<LastWords>,
+    close_step: Mutex<CloseStep>,
 }
 
 /// Reason why a run has no verdict, for its check run.
@@ -133,17 +133,17 @@ pub(crate) struct NoVerdict<'a> {
     pub(crate) hint: &'a str,
 }
 
-/// Says to the outside that there will be no verdict.
-pub(crate) type Farewell = Box<dyn FnOnce(NoVerdict<'_>) + Send>;
+/// Closes a check run that will get no verdict.
+pub(crate) type Close = Box<dyn FnOnce(NoVerdict<'_>) + Send>;
 
-/// Action on an early end; runs at most once.
+/// Step that closes a check run when the run ends early; runs at most once.
 #[derive(Default)]
-pub(crate) enum LastWords {
+pub(crate) enum CloseStep {
     /// Nothing waits for a verdict.
     #[default]
     None,
-    Unsaid(Farewell),
-    /// Somebody says them, or has.
+    Pending(Close),
+    /// Under way or done.
     Taken,
 }
 
@@ -174,18 +174,18 @@ impl Cancellation {
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
     }
 
-    /// Sets what is said when there will be no verdict; none when nothing waits for one any more.
-    pub(crate) fn set_last_words(&self, farewell: Option<Farewell>) {
-        let last_words = farewell.map_or(LastWords::None, LastWords::Unsaid);
-        *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = last_words;
+    /// Sets the step that runs when there will be no verdict; `None` when nothing waits for one any more.
+    pub(crate) fn set_close_step(&self, close: Option<Close>) {
+        let close_step = close.map_or(CloseStep::None, CloseStep::Pending);
+        *self.close_step.lock().unwrap_or_else(PoisonError::into_inner) = close_step;
     }
 
-    /// Takes what is to be said; whoever gets it unsaid has to say it.
-    pub(crate) fn take_last_words(&self) -> LastWords {
-        let mut last_words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last_words {
-            LastWords::None => LastWords::None,
-            LastWords::Unsaid(_) | LastWords::Taken => std::mem::replace(&mut last_words, LastWords::Taken),
+    /// Takes the step; whoever gets it pending has to run it.
+    pub(crate) fn take_close_step(&self) -> CloseStep {
+        let mut close_step = self.close_step.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*close_step {
+            CloseStep::None => CloseStep::None,
+            CloseStep::Pending(_) | CloseStep::Taken => std::mem::replace(&mut close_step, CloseStep::Taken),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::publish::artifact::moment;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use crate::run::ports::{Cancellation, Farewell, LastWords, NoVerdict, Objects};
+use crate::run::ports::{Cancellation, Close, CloseStep, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
@@ -71,7 +71,7 @@ impl Destination {
 
     /// Completes a check run that will get no verdict. What cancelled the run has cancelled its port too, so this takes
     /// one of its own.
-    fn farewell(self, key: ExecutionKey, check: CheckRun) -> Farewell {
+    fn close(self, key: ExecutionKey, check: CheckRun) -> Close {
         Box::new(move |reason| {
             let told = self
                 .github(&key, PARTING, &Arc::default())
@@ -153,8 +153,8 @@ impl<'a> Publication<'a> {
                 if let Err(error) = github.close_stale(&wanted, &check, &before) {
                     self.tell(&error);
                 }
-                let farewell = destination.farewell(key.clone(), check.clone());
-                self.cancellation.set_last_words(Some(farewell));
+                let close = destination.close(key.clone(), check.clone());
+                self.cancellation.set_close_step(Some(close));
                 *self.open.borrow_mut() = Some(Open { github, check });
             }
             Err(error) => *self.trouble.borrow_mut() = Some(error),
@@ -189,8 +189,8 @@ impl<'a> Publication<'a> {
     pub(crate) fn failed(&self, failure: &Failure) {
         let failure = failure.clone().or_ending(self.cancellation);
         let code = failure.code.unwrap_or(Code::InternalError);
-        if let LastWords::Unsaid(farewell) = self.cancellation.take_last_words() {
-            farewell(NoVerdict { code, message: &failure.message, hint: &failure.hint });
+        if let CloseStep::Pending(close) = self.cancellation.take_close_step() {
+            close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Publication<'a> {
         let report = CheckReport::of(report);
         match open.github.finish_check(&open.check, &report) {
             Ok(()) => {
-                self.cancellation.set_last_words(None);
+                self.cancellation.set_close_step(None);
                 Ok(Some(open.check.html_url.clone()))
             }
             Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
@@ -252,7 +252,7 @@ impl<'a> Publication<'a> {
             .github(&key, PARTING, self.cancellation)
             .and_then(|github| github.conclude_check(check, conclusion));
         match concluded {
-            Ok(()) => self.cancellation.set_last_words(None),
+            Ok(()) => self.cancellation.set_close_step(None),
             Err(error) => self.tell(&error),
         }
     }
