@@ -45,13 +45,27 @@ pub(crate) fn masked_name(path: &RepoPath) -> Option<RepoPath> {
     for span in secrets::find(&ascii.collect::<String>()) {
         let detector = secrets::detector(span.detector).expect("spans name a detector");
         if detector.kind == secrets::Kind::Provider {
-            masked[span.start..span.end]
-                .iter_mut()
-                .filter(|byte| **byte != b'/')
-                .for_each(|byte| *byte = b'*');
+            let end = span.end.min(endings(path.as_bytes(), span.end)).max(span.start);
+            for byte in masked[span.start..end].iter_mut().filter(|byte| **byte != b'/') {
+                *byte = b'*';
+            }
         }
     }
     (masked != path.as_bytes()).then(|| RepoPath::from_bytes(&masked).expect("stars are as good as letters"))
+}
+
+/// Returns where the endings of the name around `at` begin, such as `.test.js`: they say what reads a file.
+fn endings(path: &[u8], at: usize) -> usize {
+    const LONGEST_ENDING: usize = 10;
+    let name_end = path[at..].iter().position(|byte| *byte == b'/').map_or(path.len(), |slash| at + slash);
+    let mut begin = name_end;
+    while let Some(dot) = path[..begin].iter().rposition(|byte| !byte.is_ascii_alphanumeric()) {
+        if path[dot] != b'.' || !(2..=LONGEST_ENDING + 1).contains(&(begin - dot)) {
+            break;
+        }
+        begin = dot;
+    }
+    begin
 }
 
 /// Returns a text from outside as it may be shown: secrets masked, nothing invisible in it.

@@ -117,24 +117,32 @@ impl Lens for SecretToken {
         }
         for hunk in packet.hunks() {
             let lines: Vec<Line<'_>> = hunk.added().collect();
-            drafts.extend(
-                packet.added_secrets(&hunk).iter().filter_map(|secret| draft(packet, &lines, secret)),
-            );
+            let secrets = packet.added_secrets(&hunk).chunk_by(of_one_key);
+            drafts.extend(secrets.filter_map(|secret| draft(packet, &lines, secret)));
         }
         Inspection { drafts, facts: Vec::new() }
     }
 }
 
+/// The longest gap between two lines of a private key, which are masked one by one, in bytes.
+const KEY_GAP: u32 = 48;
+
+/// Returns whether two secrets in a row are lines of one private key.
+fn of_one_key(one: &MaskedSecret, next: &MaskedSecret) -> bool {
+    let is_key = secrets::detector(&one.detector).is_some_and(|detector| detector.kind == Kind::PrivateKey);
+    is_key && next.detector == one.detector && next.start.saturating_sub(one.end) <= KEY_GAP
+}
+
 /// The finding about a secret that stands in a hunk's added lines; null for one that does not.
-fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &MaskedSecret) -> Option<Draft> {
-    let detector = secrets::detector(&secret.detector)?;
+fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Option<Draft> {
+    let detector = secrets::detector(&secret.first()?.detector)?;
     let rule = match detector.kind {
         Kind::Provider => PROVIDER,
         Kind::PrivateKey => PRIVATE_KEY,
         Kind::CredentialUrl => URL,
         Kind::Generic => GENERIC,
     };
-    let span = secret.start as usize..secret.end as usize;
+    let span = secret.first()?.start as usize..secret.last()?.end as usize;
     let lines = touched(added, &span);
     let (first, last) = (lines.first()?, lines.last()?);
     let quoted = quoted(first, &span, lines.len() > 1);
@@ -149,7 +157,8 @@ fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &MaskedSecret) -> Opti
             start_column: if whole_lines { 0 } else { column(first.text, quoted.start) },
             end_column: if whole_lines { 0 } else { column(first.text, quoted.end) },
             quote: first.text[quoted].to_owned(),
-            value: Some(secret.value),
+            // Keys of one format begin and end alike.
+            value: Some(secret[secret.len() / 2].value),
             summary: format!("{} added", capitalised(detector.title)),
             detail: std::collections::BTreeMap::new(),
             severity: (detector.id == "json-web-token").then_some(Severity::Medium),

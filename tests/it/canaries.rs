@@ -262,3 +262,68 @@ fn two_names_that_differ_in_a_secret_alone_are_refused() {
         outcome.stderr
     );
 }
+
+/// Judges a head beside one with markers of a key around it, which must not say less.
+#[test]
+fn the_markers_of_a_key_hide_nothing_but_a_key() {
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    let marker = |word: &str| format!("# -----{word} {0}-----\n", "PRIVATE KEY");
+    let workflow = "on: issues\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n";
+    let digest = format!("      # {body}\n");
+    let injection = "      - run: echo \"${{ github.event.issue.title }}\"\n";
+    let payloads = [
+        (".github/workflows/a.yml", format!("{workflow}{digest}"), injection.to_owned()),
+        ("docs/a.md", format!("{body}\n"), format!("word \u{202e}drow\n")),
+        ("docs/b.md", format!("{body}\n"), conflict()),
+        (
+            "tests/a.test.js",
+            format!("// {body}\n"),
+            "it.only('a', () => { expect(1).toBe(1); });\n".to_owned(),
+        ),
+    ];
+    for (path, before, payload) in payloads {
+        for escaped in [false, true] {
+            let spelt = |marker: String| if escaped { marker.replace("# -", "# \\x2d") } else { marker };
+            let repo = Repo::new();
+            let policy = (POLICY, "preset = \"guarded\"\n");
+            let base = Files::of(&[policy, (path, before.as_str())]);
+            let plain = repo.tree(&base.clone().with(path, format!("{before}{payload}")));
+            let hidden = format!("{}{before}{payload}{}", spelt(marker("BEGIN")), spelt(marker("END")));
+            let hidden = repo.tree(&base.clone().with(path, hidden));
+            let base = repo.commit(repo.tree(&base), &[]);
+            let [plain, hidden] = [plain, hidden].map(|tree| {
+                let head = repo.commit(tree, &[base]);
+                let out = repo.beside(&head.to_string());
+                let ids = [base.to_string(), head.to_string()];
+                let program = qa_skill(["run", "--base", &ids[0], "--head", &ids[1], "--repo"]);
+                program.arg(repo.path()).arg("--out").arg(&out).run();
+                let findings = crate::support::RunDir::only(&out).findings();
+                let rules = findings
+                    .iter()
+                    .filter_map(|finding| finding.split_once(' '))
+                    .map(|(rule, _)| rule.to_owned());
+                rules.collect::<std::collections::BTreeSet<String>>()
+            });
+            assert!(
+                !plain.is_empty() && hidden.is_superset(&plain),
+                "{path} {escaped}: {plain:?} {hidden:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_masked_name_is_still_read_by_its_ending() {
+    let mut canaries = Canaries::default();
+    let token = canaries.hatch("a name").replace("ghp_", "glpat-");
+    for name in [format!("{}.test.js", &token[..26]), format!("{}/a.test.js", &token[..26])] {
+        let repo = Repo::new();
+        let base = Files::of(&[(POLICY, "preset = \"guarded\"\n")]);
+        let test = "it.only('a', () => { expect(1).toBe(1); });\n";
+        repo.change(&base, &base.clone().with(format!("tests/{name}"), test));
+        repo.judge().run().expect(1);
+        let findings = repo.run_dir().findings();
+        assert!(findings.iter().any(|finding| finding.contains("focused-test")), "{findings:#?}");
+        assert!(findings.iter().any(|finding| finding.contains("token-in-name")), "{findings:#?}");
+    }
+}

@@ -8,11 +8,16 @@ pub(super) const KEYWORDS: &[&str] = &["-----begin "];
 
 /// The longest key looked for, with its armour.
 const LONGEST: usize = 32 << 10;
-/// The shortest run of base64 that a key body has.
-const SHORTEST_RUN: usize = 40;
+/// The shortest run of base64 that one line of a key has, but for the last.
+const SHORTEST_RUN: usize = 16;
+/// The shortest of the longest runs of a key.
+const LONGEST_RUN: usize = 40;
+/// What may stand before a key's base64.
+const HEADERS: [&[u8]; 3] = [b"Proc-Type:", b"DEK-Info:", b"Version:"];
 
-/// The body of the private key whose first line begins at `start`, without the marker lines.
-pub(super) fn find(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+/// The private key whose first line begins at `start`: the base64 of each line, and nothing that stands between, so that no
+/// marker lines can hide what is not a key. With it, where the search may go on.
+pub(super) fn find(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let limit = bytes.len().min(start + LONGEST);
     let label = &bytes[start + "-----BEGIN ".len()..limit.min(start + 80)];
     let label_end = position(label, b"-----")?;
@@ -31,79 +36,88 @@ pub(super) fn find(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let window = bytes.get(from..limit)?;
     // The next marker ends the key, whatever it says, so many markers cost no more than one.
     let marker = position(window, b"-----").unwrap_or(window.len());
-    let ended = window[marker..].starts_with(b"-----END") && is_body(&window[..marker]);
-    let length = if ended { marker } else { unended(&window[..marker]) };
-    let body = trimmed(bytes, from..from + length);
-    is_body(&bytes[body.clone()]).then_some(body)
+    let ended = window[marker..].starts_with(b"-----END");
+    let runs = runs(&window[..marker], ended);
+    let body: Vec<u8> = runs.iter().flat_map(|run| &window[run.clone()]).copied().collect();
+    let is_key = is_body(&body, &runs) && !plausible::contains(&window[..marker], b"...");
+    let placed = |run: &Range<usize>| from + run.start..from + run.end;
+    is_key.then(|| (runs.iter().map(placed).collect(), from + marker))
 }
 
 fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).position(|part| part.eq_ignore_ascii_case(needle))
 }
 
-/// Without line ends and blanks around, written or escaped.
-fn trimmed(bytes: &[u8], mut body: Range<usize>) -> Range<usize> {
-    loop {
-        let text = &bytes[body.clone()];
-        if text.first().is_some_and(|byte| byte.is_ascii_whitespace() || is_armour(*byte)) {
-            body.start += 1;
-        } else if text.starts_with(b"\\n") || text.starts_with(b"\\r") {
-            body.start += 2;
-        } else if text.last().is_some_and(|byte| byte.is_ascii_whitespace() || is_armour(*byte)) {
-            body.end -= 1;
-        } else if text.ends_with(b"\\n") || text.ends_with(b"\\r") {
-            body.end -= 2;
-        } else {
-            return body;
-        }
-    }
-}
-
-fn is_armour(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\'' | b'`' | b',' | b'#' | b'*' | b'>' | b'(' | b')' | b'-' | b';')
-}
-
-fn is_base64(byte: u8) -> bool {
+fn is_base64(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// How much of a window continues a key that has no end in sight: base64 lines and armour headers.
-fn unended(window: &[u8]) -> usize {
-    let mut length = 0;
-    for (at, line) in window.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let bare = line.trim_ascii();
-        let base64 = bare.iter().filter(|byte| is_base64(**byte)).count();
-        let header = bare.starts_with(b"Proc-Type:")
-            || bare.starts_with(b"DEK-Info:")
-            || bare.starts_with(b"Version:");
-        let continues = header || bare.len() < 4 || (base64 >= 16 && base64 + 8 >= bare.len()) || at == 0;
-        if !continues {
+/// The runs of base64 in the lines of a key. Without an end in sight they stop at the first line of something else.
+fn runs(window: &[u8], ended: bool) -> Vec<Range<usize>> {
+    let lines = lines(window);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let text = &window[line.clone()];
+        let shape = runs_of_line(text, ended && at + 2 >= lines.len() && !found.is_empty());
+        let is_key = !shape.is_empty();
+        found.extend(shape.into_iter().map(|run| line.start + run.start..line.start + run.end));
+        let bare = text.trim_ascii();
+        let goes_on = bare.len() < 4 || HEADERS.iter().any(|header| bare.starts_with(header)) || at == 0;
+        if !ended && !is_key && !goes_on {
             break;
         }
-        length += line.len();
     }
-    length
+    found
 }
 
-/// Whether text between the markers is key material: long random base64, not an ellipsis and not code.
-fn is_body(body: &[u8]) -> bool {
-    let mut text: Vec<u8> = Vec::new();
-    let (mut run, mut longest) = (0, 0);
-    let mut before = 0;
-    for &byte in body {
-        let escape = before == b'\\' && matches!(byte, b'n' | b'r');
-        if is_base64(byte) && !escape {
-            text.push(byte);
-            run += 1;
-            longest = longest.max(run);
-        } else {
-            run = 0;
+/// Lines, also those of a literal that spells its line ends.
+fn lines(window: &[u8]) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    while at < window.len() {
+        let spelled = window[at] == b'\\' && matches!(window.get(at + 1), Some(b'n' | b'r'));
+        if spelled || window[at] == b'\n' {
+            lines.push(begin..at);
+            begin = at + 1 + usize::from(spelled);
         }
-        before = byte;
+        at += 1 + usize::from(spelled);
     }
-    longest >= SHORTEST_RUN
+    lines.push(begin..window.len());
+    lines
+}
+
+/// The base64 of a line that consists of it, but for what quotes, comments and joins literals.
+fn runs_of_line(line: &[u8], is_last: bool) -> Vec<Range<usize>> {
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,#*>();-\\".contains(byte);
+    let mut runs = Vec::new();
+    let mut begin = 0;
+    for word in line.split(is_between) {
+        let run = begin..begin + word.len();
+        begin = run.end + 1;
+        if matches!(word, b"" | b"+" | b"/" | b"//") {
+            continue;
+        }
+        let padding = word.iter().rev().take_while(|byte| **byte == b'=').count();
+        let body = &word[..word.len() - padding];
+        let is_long = body.len() >= LONGEST_RUN || body.len() >= SHORTEST_RUN && is_mixed(body) || is_last;
+        if padding > 2 || body.is_empty() || body.contains(&b'=') || !body.iter().all(is_base64) || !is_long {
+            return Vec::new();
+        }
+        runs.push(run);
+    }
+    runs
+}
+
+/// Tells random letters from a long name.
+fn is_mixed(run: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}
+
+/// Whether runs are key material: long, random, and no sample.
+fn is_body(text: &[u8], runs: &[Range<usize>]) -> bool {
+    runs.iter().any(|run| run.len() >= LONGEST_RUN)
         && text.len() >= 48
-        && plausible::entropy(&text) >= 4000
+        && plausible::entropy(text) >= 4000
         && !plausible::is_sequence(&text[..text.len().min(256)])
-        && !plausible::contains(body, b"...")
 }

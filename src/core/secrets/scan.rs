@@ -89,7 +89,7 @@ pub(super) fn find(text: &str) -> Vec<SecretSpan> {
     let mut found = scan(text.as_bytes(), &Spelled::default());
     let spelled = Spelled::new(text.as_bytes());
     for one in scan(&spelled.bytes, &spelled) {
-        found.push(Found { span: spelled.origin(one.span), ..one });
+        found.extend(spelled.origin(one.span).map(|span| Found { span, ..one }));
     }
     settle(text, found)
 }
@@ -110,9 +110,9 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
                 found.extend(token(bytes, spelled, compiled, start..end, &mut tokens_done[at]));
             }
             Call::PrivateKey if start >= keys_done => {
-                if let Some(span) = private_key::find(bytes, start) {
-                    keys_done = span.end;
-                    found.push(Found::new(span, &rules::PRIVATE_KEY));
+                if let Some((runs, end)) = private_key::find(bytes, start) {
+                    keys_done = end;
+                    found.extend(runs.into_iter().map(|run| Found::new(run, &rules::PRIVATE_KEY)));
                 }
             }
             Call::Assignment if start >= assignments_done => {

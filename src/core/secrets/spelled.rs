@@ -9,22 +9,24 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 /// first and have no group.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r#"(?x)
-        (?: \x1b | \\+ (?: e | 033 | (?i: x1b | u001b | u\{1b\} | U0000001b )) | (?i: \#x1b | %(?:25)*1b )
-          | &(?:amp;)*\#(?: 27 | (?i: x1b )); ) \[ [0-9;:]* [A-Za-z]
+        (?: \x1b | \^\[ | \\+ (?: e | E | 0?33 | (?i: x1b | u001b | u\{0*1b\} | U0000001b )) | (?i: \#x1b | %(?:25)*1b )
+          | &(?:amp;)*\#(?: 0*27 | (?i: x0*1b )); )
+        (?: \[ [0-?]* [\x20-/]* [@-~] | [\x20-/]+ [0-~] | \] [^\x07\x1b\r\n]{0,400} (?: \x07 | \x1b\\ ) )
       | (?: \\+x | %(?:25)* | \#x ) (?<byte> [[:xdigit:]]{2} )
       | \\+u (?<short> [[:xdigit:]]{4} )
       | \\+U (?<long> [[:xdigit:]]{8} )
-      | (?: \\+u\{ | &(?:amp;)*\#[xX] ) (?<braced> [[:xdigit:]]{1,6} ) [};]
+      | (?: \\+[ux]\{ | &(?:amp;)*\#[xX] ) 0* (?<braced> [[:xdigit:]]{1,6} ) [};]
+      | %u (?<wide> [[:xdigit:]]{4} )
       | \\+ (?<octal> [0-7]{3} )
-      | &(?:amp;)*\# (?<decimal> [0-9]{1,7} ) ;
+      | &(?:amp;)*\# 0* (?<decimal> [0-9]{1,7} ) ;
       | &(?:amp;)* (?<entity> amp | apos | gt | lt | quot ) ;
-      | \\+ (?<letter> ["'/0abefnrtv] )"#;
+      | \\+ (?<letter> [!-~] )"#;
     RegexBuilder::new(pattern).unicode(false).build().expect("the pattern is a constant")
 });
 
 /// The groups of [`ESCAPE`] that hold a number, and its base.
-const NUMBERS: [(&str, u32); 6] =
-    [("byte", 16), ("short", 16), ("long", 16), ("braced", 16), ("octal", 8), ("decimal", 10)];
+const NUMBERS: [(&str, u32); 7] =
+    [("byte", 16), ("short", 16), ("wide", 16), ("long", 16), ("braced", 16), ("octal", 8), ("decimal", 10)];
 
 /// Those lines of a text that have escapes, with the escapes read.
 #[derive(Default)]
@@ -39,6 +41,8 @@ struct Replaced {
     here: Range<usize>,
     /// Place in the text.
     there: Range<usize>,
+    /// Whether lines were left out.
+    is_lines: bool,
 }
 
 impl Spelled {
@@ -52,7 +56,7 @@ impl Spelled {
                 spelled.bytes.extend_from_slice(&text[taken..line_end]);
                 let before = text[..place.start].iter().rev().take_while(|byte| **byte != b'\n').count();
                 let line = place.start - before;
-                spelled.replace(line_end..line, "");
+                spelled.replace(line_end..line, "", true);
                 let after = text[place.end..].iter().position(|byte| *byte == b'\n');
                 line_end = after.map_or(text.len(), |after| place.end + after + 1);
                 taken = line;
@@ -61,22 +65,26 @@ impl Spelled {
             taken = place.end;
             let mut buffer = [0; 4];
             let meant = meaning(&escape).map_or("", |meant| meant.encode_utf8(&mut buffer));
-            spelled.replace(place, meant);
+            spelled.replace(place, meant, false);
         }
         spelled.bytes.extend_from_slice(&text[taken..line_end]);
         spelled
     }
 
-    fn replace(&mut self, there: Range<usize>, by: &str) {
+    fn replace(&mut self, there: Range<usize>, by: &str, is_lines: bool) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(by.as_bytes());
-        self.replaced.push(Replaced { here: start..self.bytes.len(), there });
+        self.replaced.push(Replaced { here: start..self.bytes.len(), there, is_lines });
     }
 
-    /// Returns where in the text a part of these bytes stands, its first and last escape as a whole.
-    pub(super) fn origin(&self, part: Range<usize>) -> Range<usize> {
+    /// Returns where in the text a part of these bytes stands, its first and last escape as a whole; `None` when lines were
+    /// left out in between, which a secret must not cover.
+    pub(super) fn origin(&self, part: Range<usize>) -> Option<Range<usize>> {
         let last = part.end.saturating_sub(1);
-        self.byte_origin(part.start).start..self.byte_origin(last).end
+        let after = self.replaced.partition_point(|replaced| replaced.here.start <= part.start);
+        let inside = self.replaced[after..].iter().take_while(|replaced| replaced.here.start <= last);
+        let is_whole = inside.into_iter().all(|replaced| !replaced.is_lines);
+        is_whole.then(|| self.byte_origin(part.start).start..self.byte_origin(last).end)
     }
 
     fn byte_origin(&self, at: usize) -> Range<usize> {
@@ -118,8 +126,9 @@ fn meaning(escape: &Captures<'_>) -> Option<char> {
         "n" => '\n',
         "r" => '\r',
         "t" => '\t',
-        "\"" | "'" | "/" => named.chars().next()?,
         // Controls: nothing that a secret consists of.
-        _ => '\0',
+        "0" | "a" | "b" | "e" | "f" | "v" => '\0',
+        // In most languages, and in Markdown, other signs and letters stand for themselves.
+        other => other.chars().next()?,
     })
 }
