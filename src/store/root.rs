@@ -58,12 +58,29 @@ pub(super) fn own_directory(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// As [`own_directory`], with a note to git that nothing in it is to be committed.
+/// Makes a directory like [`own_directory`], with a note to git that nothing in it is to be committed. An empty note is
+/// what a full disk or a killed process leaves, and is written again.
 pub(super) fn ignored_directory(directory: &Path) -> Result<(), StoreError> {
     own_directory(directory)?;
     let ignore = directory.join(".gitignore");
-    if fs::symlink_metadata(&ignore).is_ok() {
+    if fs::symlink_metadata(&ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
         return Ok(());
     }
     fs::write(&ignore, "*\n").map_err(|error| StoreError::write(&ignore, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_to_git_that_was_left_empty_is_written_again_and_another_one_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let ignore = home.path().join(".gitignore");
+        for (before, after) in [("", "*\n"), ("!*\n", "!*\n")] {
+            fs::write(&ignore, before).unwrap();
+            ignored_directory(home.path()).unwrap();
+            assert_eq!(fs::read_to_string(&ignore).unwrap(), after);
+        }
+    }
 }
