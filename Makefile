@@ -14,10 +14,13 @@ DEMO_DIR ?=
 # What to measure, and how reviews are measured.
 BENCH ?= --fixtures target/bench --only S-10 S-100 code-50k
 BENCH_MODELS ?=
+# How much `torture` does, and the seed that it draws from; any seed when empty.
+AMOUNTS ?= full
+SEED ?=
 
-export CARGO CARGO_FLAGS QA_SKILL
+export CARGO CARGO_FLAGS QA_SKILL AMOUNTS SEED
 
-.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full engine
+.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full engine torture
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +51,10 @@ sandbox-container: ## Try to get out of the fence inside containers, as root and
 
 engine: ## Ask a real engine with made-up weights in every dialect; not a part of test; needs root
 	scripts/engine.sh
+
+torture: ## Thousands of runs, flipped bits and kills, drawn from SEED; AMOUNTS="runs=300 kills=20" does less; best as root
+	QA_SKILL_TORTURE="$$AMOUNTS seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}" \
+	    $(CARGO) test $(CARGO_FLAGS) --locked --test it torture:: -- --nocapture --test-threads=1
 
 bench: ## Time the optimised binary: runs against git diff, reviews against the least that a slow model allows
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Files, Program, Random, Repo, RunDir, conflict, copy_tree, git, qa_skill, temp, token};
+use crate::support::{
+    Files, Program, Random, Repo, RunDir, conflict, copy_tree, git, own_pids, qa_skill, temp, token,
+};
 
-fn lines(seed: &str, count: usize) -> String {
+pub(crate) fn lines(seed: &str, count: usize) -> String {
     (0..count).map(|line| format!("let {seed}_{line} = {};\n", line * 7)).collect()
 }
 
-fn utf16(text: &str) -> Vec<u8> {
+pub(crate) fn utf16(text: &str) -> Vec<u8> {
     let mut bytes = vec![0xff, 0xfe];
     bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
     bytes
@@ -283,19 +285,6 @@ fn a_hundred_runs_agree() {
         let outcome = repo.judge().args(["--format", "json"]).run().expect(1);
         assert_eq!(outcome.stdout, repo.run_dir().bytes("skill-result.json"));
     }
-}
-
-/// Returns how to start a process in a PID namespace of its own, if this machine allows that.
-fn own_pids() -> Option<&'static [&'static str]> {
-    let options: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
-    let tried = std::process::Command::new(options[0]).args(&options[1..]).arg("true").output();
-    let possible = tried.is_ok_and(|output| output.status.success());
-    if !possible {
-        eprintln!("skipped: processes cannot have ids of their own here, which takes root");
-        let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
-        assert!(!root || std::env::var_os("CI").is_none(), "root in CI has no reason to skip this");
-    }
-    possible.then_some(options)
 }
 
 #[test]

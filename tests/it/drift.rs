@@ -186,7 +186,7 @@ fn a_report_for_people_shows_nothing_of_an_artifact_unescaped() {
 
 const CANARY: &str = "ghs-canary-of-the-api";
 
-fn upload(server: &Server, paths: &[&Path]) -> Program {
+pub(crate) fn upload(server: &Server, paths: &[&Path]) -> Program {
     paths
         .iter()
         .fold(qa_skill(["upload"]), Program::arg)
@@ -204,7 +204,7 @@ fn nightly(server: &Server, checkout: &Path) -> Program {
         .env("GITHUB_TOKEN", CANARY)
 }
 
-fn packed(run: &RunDir) -> Vec<u8> {
+pub(crate) fn packed(run: &RunDir) -> Vec<u8> {
     let hub = Hub::default();
     let server = hub.start();
     upload(&server, &[&run.0]).run().expect(0);

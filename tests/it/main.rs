@@ -44,5 +44,7 @@ mod sandbox_limits;
 mod sandbox_tools;
 mod shards;
 mod support;
+#[cfg(target_os = "linux")]
+mod torture;
 mod verdict;
 mod workflow;

@@ -21,7 +21,7 @@ pub(crate) mod surfaces;
 pub(crate) mod world;
 
 pub(crate) use forge::{archive, rekey, repair, sha256, tamper, write_json};
-pub(crate) use program::{Outcome, Program, qa_skill};
+pub(crate) use program::{Outcome, Program, own_pids, qa_skill};
 pub(crate) use repo::{Files, Repo, change, git};
 pub(crate) use run_dir::{RunDir, copy_tree, runs_in};
 pub(crate) use server::{Response, Server};
@@ -64,6 +64,10 @@ impl Random {
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap()
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
     }
 }
 

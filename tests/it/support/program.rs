@@ -122,6 +122,19 @@ impl Program {
     }
 }
 
+/// Returns how to start a process in a PID namespace of its own, if this machine allows that.
+pub(crate) fn own_pids() -> Option<&'static [&'static str]> {
+    let options: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
+    let tried = Command::new(options[0]).args(&options[1..]).arg("true").output();
+    let possible = tried.is_ok_and(|output| output.status.success());
+    if !possible {
+        eprintln!("skipped: processes cannot have ids of their own here, which takes root");
+        let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
+        assert!(!root || std::env::var_os("CI").is_none(), "root in CI has no reason to skip this");
+    }
+    possible.then_some(options)
+}
+
 /// What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
 pub(crate) fn in_another_programs_place() -> Option<OsString> {
     std::env::var_os("QA_SKILL_BINARY")
