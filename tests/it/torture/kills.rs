@@ -21,7 +21,31 @@ use crate::drift::{packed, upload};
 use crate::support::hub::Hub;
 use crate::support::{Outcome, Program, Random, RunDir, qa_skill, runs_in, temp};
 
-const SIGNALS: &[Signal] = &[Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT];
+/// The one that no process can answer is drawn as often as the others together.
+const SIGNALS: &[Signal] = &[Signal::SIGKILL, Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT];
+
+/// When a signal is sent. A run is published within a few milliseconds, which a random delay seldom hits.
+#[derive(Debug, Clone)]
+enum Moment {
+    After(Duration),
+    /// As soon as a directory has so many files, those one level below counted.
+    Written(PathBuf, usize),
+    /// As soon as something has this name.
+    Named(PathBuf),
+}
+
+impl Moment {
+    fn has_come(&self) -> bool {
+        match self {
+            Self::After(_) => true,
+            Self::Written(directory, count) => {
+                names(directory).iter().map(|name| names(&directory.join(name)).len()).sum::<usize>()
+                    >= *count
+            }
+            Self::Named(path) => path.exists(),
+        }
+    }
+}
 
 /// A place for one case.
 struct Scene<'a> {
@@ -91,10 +115,15 @@ impl Victim {
         Self { child, in_namespace }
     }
 
-    /// Sends a signal after a delay, to the program itself, and waits for the end.
-    fn strike(mut self, signal: Signal, delay: Duration) -> Outcome {
+    /// Sends a signal at a moment, to the program itself, and waits for the end.
+    fn strike(mut self, signal: Signal, moment: &Moment) -> Outcome {
         let target = if self.in_namespace { self.first_process() } else { Some(self.child.id()) };
-        std::thread::sleep(delay);
+        if let Moment::After(delay) = moment {
+            std::thread::sleep(*delay);
+        }
+        while !moment.has_come() && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::yield_now();
+        }
         // It is not waited for yet, so its id belongs to it even if it has ended. Of the child of a namespace that
         // cannot be said, and an id is not given out again at once.
         if let Some(target) = target.filter(|_| matches!(self.child.try_wait(), Ok(None))) {
@@ -208,10 +237,25 @@ impl Scene<'_> {
     }
 
     fn kill(&self, random: &mut Random, program: &Program, success: i32) -> Result<(), String> {
-        let span = if success == 0 { self.spans.check } else { self.spans.run };
-        let (signal, delay) = (*random.pick(SIGNALS), delay(random, span));
-        let outcome = Victim::start(program, false).strike(signal, delay);
-        self.count_end(&outcome, success).map_err(|fault| format!("{signal} after {delay:?}: {fault}"))
+        let writes = success == 1;
+        let moment =
+            if writes { self.moment(random) } else { Moment::After(delay(random, self.spans.check)) };
+        self.kill_at(&moment, *random.pick(SIGNALS), Victim::start(program, false), success)
+    }
+
+    /// Draws a moment of a run.
+    fn moment(&self, random: &mut Random) -> Moment {
+        let runs = self.out().join("runs");
+        match random.below(4) {
+            0 => Moment::Named(runs.join(self.change.reference.0.file_name().unwrap())),
+            1 => Moment::Written(runs, random.below(self.change.reference.files().len() + 2)),
+            _ => Moment::After(delay(random, self.spans.run)),
+        }
+    }
+
+    fn kill_at(&self, moment: &Moment, signal: Signal, victim: Victim, success: i32) -> Result<(), String> {
+        let outcome = victim.strike(signal, moment);
+        self.count_end(&outcome, success).map_err(|fault| format!("{signal} {moment:?}: {fault}"))
     }
 }
 
@@ -269,10 +313,9 @@ fn kill_repeated_run(random: &mut Random, scene: &Scene<'_>) -> Result<(), Strin
 
 fn kill_first_process(random: &mut Random, scene: &Scene<'_>) -> Result<(), String> {
     let Some(own_pids) = scene.machine.own_pids else { return kill_run(random, scene) };
-    let (signal, delay) = (*random.pick(SIGNALS), delay(random, scene.spans.run));
     let program = scene.judge().under(own_pids).under(["--mount-proc"]);
-    let outcome = Victim::start(&program, true).strike(signal, delay);
-    scene.count_end(&outcome, 1).map_err(|fault| format!("{signal} after {delay:?}: {fault}"))?;
+    let (moment, signal) = (scene.moment(random), *random.pick(SIGNALS));
+    scene.kill_at(&moment, signal, Victim::start(&program, true), 1)?;
     scene.recover()
 }
 
