@@ -48,7 +48,7 @@ pub(crate) struct SandboxArgs {
     /// Mebibytes its processes may have resident together
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
-    /// Mebibytes it may write
+    /// Mebibytes it may write, deleted files that are open among them
     #[arg(long, default_value_t = 2048, value_name = "MIB")]
     disk: u64,
     /// Processes and threads it may have

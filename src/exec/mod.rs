@@ -5,6 +5,7 @@
 //! left, also when the program is killed. The *command* is a fork of the keeper that gives up everything, layer by
 //! layer, before it becomes the command.
 
+mod deleted;
 mod fence;
 mod inside;
 mod job;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::deleted::Held;
 use super::job::{Job, KEEPER, Report, read_reports, send_job};
 use super::orphans::{end_orphans, forget_keeper, start_keeper};
 use super::output::Intake;
@@ -53,7 +54,7 @@ pub(super) fn carry_out(
     cancellation: &Cancellation,
 ) -> io::Result<Outcome> {
     let begin = Instant::now();
-    let mut room = Room::new(watched);
+    let mut room = Room::new(watched, job.user);
     let mut running = Running::start(job, &watched.limits)?;
     let mut stopped = None;
     let mut memory_looked_at = begin;
@@ -68,7 +69,7 @@ pub(super) fn carry_out(
                 Some(Stop::TimedOut)
             } else if cancellation.check().is_err() {
                 Some(Stop::Cancelled)
-            } else if room.is_full() {
+            } else if room.is_full(running.keeper.id()) {
                 Some(Stop::Disk)
             } else if let Some(most) = watched.limits.memory_bytes
                 && memory_looked_at.elapsed() >= MEMORY_TICK
@@ -203,34 +204,40 @@ impl Running {
 
 /// How much room a command has left.
 struct Room<'a> {
+    user: Option<u32>,
     directories: &'a [&'a Path],
     most_more: u64,
     /// What stood there before.
     before: Option<u64>,
     /// What it had added when the tree was last measured.
     added: u64,
+    /// Free bytes of the file systems before the command.
+    left_before: u64,
     left_at_measure: u64,
     measured: Instant,
     took: Duration,
 }
 
 impl<'a> Room<'a> {
-    fn new(watched: &'a Watched<'_>) -> Self {
+    fn new(watched: &'a Watched<'_>, user: Option<u32>) -> Self {
         let begin = Instant::now();
         let before = room_used(&watched.directories);
+        let left = room_left(&watched.directories);
         Self {
+            user,
             directories: &watched.directories,
             most_more: watched.limits.disk_bytes,
             before,
             added: 0,
-            left_at_measure: room_left(&watched.directories),
+            left_before: left,
+            left_at_measure: left,
             measured: Instant::now(),
             took: begin.elapsed(),
         }
     }
 
     /// Measures the tree when the file system says that it may have grown a lot, and otherwise seldom.
-    fn is_full(&mut self) -> bool {
+    fn is_full(&mut self, keeper: u32) -> bool {
         let Some(before) = self.before else { return true };
         let lost = self.left_at_measure.saturating_sub(room_left(self.directories));
         let suspicious = lost >= self.most_more.saturating_sub(self.added) / 2;
@@ -239,11 +246,15 @@ impl<'a> Room<'a> {
             return false;
         }
         let begin = Instant::now();
+        // First, so that a file that is deleted meanwhile does not count twice.
+        let held = Held::by(keeper, self.user);
         let Some(used) = room_used(self.directories) else { return true };
-        self.added = used.saturating_sub(before);
+        self.added = used.saturating_sub(before).saturating_add(held.bytes());
         self.left_at_measure = room_left(self.directories);
         self.took = begin.elapsed();
         self.measured = Instant::now();
-        self.added > self.most_more
+        let lost = self.left_before.saturating_sub(self.left_at_measure);
+        // What others write to the same file systems counts only where the command may hide as much.
+        self.added > self.most_more || (held.hidden && lost > self.most_more)
     }
 }

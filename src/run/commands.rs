@@ -37,8 +37,8 @@ pub(crate) struct CommandLimits {
     pub(crate) stdout_bytes: u64,
     /// As `stdout_bytes`, of standard error.
     pub(crate) stderr_bytes: u64,
-    /// How much more than before may stand in the worktree and the private directory. Looked at every now and then,
-    /// so a little more may be written.
+    /// How much more than before may stand in the worktree and the private directory, deleted files that are open
+    /// among it. Looked at every now and then, so a little more may be written.
     pub(crate) disk_bytes: u64,
     /// How much memory all its processes may have resident together, looked at every now and then.
     pub(crate) memory_bytes: Option<u64>,

@@ -38,6 +38,7 @@ mod reviews;
 mod reviews_live;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod sandbox_bounds;
 #[cfg(target_os = "linux")]
 mod sandbox_limits;
 #[cfg(target_os = "linux")]
