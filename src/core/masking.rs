@@ -1,21 +1,30 @@
 //! Masks secrets in names and texts before anything else sees them.
 
+use std::collections::BTreeMap;
+
+use super::diff::lossy;
 use super::escape::visible;
+use super::packet::Packet;
+use super::secrets::SecretSpan;
 use super::{canonical, secrets};
 use crate::contracts::ids::{RepoPath, Sha256Hex};
-use crate::contracts::v1::{FileText, MaskedSecret, TextPlace};
+use crate::contracts::v1::{ChangedFile, FileText, MaskedSecret, TextPlace};
 
-/// Masks every secret of the hunks, then of the whole versions that `add_whole` puts beside them once it has seen the
+/// Masks every secret of the hunks, those of [`keys_across`] among them, then of the whole versions that `add_whole` puts beside them once it has seen the
 /// masked hunks: lenses, artifacts and reports only know the masked form. Returns the digests of the values in the order
 /// of [`FileText::secrets`].
-pub(crate) fn mask_secrets(text: &mut FileText, add_whole: impl FnOnce(&mut FileText)) -> Vec<Sha256Hex> {
-    let mut found = mask(TextPlace::Hunks, &mut text.text);
+pub(crate) fn mask_secrets(
+    text: &mut FileText,
+    keys: &[SecretSpan],
+    add_whole: impl FnOnce(&mut FileText),
+) -> Vec<Sha256Hex> {
+    let mut found = mask(TextPlace::Hunks, &mut text.text, keys);
     add_whole(text);
     if let Some(whole) = &mut text.full_base {
-        found.extend(mask(TextPlace::FullBase, whole));
+        found.extend(mask(TextPlace::FullBase, whole, &[]));
     }
     if let Some(whole) = &mut text.full_head {
-        found.extend(mask(TextPlace::FullHead, whole));
+        found.extend(mask(TextPlace::FullHead, whole, &[]));
     }
     found.sort();
     let (secrets, digests) = found.into_iter().unzip();
@@ -23,8 +32,13 @@ pub(crate) fn mask_secrets(text: &mut FileText, add_whole: impl FnOnce(&mut File
     digests
 }
 
-fn mask(place: TextPlace, text: &mut String) -> Vec<(MaskedSecret, Sha256Hex)> {
-    let spans = secrets::find(text);
+fn mask(place: TextPlace, text: &mut String, keys: &[SecretSpan]) -> Vec<(MaskedSecret, Sha256Hex)> {
+    let mut spans = secrets::find(text);
+    let is_apart =
+        |key: &&SecretSpan| spans.iter().all(|span| key.end <= span.start || span.end <= key.start);
+    let further: Vec<SecretSpan> = keys.iter().filter(is_apart).copied().collect();
+    spans.extend(further);
+    spans.sort_by_key(|span| span.start);
     let offset = |offset: usize| u32::try_from(offset).expect("texts are bounded well below 4 GiB");
     let masked = |span: &secrets::SecretSpan| {
         let digest = canonical::sha256(&text.as_bytes()[span.start..span.end]);
@@ -33,6 +47,51 @@ fn mask(place: TextPlace, text: &mut String) -> Vec<(MaskedSecret, Sha256Hex)> {
     };
     let found = spans.iter().map(masked).collect();
     secrets::mask(text, &spans);
+    found
+}
+
+/// Finds what hunks show of private keys whose first line is outside of them.
+pub(crate) fn keys_across(file: &ChangedFile, text: &FileText, versions: [&[u8]; 2]) -> Vec<SecretSpan> {
+    let [old, new] = versions.map(key_lines);
+    if old.is_empty() && new.is_empty() {
+        return Vec::new();
+    }
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text, included: &included };
+    let mut spans = Vec::new();
+    for hunk in packet.hunks() {
+        let at_head = hunk.before().chain(hunk.added()).chain(hunk.after()).map(|line| (line, &new));
+        for (line, keys) in hunk.removed().map(|line| (line, &old)).chain(at_head) {
+            spans.extend(keys.get(&line.number).into_iter().flatten().map(|key| SecretSpan {
+                start: line.offset + key.start,
+                end: line.offset + key.end,
+                ..*key
+            }));
+        }
+    }
+    spans
+}
+
+/// The private keys of a version by line number, each from the line's begin.
+fn key_lines(version: &[u8]) -> BTreeMap<u64, Vec<SecretSpan>> {
+    let text = lossy(version);
+    let mut found: BTreeMap<u64, Vec<SecretSpan>> = BTreeMap::new();
+    if !text.contains("PRIVATE KEY") {
+        return found;
+    }
+    let (mut number, mut begin) = (1, 0);
+    for span in secrets::find(&text) {
+        if let Some(last) = text[begin..span.start].rfind('\n') {
+            number += text[begin..span.start].matches('\n').count() as u64;
+            begin += last + 1;
+        }
+        let is_key =
+            secrets::detector(span.detector).is_some_and(|one| one.kind == secrets::Kind::PrivateKey);
+        if is_key {
+            let from_begin = SecretSpan { start: span.start - begin, end: span.end - begin, ..span };
+            found.entry(number).or_default().push(from_begin);
+        }
+    }
     found
 }
 

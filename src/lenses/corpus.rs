@@ -185,7 +185,7 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     };
     let mut text = diff.text;
     (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
-    masking::mask_secrets(&mut text, |_| {});
+    masking::mask_secrets(&mut text, &[], |_| {});
     let masked = masking::masked_name(&name);
     let holds_secret = masked.is_some();
     let changed = ChangedFile {

@@ -313,7 +313,8 @@ impl<'a> Gathering<'a> {
         file.hunks = std::mem::take(&mut diff.hunks);
         let mut text = diff.text;
         let whole = |bytes: &[u8], present: bool| present.then(|| lossy(bytes).into_owned());
-        let secrets = masking::mask_secrets(&mut text, |text| {
+        let keys = masking::keys_across(file, &text, [&old_text, &new_text]);
+        let secrets = masking::mask_secrets(&mut text, &keys, |text| {
             if (self.whole)(file, text) {
                 text.full_base = whole(&old_text, file.old_blob.is_some());
                 text.full_head = whole(&new_text, file.new_blob.is_some());

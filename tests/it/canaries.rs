@@ -327,3 +327,26 @@ fn a_masked_name_is_still_read_by_its_ending() {
         assert!(findings.iter().any(|finding| finding.contains("token-in-name")), "{findings:#?}");
     }
 }
+
+#[test]
+fn the_middle_of_a_private_key_is_found_and_masked() {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut random = Random(4711);
+    let mut line = || (0..64).map(|_| char::from(letters[random.below(64)])).collect::<String>();
+    let [old, new]: [Vec<String>; 2] = std::array::from_fn(|_| (0..20).map(|_| line()).collect());
+    let key = |lines: &[String]| {
+        let body = lines.join("\n");
+        format!("a\n-----BEGIN {0}-----\n{body}\n-----END {0}-----\n", "RSA PRIVATE KEY")
+    };
+    let rotated: Vec<String> = old[..8].iter().chain(&new[8..12]).chain(&old[12..]).cloned().collect();
+    let repo = crate::support::change(&[("src/k.pem", &key(&old))], &[("src/k.pem", &key(&rotated))]);
+    let outcome = repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    assert_eq!(run.findings(), ["secret-token/private-key src/k.pem:11"]);
+    let recorded = run.bytes("recordings/00000.json");
+    let recorded = String::from_utf8_lossy(&recorded);
+    for secret in old.iter().chain(&rotated) {
+        assert!(!recorded.contains(secret) && !outcome.text().contains(secret), "{recorded}");
+    }
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+}
