@@ -100,6 +100,16 @@ proptest! {
 }
 
 #[test]
+fn what_was_read_from_escapes_has_its_place_unless_lines_were_left_out_in_between() {
+    let text = "a \\x41\\n\nplain\nb \\x42\n";
+    let spelled = spelled::Spelled::new(text.as_bytes());
+    assert_eq!(spelled.bytes, b"a A\n\nb B\n");
+    assert_eq!([spelled.origin(2..3), spelled.origin(0..4)], [Some(2..6), Some(0..8)]);
+    assert_eq!(spelled.origin(5..8).map(|span| &text[span]), Some("b \\x42"));
+    assert_eq!(spelled.origin(2..6), None);
+}
+
+#[test]
 fn vendor_tokens_are_found_and_keep_their_public_prefix() {
     for (prefix, body, detector) in [
         ("AKIA", upper(16), "aws-access-key-id"),
