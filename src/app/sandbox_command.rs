@@ -16,6 +16,7 @@ use crate::exec::{Fence, Room};
 use crate::git::{Omitted, OpenRepository, TreeLimits};
 use crate::run::commands::{
     Captured, CommandLimits, Ended, Exit as CommandExit, Layers, Order, Refusal, Sandbox, SandboxError,
+    SharedMemory,
 };
 use crate::run::ports::Cancellation;
 
@@ -142,6 +143,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
             "landlockAbi": layers.landlock_abi,
             "identity": layers.identity.text(),
             "seccomp": true,
+            "sharedMemory": layers.shared_memory.text(),
             "residuals": layers.residuals,
         }});
         if let Some((ended, omitted)) = ended {
@@ -162,6 +164,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
     }
     let mut text =
         format!("fence       Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.text());
+    text.push_str(&format!("/dev/shm    {}\n", shared(layers.shared_memory)));
     for residual in &layers.residuals {
         text.push_str(&format!("not held    {residual}\n"));
     }
@@ -191,6 +194,14 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
         }
     }
     text.into_bytes()
+}
+
+fn shared(memory: SharedMemory) -> &'static str {
+    match memory {
+        SharedMemory::Own => "of each command's own, as large as its memory",
+        SharedMemory::Machine => "of this machine, unless larger than a command's memory",
+        SharedMemory::Nothing => "none",
+    }
 }
 
 /// The runner of GitHub Actions obeys what begins so, wherever in a line it stands.

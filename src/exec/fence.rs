@@ -1,13 +1,17 @@
 //! The sandbox as the scheduler sees it: the self-test before anything, then one command at a time.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::job::{Purpose, Report};
 use super::order::Prepared;
+use super::shared_memory::SHARED_MEMORY;
 use super::watch::{self, Watched};
 use super::{order, probe};
-use crate::run::commands::{CommandLimits, Ended, Exit, Layers, Order, Refusal, Sandbox, SandboxError};
+use crate::run::commands::{
+    CommandLimits, Ended, Exit, Layers, Order, Refusal, Sandbox, SandboxError, SharedMemory,
+};
 use crate::run::ports::Cancellation;
 
 /// Runs commands, where that can be done safely.
@@ -32,6 +36,7 @@ impl Fence {
         let purpose = Purpose::Probe {
             outside: bait.outside.clone(),
             program: i32::try_from(std::process::id()).map_err(|error| broken(error.to_string()))?,
+            shared_memory: std::fs::metadata(SHARED_MEMORY).ok().map(|metadata| metadata.dev()),
         };
         let limits = CommandLimits { wall: std::time::Duration::from_secs(60), ..CommandLimits::default() };
         let job = order::job(purpose, user.as_ref(), false, vec![bait.tree.clone()], Vec::new(), &limits);
@@ -45,9 +50,11 @@ impl Fence {
                 Report::Unusable { reason } | Report::NotStarted { reason } => return Err(broken(reason)),
                 Report::Fenced { landlock_abi } => layers = Some(landlock_abi),
                 Report::Probed(found) => {
-                    let residuals = probe::judge(&found, identity).map_err(&broken)?;
+                    let mut residuals = probe::judge(&found, identity).map_err(&broken)?;
+                    let shared_memory = probe::shared_memory(&found);
+                    residuals.extend(probe::shared(shared_memory));
                     let landlock_abi = layers.ok_or_else(|| broken("there were no layers".to_owned()))?;
-                    return Ok(Layers { landlock_abi, identity, residuals });
+                    return Ok(Layers { landlock_abi, identity, shared_memory, residuals });
                 }
                 Report::Ended { .. } => {}
             }
@@ -62,8 +69,9 @@ impl Sandbox for Fence {
     }
 
     fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError> {
-        self.self_test()?;
-        let prepared = Prepared::new(order)?;
+        let layers = self.self_test()?;
+        let mut prepared = Prepared::new(order)?;
+        prepared.job.own_shared_memory = layers.shared_memory == SharedMemory::Own;
         let outcome = watch::carry_out(&prepared.job, &prepared.watched(order), &self.cancellation)
             .map_err(|error| SandboxError::Broken(error.to_string()))?;
         let mut fenced = false;

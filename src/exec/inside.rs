@@ -17,6 +17,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid};
 
 use super::job::{Job, Purpose, Report, send_report};
+use super::shared_memory::{self, Provided, SHARED_MEMORY};
 use super::{probe, syscalls};
 
 /// What of the system commands may read and run. Not all of `/usr`, as sources may be checked out in it, and of `/etc`
@@ -71,8 +72,6 @@ const SYSTEM: &[&str] = &[
 /// What is looked up only to find other machines.
 const SYSTEM_FOR_NETWORK: &[&str] = &["/etc/gai.conf", "/etc/resolv.conf", "/run/systemd/resolve"];
 const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
-/// Where semaphores and shared memory of C libraries are. Only for users of their own: anyone else's would be in reach.
-const SHARED_MEMORY: &str = "/dev/shm";
 /// Everything of the oldest kernel interface that suffices: without its last part files outside could be emptied.
 const FLOOR: ABI = ABI::V3;
 /// Asked of a kernel that runs out of memory: take this one, not the gate.
@@ -112,6 +111,12 @@ fn put_layers(job: &Job, keeper: Pid) -> Result<u32, Stopped> {
     prefer_for_oom();
     close_others_on_exec()?;
     limit(job)?;
+    // Before the change of user, which takes away the right to mount.
+    let shared_memory = shared_memory::provide(job);
+    if job.own_shared_memory && shared_memory != Provided::Own {
+        let reason = "it can no longer be mounted".to_owned();
+        return Err(Stopped::Layer { layer: "shared memory", reason });
+    }
     if let Some(user) = job.user {
         become_user(user)?;
     } else if nix::unistd::geteuid().is_root() {
@@ -128,7 +133,7 @@ fn put_layers(job: &Job, keeper: Pid) -> Result<u32, Stopped> {
     if !has_no_capabilities() {
         return Err(Stopped::Layer { layer: "capabilities", reason: "some are left".to_owned() });
     }
-    let abi = restrict_files(job)?;
+    let abi = restrict_files(job, shared_memory)?;
     syscalls::restrict(job.network)
         .map_err(|reason| Stopped::Layer { layer: "seccomp", reason })
         .map(|()| abi)
@@ -206,7 +211,7 @@ pub(super) fn has_no_capabilities() -> bool {
     none("CapEff:") && none("CapPrm:") && none("CapAmb:")
 }
 
-fn restrict_files(job: &Job) -> Result<u32, Stopped> {
+fn restrict_files(job: &Job, shared_memory: Provided) -> Result<u32, Stopped> {
     let failed =
         |error: landlock::RulesetError| Stopped::Layer { layer: "landlock", reason: error.to_string() };
     let all = AccessFs::from_all(ABI::V9);
@@ -234,7 +239,7 @@ fn restrict_files(job: &Job) -> Result<u32, Stopped> {
     for path in DEVICES {
         ruleset = allow_where_present(ruleset, Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
     }
-    if job.user.is_some() {
+    if shared_memory != Provided::Nothing {
         ruleset = allow_where_present(ruleset, Path::new(SHARED_MEMORY), write & !AccessFs::Execute)?;
     }
     let named = job.readable.iter().map(|path| (path, read));
@@ -286,7 +291,9 @@ fn unusable(path: &Path, reason: &str) -> Stopped {
 /// The last step. It gives a report only where there is no command.
 fn carry_out(job: &Job) -> Report {
     match &job.purpose {
-        Purpose::Probe { outside, program } => Report::Probed(probe::all(outside, &job.writable, *program)),
+        Purpose::Probe { outside, program, shared_memory } => {
+            Report::Probed(probe::all(outside, &job.writable, *program, *shared_memory))
+        }
         Purpose::Command { argv, directory, environment } => {
             let Some((program, arguments)) = argv.split_first() else {
                 return Report::NotStarted { reason: "there is no program".to_owned() };

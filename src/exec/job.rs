@@ -21,6 +21,10 @@ pub(super) struct Job {
     pub(super) writable: Vec<PathBuf>,
     /// Files and directories to read and run.
     pub(super) readable: Vec<PathBuf>,
+    /// Requires shared memory of its own, as the self-test found it.
+    pub(super) own_shared_memory: bool,
+    /// Bytes that it may have in shared memory of its own; without, what the kernel gives.
+    pub(super) memory_bytes: Option<u64>,
     pub(super) processes: u64,
     pub(super) open_files: u64,
     pub(super) file_bytes: u64,
@@ -41,6 +45,8 @@ pub(super) enum Purpose {
         outside: PathBuf,
         /// The program's process.
         program: i32,
+        /// The device of the program's shared memory.
+        shared_memory: Option<u64>,
     },
 }
 

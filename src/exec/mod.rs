@@ -16,6 +16,7 @@ mod output;
 mod probe;
 mod remove;
 mod room;
+mod shared_memory;
 mod syscalls;
 mod toolchains;
 mod usage;

@@ -52,6 +52,8 @@ pub(super) fn job(
         network,
         writable,
         readable,
+        own_shared_memory: false,
+        memory_bytes: limits.memory_bytes,
         processes: limits.processes.saturating_add(others),
         open_files: limits.open_files,
         file_bytes: limits.file_bytes,

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::net::UdpSocket;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use nix::sys::{ptrace, signal::kill};
 use nix::unistd::{Pid, Uid};
 
 use super::job::Probed;
-use crate::run::commands::Identity;
+use super::shared_memory::SHARED_MEMORY;
+use crate::run::commands::{Identity, SharedMemory};
 
 /// Where an attempt is made.
 struct Place<'a> {
@@ -19,6 +20,8 @@ struct Place<'a> {
     bait: PathBuf,
     inside: &'a [PathBuf],
     program: Pid,
+    /// The device of the program's shared memory.
+    shared_memory: Option<u64>,
 }
 
 /// What must not work, or must.
@@ -26,21 +29,37 @@ struct Expectation {
     name: &'static str,
     attempt: fn(&Place<'_>) -> bool,
     succeeds: bool,
-    /// Whether a command that is our own user may break it; then it is a residual.
-    only_private: bool,
+    required: Required,
+}
+
+/// Where a probe has to come out as expected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Required {
+    Everywhere,
+    /// Where commands have users of their own; it is a residual elsewhere.
+    ForPrivateUsers,
+    /// Nowhere: its result says what the machine gives.
+    Nowhere,
 }
 
 const fn refused(name: &'static str, attempt: fn(&Place<'_>) -> bool) -> Expectation {
-    Expectation { name, attempt, succeeds: false, only_private: false }
+    Expectation { name, attempt, succeeds: false, required: Required::Everywhere }
 }
 
 const fn refused_to_others(name: &'static str, attempt: fn(&Place<'_>) -> bool) -> Expectation {
-    Expectation { name, attempt, succeeds: false, only_private: true }
+    Expectation { name, attempt, succeeds: false, required: Required::ForPrivateUsers }
 }
 
 const fn works(name: &'static str, attempt: fn(&Place<'_>) -> bool) -> Expectation {
-    Expectation { name, attempt, succeeds: true, only_private: false }
+    Expectation { name, attempt, succeeds: true, required: Required::Everywhere }
 }
+
+const fn informs(name: &'static str, attempt: fn(&Place<'_>) -> bool) -> Expectation {
+    Expectation { name, attempt, succeeds: false, required: Required::Nowhere }
+}
+
+const USES_SHARED_MEMORY: &str = "use shared memory";
+const REACHES_SHARED_MEMORY: &str = "reach the shared memory of the machine";
 
 const EXPECTATIONS: &[Expectation] = &[
     works("write a file inside", |place| {
@@ -63,18 +82,54 @@ const EXPECTATIONS: &[Expectation] = &[
     refused("read the program's environment", |place| {
         fs::read(format!("/proc/{}/environ", place.program)).is_ok()
     }),
+    informs(USES_SHARED_MEMORY, |_| {
+        let path = Path::new(SHARED_MEMORY).join(format!("qa-skill-probe-{}", std::process::id()));
+        fs::write(&path, "x").is_ok() && fs::remove_file(&path).is_ok()
+    }),
+    informs(REACHES_SHARED_MEMORY, |place| {
+        let device = fs::metadata(SHARED_MEMORY).map(|metadata| metadata.dev());
+        device.ok() == place.shared_memory && fs::read_dir(SHARED_MEMORY).is_ok()
+    }),
     refused("become the superuser", |_| nix::unistd::setuid(Uid::from_raw(0)).is_ok()),
     refused("make a user namespace", |_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER).is_ok()),
 ];
 
 /// Every probe, from inside the fence.
-pub(super) fn all(outside: &Path, inside: &[PathBuf], program: i32) -> Vec<Probed> {
-    let place = Place { outside, bait: outside.join("bait"), inside, program: Pid::from_raw(program) };
+pub(super) fn all(
+    outside: &Path,
+    inside: &[PathBuf],
+    program: i32,
+    shared_memory: Option<u64>,
+) -> Vec<Probed> {
+    let bait = outside.join("bait");
+    let place = Place { outside, bait, inside, program: Pid::from_raw(program), shared_memory };
     let probed = |expected: &Expectation| Probed {
         name: expected.name.to_owned(),
         succeeded: (expected.attempt)(&place),
     };
     EXPECTATIONS.iter().map(probed).collect()
+}
+
+/// The shared memory that the probes found.
+pub(super) fn shared_memory(found: &[Probed]) -> SharedMemory {
+    match (succeeded(found, USES_SHARED_MEMORY), succeeded(found, REACHES_SHARED_MEMORY)) {
+        (_, true) => SharedMemory::Machine,
+        (true, false) => SharedMemory::Own,
+        (false, false) => SharedMemory::Nothing,
+    }
+}
+
+fn succeeded(found: &[Probed], name: &str) -> bool {
+    found.iter().any(|probed| probed.name == name && probed.succeeded)
+}
+
+/// Residuals of a machine where shared memory is not each command's own.
+pub(super) fn shared(shared: SharedMemory) -> Vec<&'static str> {
+    let mut residuals = Vec::new();
+    if shared == SharedMemory::Machine {
+        residuals.push("see what others open to everybody in /dev/shm");
+    }
+    residuals
 }
 
 /// What is let through although it need not hold here, or the first probe that came out as it must not.
@@ -83,10 +138,10 @@ pub(super) fn judge(found: &[Probed], identity: Identity) -> Result<Vec<&'static
     for expected in EXPECTATIONS {
         let probed = found.iter().find(|probed| probed.name == expected.name);
         let probed = probed.ok_or_else(|| format!("nothing is known of: {}", expected.name))?;
-        if probed.succeeded == expected.succeeds {
+        if probed.succeeded == expected.succeeds || expected.required == Required::Nowhere {
             continue;
         }
-        if !expected.only_private || identity == Identity::Private {
+        if expected.required == Required::Everywhere || identity == Identity::Private {
             let verb = if probed.succeeded { "can" } else { "cannot" };
             return Err(format!("inside, one {verb}: {}", expected.name));
         }

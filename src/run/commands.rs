@@ -127,8 +127,32 @@ pub(crate) struct Layers {
     /// The version of the kernel's Landlock interface that is used.
     pub(crate) landlock_abi: u32,
     pub(crate) identity: Identity,
+    /// The `/dev/shm` of commands.
+    pub(crate) shared_memory: SharedMemory,
     /// What this machine lets through that a better one would not.
     pub(crate) residuals: Vec<&'static str>,
+}
+
+/// The shared memory that commands have in `/dev/shm`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SharedMemory {
+    /// A file system of each command's own, as large as its memory.
+    Own,
+    /// That of the machine or container, unless it is larger than the memory a command may use.
+    Machine,
+    /// None.
+    Nothing,
+}
+
+impl SharedMemory {
+    /// The word for records.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Machine => "machine",
+            Self::Nothing => "none",
+        }
+    }
 }
 
 /// As whom commands run.

@@ -275,6 +275,8 @@ fn the_self_test_alone_names_the_layers() {
         assert_eq!(layers["seccomp"], true);
         assert!(layers["landlockAbi"].as_u64() >= Some(3), "{layers}");
         let residuals = layers["residuals"].as_array().unwrap();
-        assert_eq!(residuals.is_empty(), user == As::Root, "{layers}");
+        // Shared memory depends on what root may do on a machine.
+        let bounded = layers["sharedMemory"] != "machine";
+        assert_eq!(residuals.is_empty(), user == As::Root && bounded, "{layers}");
     }
 }

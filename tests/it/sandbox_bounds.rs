@@ -1,7 +1,11 @@
-//! Room that no listing shows: deleted files that are still open.
+//! Room that no listing shows, of deleted files that are still open, and shared memory.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Stdio;
+
+use serde_json::Value;
 
 use crate::support::Outcome;
 use crate::support::fence::{As, Yard, can_be};
@@ -22,6 +26,10 @@ fn every_way(test: impl Fn(&Yard, &[&str])) {
 fn run_under(yard: &Yard, before: &[&str], options: &[&str], script: &str) -> Outcome {
     let program = yard.fence(options, &["python3", "-c", script]).under(before);
     Outcome::of(&program.bare_command().output().unwrap())
+}
+
+fn layers(yard: &Yard) -> Value {
+    yard.run(&[], &[]).expect(0).json()["layers"].take()
 }
 
 #[track_caller]
@@ -103,4 +111,63 @@ fn what_others_write_beside_a_command_is_not_its_own() {
         fs::write(tree.join("go"), "").unwrap();
         Outcome::of(&child.wait_with_output().unwrap()).expect(0);
     });
+}
+
+#[test]
+fn shared_memory_of_its_own_is_empty_and_leaves_that_of_the_machine_alone() {
+    if !can_be(As::Root) {
+        return;
+    }
+    let yard = Yard::new(As::Root);
+    if layers(&yard)["sharedMemory"] != "own" {
+        eprintln!("SKIPPED: there are no mount namespaces here");
+        return;
+    }
+    let theirs = format!("/dev/shm/others-{}", yard.directory.path().metadata().unwrap().ino());
+    fs::write(&theirs, "x").unwrap();
+    let script =
+        "ls -A /dev/shm; echo x > /dev/shm/mine; mount 2> /dev/null; df -m --output=size /dev/shm | tail -1";
+    // Mounts of the machine are shared as those of systemd are, so that what is mounted anywhere could arrive here.
+    let compare =
+        "before=$(cat /proc/self/mountinfo); \"$@\"; [ \"$before\" = \"$(cat /proc/self/mountinfo)\" ]";
+    let machine = ["unshare", "--mount", "--propagation", "shared", "sh", "-c", compare, "sh"];
+    let program = yard.fence(&["--memory", "96"], &["sh", "-c", script]).under(machine);
+    let outcome = Outcome::of(&program.bare_command().output().unwrap());
+    fs::remove_file(&theirs).unwrap();
+    let document = outcome.expect(0).json();
+    let printed = document["stdout"]["text"].as_str().unwrap();
+    assert_eq!(printed.lines().last().unwrap().trim(), "96", "{printed}");
+    assert!(!printed.contains("others-"), "{printed}");
+    assert!(!Path::new("/dev/shm/mine").exists());
+}
+
+#[test]
+fn where_nothing_can_be_mounted_shared_memory_beyond_the_limit_is_none() {
+    if !can_be(As::Root) {
+        return;
+    }
+    let yard = Yard::new(As::Root);
+    let [unshare, mount] = if cfg!(target_arch = "x86_64") { [272, 165] } else { [97, 40] };
+    // A kernel that only pretends must neither change the machine nor open its shared memory.
+    for (call, answer) in [(unshare, 1), (unshare, 0), (mount, 1), (mount, 0)] {
+        let cripple = [yard.tool("cripple"), call.to_string(), answer.to_string()];
+        let run = |options: &[&str], script: &str| {
+            let program = yard.fence(options, &["sh", "-c", script]).under(&cripple);
+            Outcome::of(&program.bare_command().output().unwrap()).expect(0).json()
+        };
+        let script = "( echo x > /dev/shm/qa-$$ ) 2> /dev/null && rm /dev/shm/qa-$$ && echo there; true";
+        let document = run(&[], script);
+        assert_eq!(document["layers"]["sharedMemory"], "machine", "{document}");
+        assert_eq!(document["stdout"]["text"], "there\n", "nothing is promised");
+        let size = file_system_size("/dev/shm");
+        let document = run(&["--memory", "48"], script);
+        let expected = if size <= 48 << 20 { "there\n" } else { "" };
+        assert_eq!(document["stdout"]["text"], expected, "{document}");
+    }
+}
+
+/// Returns the size of a file system in bytes.
+fn file_system_size(path: &str) -> u64 {
+    let output = std::process::Command::new("df").args(["-B1", "--output=size", path]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().last().unwrap().trim().parse().unwrap()
 }
