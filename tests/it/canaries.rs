@@ -221,6 +221,7 @@ fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
         ("a lens's name", "[lenses.SECRET]\nenabled = true\n"),
         ("a setting", "SECRET = 1\n"),
         ("a value", "repo-id = \"SECRET\"\n"),
+        ("a pattern that would be accepted", "[lenses.trojan-source]\nignore = [\"SECRET/**\"]\n"),
         ("a line that cannot be parsed", "preset = SECRET\n"),
         ("an address", "[models.a]\naddress = \"https://a:SECRET@example.com/\"\n"),
     ] {
@@ -239,10 +240,17 @@ fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
         ));
     }
     let repo = crate::support::change(&[changed], &[("a.py", "a = 2\n")]);
-    // Other options are quoted by whoever parses them, to whoever typed them.
-    for option in ["--lenses", "--head", "--base", "--repo", "--out"] {
-        let outcome = repo.judge().args([option, &canaries.hatch(option)]).run();
-        said.push((option.to_owned(), [outcome.stdout, outcome.stderr.into_bytes()].concat()));
+    let path = repo.path().display().to_string();
+    let honest =
+        [("--repo", path.as_str()), ("--base", "main"), ("--head", "topic"), ("--lens", "secret-token")];
+    for (option, _) in honest {
+        let secret = canaries.hatch(option);
+        let program = honest.into_iter().fold(qa_skill(["run"]), |program, (name, value)| {
+            program.arg(name).arg(if name == option { &secret } else { value })
+        });
+        let outcome = program.run();
+        assert!(outcome.exit > 1 && outcome.stderr.contains("****"), "{option}: {}", outcome.stderr);
+        said.push((option.to_owned(), outcome.stderr.into_bytes()));
     }
     let heard = canaries.heard_in(&said);
     assert!(heard.is_empty(), "{heard:#?}");
