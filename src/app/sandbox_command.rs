@@ -46,7 +46,7 @@ pub(crate) struct SandboxArgs {
     /// Seconds it may take
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     timeout: u64,
-    /// Mebibytes its processes may have resident together
+    /// Mebibytes its processes may have resident together, files in memory without a name among them
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
     /// Mebibytes it may write, deleted files that are open among them

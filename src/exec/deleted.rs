@@ -1,63 +1,115 @@
 //! Deleted files that a command still has open, found by looking into its processes: no directory shows their room.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Uid, getegid, geteuid, setfsgid, setfsuid};
 
 use super::usage::descendants;
 
-/// Beginnings of the names that processes show for files in memory, which count as memory.
-const MEMORY: &[&str] = &["/memfd:", "/dev/shm/", "/dev/zero", "/SYSV", "/[aio]"];
+/// Beginnings of the names that processes show for files in memory.
+const MEMORY: &[&str] = &["/memfd:", "/dev/shm/", "/dev/zero", "/anon_hugepage", "/SYSV"];
+/// Beginning of the name of a ring of the kernel, which has a limit of its own.
+const RING: &str = "/[aio]";
 const DELETED: &str = " (deleted)";
 
-/// Deleted files that were found open.
+/// Deleted files that were found open, by where their content is.
 #[derive(Default)]
 pub(super) struct Held {
-    /// Bytes on disk by device and inode.
-    files: BTreeMap<(u64, u64), u64>,
+    pub(super) disk: Files,
+    pub(super) memory: Files,
+}
+
+/// Deleted files of one kind.
+#[derive(Default)]
+pub(super) struct Files {
+    /// Bytes by device and inode.
+    bytes: BTreeMap<(u64, u64), u64>,
     /// True if there may be others: in a process that cannot be looked into, in a mapping without a descriptor, or on
     /// their way through a socket.
     pub(super) hidden: bool,
 }
 
+impl Files {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.values().sum()
+    }
+
+    fn count(&mut self, metadata: &Metadata) {
+        // With another name it is in the tree that is measured.
+        if metadata.nlink() == 0 {
+            self.bytes.insert((metadata.dev(), metadata.ino()), metadata.blocks() * 512);
+        }
+    }
+}
+
 impl Held {
     /// Looks into every process below a keeper, as ourselves and where that is refused as the command's user.
     pub(super) fn by(keeper: u32, user: Option<u32>) -> Self {
-        let found = Self::found(keeper);
+        let held = Self::found(keeper);
         match user {
-            Some(user) if found.hidden => {
+            Some(user) if held.disk.hidden || held.memory.hidden => {
                 let _until_the_end = FilesAs::user(user);
                 Self::found(keeper)
             }
-            _ => found,
+            _ => held,
         }
     }
 
     fn found(keeper: u32) -> Self {
         let mut held = Self::default();
-        for process in descendants(keeper) {
-            let process = Path::new("/proc").join(process.to_string());
-            let looked = held.look_at_mappings(&process).and_then(|()| held.look_at_threads(&process));
-            held.hidden |= looked.is_err_and(|error| !is_gone(&error));
+        let processes = descendants(keeper);
+        let processes: Vec<PathBuf> =
+            processes.iter().map(|process| Path::new("/proc").join(process.to_string())).collect();
+        for process in &processes {
+            let looked = held.look_at_threads(process);
+            held.hides(looked.is_err_and(|error| !is_gone(&error)));
+        }
+        // After all descriptors, since most mapped files have one.
+        for process in &processes {
+            let looked = held.look_at_mappings(process);
+            held.hides(looked.is_err_and(|error| !is_gone(&error)));
         }
         held
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.files.values().sum()
+    /// Notes that files of either kind may be hidden.
+    fn hides(&mut self, hidden: bool) {
+        self.disk.hidden |= hidden;
+        self.memory.hidden |= hidden;
     }
 
-    /// Marks mapped files that are deleted: their descriptors may be closed, and a mapping does not show their size.
+    /// Returns the files that one with a name that the kernel shows belongs to, if it is deleted.
+    fn files(&mut self, name: &str) -> Option<&mut Files> {
+        if !name.ends_with(DELETED) || name.starts_with(RING) {
+            return None;
+        }
+        let in_memory = MEMORY.iter().any(|memory| name.starts_with(memory));
+        Some(if in_memory { &mut self.memory } else { &mut self.disk })
+    }
+
+    /// Counts mapped files, or marks them where only their descriptors could be followed and are closed.
     fn look_at_mappings(&mut self, process: &Path) -> io::Result<()> {
         // Names of files may be any bytes.
         let maps = fs::read(process.join("maps"))?;
         let maps = String::from_utf8_lossy(&maps);
-        self.hidden |=
-            maps.lines().filter_map(|line| line.find('/').map(|name| &line[name..])).any(is_deleted);
+        for line in maps.lines() {
+            let Some(name) = line.find('/') else { continue };
+            let Some(files) = self.files(&line[name..]) else { continue };
+            let mapping = Mapping::parse(line);
+            if mapping.as_ref().is_some_and(|mapping| files.bytes.contains_key(&mapping.file)) {
+                continue;
+            }
+            // Root in most containers may not follow these links.
+            let link = mapping.map(|mapping| process.join("map_files").join(mapping.range));
+            match link.and_then(|link| fs::metadata(link).ok()) {
+                Some(metadata) => files.count(&metadata),
+                None => files.hidden = true,
+            }
+        }
         Ok(())
     }
 
@@ -83,21 +135,33 @@ impl Held {
         if name.starts_with("socket:") {
             let info = fs::read_to_string(info)?;
             let waiting = info.lines().find_map(|line| line.strip_prefix("scm_fds:"));
-            self.hidden |= waiting.is_some_and(|count| count.trim() != "0");
-        } else if is_deleted(&name) {
-            let metadata = fs::metadata(descriptor)?;
-            // With another name it is in the tree that is measured.
-            if metadata.nlink() == 0 {
-                self.files.insert((metadata.dev(), metadata.ino()), metadata.blocks() * 512);
-            }
+            self.hides(waiting.is_some_and(|count| count.trim() != "0"));
+        } else if let Some(files) = self.files(&name) {
+            files.count(&fs::metadata(descriptor)?);
         }
         Ok(())
     }
 }
 
-/// Returns whether a name that the kernel shows is that of a deleted file on a disk.
-fn is_deleted(name: &str) -> bool {
-    name.ends_with(DELETED) && !MEMORY.iter().any(|memory| name.starts_with(memory))
+/// A mapped file, from a line of `/proc/PID/maps`.
+struct Mapping {
+    /// The name of its link in `map_files`.
+    range: String,
+    /// Device and inode.
+    file: (u64, u64),
+}
+
+impl Mapping {
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        // The links have no leading zeros.
+        let range = format!("{}-{}", from.trim_start_matches('0'), to.trim_start_matches('0'));
+        let (major, minor) = words.nth(2)?.split_once(':')?;
+        let device =
+            libc::makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+        Some(Self { range, file: (device, words.next()?.parse().ok()?) })
+    }
 }
 
 /// Returns whether a process or descriptor ended while it was looked at.

@@ -10,6 +10,7 @@ mod fence;
 mod inside;
 mod job;
 mod keeper;
+mod memory;
 mod order;
 mod orphans;
 mod output;

@@ -63,14 +63,32 @@ pub(super) fn room_left(directories: &[&Path]) -> u64 {
     devices.values().sum()
 }
 
-/// The memory that a process and its descendants have resident.
-pub(super) fn memory_used(ancestor: u32) -> u64 {
-    let resident = |process: &u32| -> Option<u64> {
-        let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-    };
-    descendants(ancestor).iter().filter_map(resident).sum()
+/// Memory that processes have resident, in bytes.
+#[derive(Default)]
+pub(super) struct Resident {
+    /// Their own, and that of files on disks.
+    pub(super) own: u64,
+    /// That of files in memory and of mappings that are shared, once for each process that has it.
+    pub(super) shared: u64,
+}
+
+/// Returns the memory that the descendants of a process have resident.
+pub(super) fn resident(ancestor: u32) -> Resident {
+    let mut all = Resident::default();
+    for process in descendants(ancestor) {
+        let Ok(text) = fs::read_to_string(format!("/proc/{process}/status")) else { continue };
+        for line in text.lines() {
+            let Some((name, value)) = line.split_once(':') else { continue };
+            let part = match name {
+                "RssAnon" | "RssFile" => &mut all.own,
+                "RssShmem" | "HugetlbPages" => &mut all.shared,
+                _ => continue,
+            };
+            let kibi: u64 = value.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+            *part = part.saturating_add(kibi.saturating_mul(1024));
+        }
+    }
+    all
 }
 
 /// Everything a process started that still runs, directly or not. Orphans count when the process takes them in.

@@ -13,16 +13,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::deleted::Held;
 use super::job::{Job, KEEPER, Report, read_reports, send_job};
+use super::memory::Memory;
 use super::orphans::{end_orphans, forget_keeper, start_keeper};
 use super::output::Intake;
-use super::usage::{memory_used, room_left, room_used};
+use super::usage::{room_left, room_used};
 use crate::run::commands::{Captured, CommandLimits, Stop};
 use crate::run::ports::Cancellation;
 
 /// How often the clock and the limits are looked at.
 const TICK: Duration = Duration::from_millis(25);
-/// How often memory is looked at: it means reading about every process of the machine.
-const MEMORY_TICK: Duration = Duration::from_millis(100);
 /// How often the tree is measured at most, as a multiple of what measuring takes.
 const MEASURE_PAUSE: u32 = 20;
 /// What the keeper may take to end everything, and longer than it tries.
@@ -55,9 +54,9 @@ pub(super) fn carry_out(
 ) -> io::Result<Outcome> {
     let begin = Instant::now();
     let mut room = Room::new(watched, job.user);
+    let mut memory = Memory::new(watched.limits.memory_bytes, job.user);
     let mut running = Running::start(job, &watched.limits)?;
     let mut stopped = None;
-    let mut memory_looked_at = begin;
     let mut give_up = None;
     let mut buffer = vec![0; 64 << 10];
     while running.listens() {
@@ -71,13 +70,8 @@ pub(super) fn carry_out(
                 Some(Stop::Cancelled)
             } else if room.is_full(running.keeper.id()) {
                 Some(Stop::Disk)
-            } else if let Some(most) = watched.limits.memory_bytes
-                && memory_looked_at.elapsed() >= MEMORY_TICK
-            {
-                memory_looked_at = Instant::now();
-                (memory_used(running.keeper.id()) > most).then_some(Stop::Memory)
             } else {
-                None
+                memory.is_full(running.keeper.id()).then_some(Stop::Memory)
             };
             if stopped.is_some() {
                 running.stop()?;
@@ -247,7 +241,7 @@ impl<'a> Room<'a> {
         }
         let begin = Instant::now();
         // First, so that a file that is deleted meanwhile does not count twice.
-        let held = Held::by(keeper, self.user);
+        let held = Held::by(keeper, self.user).disk;
         let Some(used) = room_used(self.directories) else { return true };
         self.added = used.saturating_sub(before).saturating_add(held.bytes());
         self.left_at_measure = room_left(self.directories);

@@ -40,7 +40,8 @@ pub(crate) struct CommandLimits {
     /// How much more than before may stand in the worktree and the private directory, deleted files that are open
     /// among it. Looked at every now and then, so a little more may be written.
     pub(crate) disk_bytes: u64,
-    /// How much memory all its processes may have resident together, looked at every now and then.
+    /// How much memory all its processes may have resident together, with files in memory that have no name, looked at
+    /// every now and then.
     pub(crate) memory_bytes: Option<u64>,
     pub(crate) processes: u64,
     pub(crate) open_files: u64,

@@ -1,4 +1,4 @@
-//! Room that no listing shows, of deleted files that are still open, and shared memory.
+//! Room and memory that no listing shows, of deleted files and files in memory, and the shared memory of commands.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -110,6 +110,65 @@ fn what_others_write_beside_a_command_is_not_its_own() {
         fs::write(yard.path("neighbour"), vec![b'x'; 64 << 20]).unwrap();
         fs::write(tree.join("go"), "").unwrap();
         Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+    });
+}
+
+/// One test, since what hides counts by what the machine has, and neighbours that end take from that.
+#[test]
+fn files_in_memory_count_also_where_they_cannot_be_looked_at() {
+    let nameless = "import os, time\n\
+        file = os.memfd_create('x')\n\
+        os.posix_fallocate(file, 0, 192 << 20)\n\
+        time.sleep(60)\n";
+    let let_go_of = "import mmap, time\n\
+        view = mmap.mmap(-1, 192 << 20)\n\
+        for start in range(0, 192 << 20, 8 << 20):\n\
+        \x20   view[start:start + (8 << 20)] = bytes(8 << 20)\n\
+        \x20   view.madvise(mmap.MADV_DONTNEED, start, 8 << 20)\n\
+        time.sleep(60)\n";
+    let on_its_way = "import array, os, socket, time\n\
+        here, there = socket.socketpair()\n\
+        file = os.memfd_create('x')\n\
+        os.posix_fallocate(file, 0, 192 << 20)\n\
+        here.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [file]))])\n\
+        os.close(file)\n\
+        time.sleep(60)\n";
+    let mapped = "import mmap, os, time\n\
+        file = os.memfd_create('x')\n\
+        os.posix_fallocate(file, 0, 192 << 20)\n\
+        view = mmap.mmap(file, 4096)\n\
+        os.closerange(file, 64)\n\
+        time.sleep(60)\n";
+    let hidden = "import ctypes, os, time\n\
+        ctypes.CDLL(None).prctl(4, 0)\n\
+        file = os.memfd_create('x')\n\
+        os.posix_fallocate(file, 0, 192 << 20)\n\
+        time.sleep(60)\n";
+    every_way(|yard, before| {
+        for script in [nameless, let_go_of, on_its_way, mapped, hidden] {
+            stopped(&run_under(yard, before, &["--memory", "48"], script), "memory");
+        }
+    });
+}
+
+#[test]
+fn files_in_memory_below_the_limit_pass_beside_those_of_others() {
+    // A file counts once, also where it is mapped. Together the two commands have more than the limit of one.
+    let script = "import mmap, os, time\n\
+        file = os.memfd_create('x')\n\
+        os.posix_fallocate(file, 0, 40 << 20)\n\
+        view = mmap.mmap(file, 40 << 20)\n\
+        view[:] = bytes(len(view))\n\
+        time.sleep(2.5)\n";
+    every_way(|yard, before| {
+        let start = || {
+            let program = yard.fence(&["--memory", "72"], &["python3", "-c", script]).under(before);
+            let mut command = program.bare_command();
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        for child in [start(), start()] {
+            Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+        }
     });
 }
 
