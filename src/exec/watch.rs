@@ -208,6 +208,8 @@ struct Room<'a> {
     /// Free bytes of the file systems before the command.
     left_before: u64,
     left_at_measure: u64,
+    /// True if the command might have hidden too much then.
+    hides: bool,
     measured: Instant,
     took: Duration,
 }
@@ -225,6 +227,7 @@ impl<'a> Room<'a> {
             added: 0,
             left_before: left,
             left_at_measure: left,
+            hides: false,
             measured: Instant::now(),
             took: begin.elapsed(),
         }
@@ -236,7 +239,7 @@ impl<'a> Room<'a> {
         let lost = self.left_at_measure.saturating_sub(room_left(self.directories));
         let suspicious = lost >= self.most_more.saturating_sub(self.added) / 2;
         let pause = (self.took * MEASURE_PAUSE).max(Duration::from_secs(1));
-        if !suspicious && self.measured.elapsed() < pause {
+        if !suspicious && !self.hides && self.measured.elapsed() < pause {
             return false;
         }
         let begin = Instant::now();
@@ -248,7 +251,10 @@ impl<'a> Room<'a> {
         self.took = begin.elapsed();
         self.measured = Instant::now();
         let lost = self.left_before.saturating_sub(self.left_at_measure);
-        // What others write to the same file systems counts only where the command may hide as much.
-        self.added > self.most_more || (held.hidden && lost > self.most_more)
+        // What others write to the same file systems counts only where the command may hide as much, and only at the
+        // second look in a row: a process that begins or ends cannot be looked into for a moment.
+        let hid = self.hides;
+        self.hides = held.hidden && lost > self.most_more;
+        self.added > self.most_more || hid && self.hides
     }
 }
