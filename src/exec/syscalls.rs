@@ -27,7 +27,8 @@ const NEVER: &[i64] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
-    // Code and pages inside the kernel.
+    // Code and pages inside the kernel, where they are no process's.
+    libc::SYS_vmsplice,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_memfd_secret,

@@ -286,6 +286,11 @@ static int share_memory(void) { return there(shmget(IPC_PRIVATE, 4096, IPC_CREAT
 static int send_message(void) { return there(msgget(IPC_PRIVATE, IPC_CREAT | 0600)); }
 static int make_semaphore(void) { return there(semget(IPC_PRIVATE, 1, IPC_CREAT | 0600)); }
 static int make_queue(void) { return there(syscall(SYS_mq_open, "probe", O_RDWR | O_CREAT, 0600, 0)); }
+static int keep_pages(void) {
+    int ends[2];
+    struct iovec byte = {"x", 1};
+    return zero(pipe(ends)) && vmsplice(ends[1], &byte, 1, 0) == 1;
+}
 static int secret_memory(void) { return reached(syscall(447, 0)); }
 static int load_module(void) { return reached(syscall(SYS_init_module, 0, 0, "")); }
 static int load_kernel(void) { return reached(syscall(SYS_kexec_load, 0, 0, 0, 0xffffUL << 16)); }
@@ -371,7 +376,7 @@ static const struct { const char *name; attempt *attempt; } probes[] = {
     PROBE(set_time), PROBE(adjust_time), PROBE(set_host_name), PROBE(add_swap), PROBE(read_kernel_log),
     PROBE(account), PROBE(newer_call), PROBE(become_root), PROBE(become_root_group), PROBE(join_groups),
     PROBE(regain_privileges), PROBE(raise_core_limit), PROBE(raise_process_limit), PROBE(inherited_file),
-    PROBE(type_into_terminal), PROBE(open_terminal),
+    PROBE(type_into_terminal), PROBE(open_terminal), PROBE(keep_pages),
     /* Controls. */
     PROBE(pair_of_sockets), PROBE(write_here), PROBE(write_temporary), PROBE(write_null), PROBE(start_thread),
     PROBE(memory_file), PROBE(semaphore_file),
