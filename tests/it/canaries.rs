@@ -281,7 +281,7 @@ fn the_markers_of_a_key_hide_nothing_but_a_key() {
     let injection = "      - run: echo \"${{ github.event.issue.title }}\"\n";
     let payloads = [
         (".github/workflows/a.yml", format!("{workflow}{digest}"), injection.to_owned()),
-        ("docs/a.md", format!("{body}\n"), format!("word \u{202e}drow\n")),
+        ("docs/a.md", format!("{body}\n"), "word \u{202e}drow\n".to_owned()),
         ("docs/b.md", format!("{body}\n"), conflict()),
         (
             "tests/a.test.js",
@@ -357,4 +357,9 @@ fn the_middle_of_a_private_key_is_found_and_masked() {
         assert!(!recorded.contains(secret) && !outcome.text().contains(secret), "{recorded}");
     }
     run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+
+    // Keys of one format begin and end alike, so a new one elsewhere is no old one that moved.
+    let other: Vec<String> = [&old[..1], &new[1..19], &old[19..]].concat();
+    let repo = crate::support::change(&[("src/k.pem", &key(&old))], &[("src/l.pem", &key(&other))]);
+    repo.judge().run().expect(1);
 }

@@ -260,6 +260,23 @@ fn a_private_key_is_masked_between_its_markers() {
 }
 
 #[test]
+fn what_stands_between_the_lines_of_a_key_stays() {
+    let body = key_body();
+    let lines: Vec<&str> = body.lines().collect();
+    for code in
+        ["run(user_input)", "it.only('a', () => {", "a_long_name_without_an_end()", "word \u{202e}drow"]
+    {
+        let text = format!(
+            "-----BEGIN PRIVATE KEY-----\n{}\n{code}\n{}\n-----END PRIVATE KEY-----\n",
+            lines[0], lines[1]
+        );
+        let shown = masked(&text);
+        assert!(shown.contains(code), "{shown}");
+        assert!(!shown.contains(lines[0]) && !shown.contains(lines[1]), "{shown}");
+    }
+}
+
+#[test]
 fn a_private_key_cut_off_by_a_hunk_is_found() {
     let text = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\nfn main() {{}}\n", key_body());
     assert_eq!(detectors(&text), ["private-key"]);
