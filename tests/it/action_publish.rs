@@ -258,6 +258,27 @@ fn a_run_over_its_deadline_could_not_complete_and_says_so_everywhere() {
 }
 
 #[test]
+fn a_run_that_takes_long_leaves_publishing_its_whole_time() {
+    use crate::support::{answers, reviews};
+    // The model alone takes longer than publishing may.
+    let time = Spoilt::Slow(Duration::from_secs(6));
+    let model = Server::start(move |_| reviews::findings(answers::CHAT, &[]).spoilt(time));
+    let scene = Scene::of(&faulty());
+    let repo = &scene.origin.repo;
+    let policy = reviews::reviewing(answers::CHAT, &model.url(), "");
+    let base = Files::of(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
+    let step = scene.step();
+    let program = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
+    program.env("INPUT_PUBLISH-TIMEOUT", "5").run().expect(1);
+    assert!(!model.requests().is_empty());
+    assert_eq!(scene.only_check(), ("failure".into(), vec!["failure src/new.py:1".into()]));
+    let check = scene.github.state().checks[0].clone();
+    assert!(check.title.unwrap().starts_with("FAIL") && check.summary.unwrap().contains("src/new.py"));
+    assert_eq!(step.output("published-to"), "check-run");
+}
+
+#[test]
 fn a_check_run_ends_although_its_texts_are_refused() {
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
         for status in [422, 400] {

@@ -48,6 +48,8 @@ const MAX_EVENT_BYTES: u64 = 25 << 20;
 const COULD_NOT_COMPLETE: &str = "could-not-complete";
 /// How long fetching what a shallow clone lacks may take.
 const FETCH_BUDGET: Duration = Duration::from_secs(900);
+/// Time limit of reading the pull request's head again. It begins once the verdict is there.
+const HEAD_BUDGET: Duration = Duration::from_secs(180);
 
 /// Runs the step.
 pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
@@ -184,7 +186,7 @@ fn check_change(
     let keyed = |key: &ExecutionKey| publication.started(key);
     let finished = check_opened(&request, opened, cancellation, &progress, &keyed, parts);
     let finished = finished.inspect_err(|failure| publication.failed(failure))?;
-    if let Some(now) = moved_head(remote.as_ref(), &change) {
+    if let Some(now) = moved_head(environment, &change, cancellation) {
         let failure = Failure::with_code(
             Code::HeadSuperseded,
             format!("the pull request's head is {} by now, so this result is not published", now.short()),
@@ -273,7 +275,11 @@ fn verdict_output(conclusion: Conclusion) -> &'static str {
 ///
 /// Asked of git and not of the API, so that reading contents is all the permission it needs. A server that cannot be
 /// asked is told of; the job's verdict is about the head it names.
-fn moved_head(remote: Option<&Remote<'_>>, change: &Change) -> Option<CommitId> {
+fn moved_head(
+    environment: &ActionEnvironment,
+    change: &Change,
+    cancellation: &Arc<Cancellation>,
+) -> Option<CommitId> {
     let number = change.pull_request?;
     let unknown = |why: &str| {
         let text = format!(
@@ -282,7 +288,14 @@ fn moved_head(remote: Option<&Remote<'_>>, change: &Change) -> Option<CommitId> 
         );
         annotate("notice", "qa-skill", &text);
     };
-    match remote?.tip(&format!("refs/pull/{number}/head")) {
+    let http = match client(HEAD_BUDGET, cancellation) {
+        Ok(http) => http,
+        Err(error) => {
+            unknown(&error.to_string());
+            return None;
+        }
+    };
+    match remote(environment, &http)?.tip(&format!("refs/pull/{number}/head")) {
         Ok(Some(now)) => (now != change.head).then_some(now),
         Ok(None) => {
             unknown("the server has no such ref");

@@ -43,12 +43,6 @@ pub(crate) struct Published {
     pub(crate) url: Option<String>,
 }
 
-/// An open conversation with GitHub, and the check run it is about.
-struct Open {
-    github: GitHub,
-    check: CheckRun,
-}
-
 /// The API of a repository, and the token for it.
 struct Destination {
     api_url: String,
@@ -112,7 +106,8 @@ pub(crate) struct Publication<'a> {
     change: &'a Change,
     head: CommitId,
     cancellation: &'a Arc<Cancellation>,
-    open: RefCell<Option<Open>>,
+    /// Check run that waits for the verdict.
+    open: RefCell<Option<CheckRun>>,
     trouble: RefCell<Option<PublishError>>,
 }
 
@@ -134,9 +129,8 @@ impl<'a> Publication<'a> {
         if self.environment.inputs.surfaces != Surfaces::Auto {
             return;
         }
-        let budget = Duration::from_secs(self.environment.inputs.publish_timeout);
         let Some(destination) = self.destination() else { return };
-        let github = destination.github(key, budget, self.cancellation);
+        let github = destination.github(key, self.budget(), self.cancellation);
         let details = self.run_page();
         let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
         let wanted = WantedCheck {
@@ -155,15 +149,21 @@ impl<'a> Publication<'a> {
                 }
                 let close = destination.close(key.clone(), check.clone());
                 self.cancellation.set_close_step(Some(close));
-                *self.open.borrow_mut() = Some(Open { github, check });
+                *self.open.borrow_mut() = Some(check);
             }
             Err(error) => *self.trouble.borrow_mut() = Some(error),
         }
     }
 
-    /// A conversation; none without a token or an API to talk to.
-    fn github(&self, key: &ExecutionKey, budget: Duration) -> Option<Result<GitHub, PublishError>> {
-        Some(self.destination()?.github(key, budget, self.cancellation))
+    /// Returns a client whose time begins now, or `None` without a token or an API. What comes between two requests, such
+    /// as plans, reviews and the upload, is not to spend the time for publishing.
+    fn github(&self, key: &ExecutionKey) -> Option<Result<GitHub, PublishError>> {
+        Some(self.destination()?.github(key, self.budget(), self.cancellation))
+    }
+
+    /// Time limit of one client, from the input `publish-timeout`.
+    fn budget(&self) -> Duration {
+        Duration::from_secs(self.environment.inputs.publish_timeout)
     }
 
     fn destination(&self) -> Option<Destination> {
@@ -227,17 +227,18 @@ impl<'a> Publication<'a> {
     /// Completes the check run; the outer none when there is none or it cannot be completed.
     fn finish(&self, report: &Report<'_>) -> Result<Option<Option<String>>, Failure> {
         let open = self.open.borrow();
-        let Some(open) = open.as_ref() else { return Ok(None) };
+        let Some(check) = open.as_ref() else { return Ok(None) };
+        let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
         let report = CheckReport::of(report);
-        match open.github.finish_check(&open.check, &report) {
+        match github.and_then(|github| github.finish_check(check, &report)) {
             Ok(()) => {
                 self.cancellation.set_close_step(None);
-                Ok(Some(open.check.html_url.clone()))
+                Ok(Some(check.html_url.clone()))
             }
             Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
             Err(error) => {
                 *self.trouble.borrow_mut() = Some(error);
-                self.conclude_alone(&open.check, report.conclusion);
+                self.conclude_alone(check, report.conclusion);
                 Ok(None)
             }
         }
@@ -260,13 +261,12 @@ impl<'a> Publication<'a> {
     /// The comment and code scanning, which are asked for one by one and whose want is told and nothing more.
     fn beside_the_check(&self, report: &Report<'_>, objects: &dyn Objects) -> Result<(), Failure> {
         let inputs = &self.environment.inputs;
-        let budget = Duration::from_secs(inputs.publish_timeout);
         let comment = self.change.pull_request.filter(|_| inputs.comment);
         if comment.is_none() && !inputs.upload_sarif {
             return Ok(());
         }
         let key = &report.result.execution_key;
-        let Some(github) = self.github(key, budget) else {
+        let Some(github) = self.github(key) else {
             annotate("warning", "qa-skill", "there is no token, so there is no comment and no code scanning");
             return Ok(());
         };
