@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -16,7 +17,7 @@ use super::inputs::{Request, Standing, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::verify_command::{self, VerifyArgs};
-use super::watchdog::DEFAULT_DEADLINE;
+use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::{self, WorkflowArgs};
 use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
@@ -293,6 +294,7 @@ pub fn main_with(
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A step of GitHub Actions has no arguments: its environment says what to do.
     if arguments.len() <= 1 && crate::config::in_actions() {
+        cancellation.set_deadline(Some(DEFAULT_DEADLINE));
         return conclude(&cancellation, || super::action::step(&cancellation));
     }
     let cli = match Cli::try_parse_from(arguments) {
@@ -302,7 +304,31 @@ pub fn main_with(
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
         }
     };
+    cancellation.set_deadline(Some(deadline(&cli.command)));
     conclude(&cancellation, || answer(cli.command, &cancellation))
+}
+
+/// Returns the time limit of a command. Any of them may wait in the kernel, for example for a pipe that the repository's
+/// configuration includes.
+fn deadline(command: &Command) -> Duration {
+    match command {
+        Command::Calibrate(_) | Command::DriftCheck(_) | Command::Verify(_) => LONG_DEADLINE,
+        #[cfg(target_os = "linux")]
+        Command::Sandbox(arguments) => DEFAULT_DEADLINE.saturating_add(arguments.longest()),
+        Command::Aggregate(_)
+        | Command::Completions { .. }
+        | Command::ConsistencyApprove(_)
+        | Command::ConsistencyCheck(_)
+        | Command::ConsistencyInit(_)
+        | Command::Doctor(_)
+        | Command::Explain(_)
+        | Command::Plan(_)
+        | Command::PolicyCheck(_)
+        | Command::Run(_)
+        | Command::Schema { .. }
+        | Command::Upload(_)
+        | Command::Workflow(_) => DEFAULT_DEADLINE,
+    }
 }
 
 /// Runs a command to its exit code, whatever becomes of it.
@@ -331,7 +357,6 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Run(arguments) => run(arguments, None, cancellation),
         Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
-            cancellation.set_deadline(Some(DEFAULT_DEADLINE));
             let shown = match (arguments.shards, arguments.format.as_str()) {
                 _ if arguments.cost => Shown::Cost,
                 (Some(shards), _) => Shown::Matrix(shards),
@@ -355,7 +380,6 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         }
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
-            cancellation.set_deadline(Some(DEFAULT_DEADLINE));
             let file = arguments.file;
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
             face::write_stdout(&document).map(|()| Exit::Pass)
@@ -386,7 +410,6 @@ fn run(
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     face::check_outputs(&arguments.formats)?;
-    cancellation.set_deadline(Some(DEFAULT_DEADLINE));
     if arguments.verbose {
         super::log::to_stderr();
     }
@@ -436,4 +459,31 @@ fn run_shard(
         crate::core::escape::visible(&stored.path.display().to_string()),
     );
     face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minutes(line: &str) -> u64 {
+        let Ok(cli) = Cli::try_parse_from(line.split(' ')) else { panic!("`{line}` is wrong") };
+        deadline(&cli.command).as_secs() / 60
+    }
+
+    #[test]
+    fn every_command_has_a_time_limit() {
+        for command in ["run", "plan", "policy-check", "doctor", "consistency-check", "workflow", "upload ."]
+        {
+            assert_eq!(minutes(&format!("qa-skill {command}")), 20, "{command}");
+        }
+        for command in ["drift-check", "calibrate", "verify ."] {
+            assert_eq!(minutes(&format!("qa-skill {command}")), 240, "{command}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_fenced_command_may_use_its_own_time_beside_the_default() {
+        assert_eq!(minutes("qa-skill sandbox --timeout 7200 -- true"), 140);
+    }
 }

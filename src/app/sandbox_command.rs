@@ -73,6 +73,11 @@ pub(crate) struct SandboxArgs {
 }
 
 impl SandboxArgs {
+    /// Time that the command may take in all its repetitions.
+    pub(super) fn longest(&self) -> Duration {
+        Duration::from_secs(self.timeout).saturating_mul(self.times)
+    }
+
     fn limits(&self) -> CommandLimits {
         const MEBI: u64 = 1 << 20;
         CommandLimits {

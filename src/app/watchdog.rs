@@ -9,8 +9,10 @@ use super::exit::Failure;
 use super::face;
 use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
 
-/// Default of `limits.deadline-seconds`. It applies until the policy is read.
+/// Time limit of a command. For a run it is the default of `limits.deadline-seconds` and applies until the policy is read.
 pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
+/// Time limit of a command that derives many runs, or one whose policy may have allowed it more than the default.
+pub(crate) const LONG_DEADLINE: Duration = Duration::from_secs(4 * 60 * 60);
 /// Polling interval for signals and the deadline.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time for a cancelled run to end before the process exits.
@@ -56,4 +58,24 @@ fn abort(cancellation: &Cancellation, error: &PortError) {
     let failure = Failure::from(error.clone());
     face::print_failure(&failure);
     process::exit(failure.exit as i32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::policy::{Overrides, Policy};
+
+    #[test]
+    fn a_run_without_a_policy_has_twenty_minutes() {
+        let policy = Policy::read(None, &Overrides::default(), &crate::lenses::registry()).unwrap();
+        assert_eq!((policy.limits.deadline_seconds, DEFAULT_DEADLINE.as_secs()), (1200, 1200));
+    }
+
+    #[test]
+    fn a_deadline_that_passed_ends_the_run() {
+        let cancellation = Cancellation::default();
+        cancellation.set_deadline(Some(Duration::from_millis(1)));
+        assert_eq!(wait(&cancellation, Instant::now()), Ending::DeadlinePassed);
+        assert_eq!(cancellation.ending(), Some(Ending::DeadlinePassed));
+    }
 }

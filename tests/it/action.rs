@@ -204,6 +204,27 @@ fn an_event_without_a_change_says_so() {
 }
 
 #[test]
+fn an_event_file_that_is_a_pipe_or_has_no_end_is_refused() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 1);
+    let beside = |name: &str| origin.repo.beside(name);
+    assert!(std::process::Command::new("mkfifo").arg(beside("pipe")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", beside("endless")).unwrap();
+    std::fs::File::create(beside("large")).unwrap().set_len((25 << 20) + 1).unwrap();
+    for (name, reason) in [
+        ("pipe", "not a regular file"),
+        ("endless", "not a regular file"),
+        ("large", "larger than 26214400 bytes"),
+    ] {
+        let program = step.program().env("GITHUB_EVENT_PATH", beside(name));
+        let outcome = program.run().expect_code(3, "EVENT_UNUSABLE");
+        assert!(outcome.stderr.contains(reason), "{name}: {}", outcome.stderr);
+        assert_eq!(step.output("verdict"), "could-not-complete", "{name}");
+    }
+}
+
+#[test]
 fn git_over_http_is_asked_again_and_what_it_does_not_answer_is_told() {
     let origin = Origin::with_topic(&clean());
     let project = origin.repo.path().join(".git");

@@ -9,6 +9,7 @@ mod next_agent;
 mod publication;
 mod surfaces;
 
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::part;
 use super::upload::StoredArtifact;
-use super::watchdog::DEFAULT_DEADLINE;
+use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionEnvironment, Asked, Context, Environment, Inputs, ObjectSource};
 use crate::contracts::codes::Code;
@@ -99,7 +100,10 @@ fn perform(
     }
     match task(environment)? {
         Task::Check(change) => check_change(environment, runner, change, cancellation),
-        Task::Drift => drift::drift(environment, runner, cancellation),
+        Task::Drift => {
+            cancellation.set_deadline(Some(LONG_DEADLINE));
+            drift::drift(environment, runner, cancellation)
+        }
         Task::Nothing(reason) => {
             annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
             runner.outputs(&[("verdict", "none".to_owned())])?;
@@ -135,11 +139,17 @@ fn read_event(path: &str) -> Result<Value, Failure> {
     if path.is_empty() {
         return Err(unreadable("GITHUB_EVENT_PATH is not set".to_owned()));
     }
-    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > MAX_EVENT_BYTES {
-        return Err(unreadable(format!("it has {size} bytes, the limit is {MAX_EVENT_BYTES}")));
+    // A pipe would be waited for. One that takes the file's place after this is left to the deadline.
+    if !std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.is_file() {
+        return Err(unreadable("it is not a regular file".to_owned()));
     }
-    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > MAX_EVENT_BYTES {
+        return Err(unreadable(format!("it is larger than {MAX_EVENT_BYTES} bytes")));
+    }
     // GitHub's own document: not held to the limits of ours, only to its size.
     serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
 }
@@ -150,7 +160,6 @@ fn check_change(
     change: Change,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    cancellation.set_deadline(Some(DEFAULT_DEADLINE));
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
