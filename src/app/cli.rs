@@ -331,25 +331,20 @@ fn deadline(command: &Command) -> Duration {
     }
 }
 
-/// Runs a command to its exit code, whatever becomes of it.
+/// Runs a command to its exit code, whatever becomes of it. A check run that waits for a verdict is completed without one
+/// when the command fails.
 fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
-        Ok(Ok(exit)) => exit.into(),
-        Ok(Err(failure)) => {
-            let failure = failure.or_ending(cancellation);
-            face::print_failure(&failure);
-            failure.exit.into()
-        }
-        Err(_) => {
-            let code = Code::InternalError;
-            let failure = Failure::with_code(code, "qa-skill ended unexpectedly");
-            if let CloseStep::Pending(close) = cancellation.take_close_step() {
-                close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
-            }
-            face::print_failure(&failure);
-            Exit::Bug.into()
-        }
+    let failure = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
+        Ok(Ok(exit)) => return exit.into(),
+        Ok(Err(failure)) => failure.or_ending(cancellation),
+        Err(_) => Failure::with_code(Code::InternalError, "qa-skill ended unexpectedly"),
+    };
+    if let CloseStep::Pending(close) = cancellation.take_close_step() {
+        let code = failure.code.unwrap_or(Code::InternalError);
+        close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
     }
+    face::print_failure(&failure);
+    failure.exit.into()
 }
 
 fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {

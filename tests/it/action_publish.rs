@@ -8,6 +8,7 @@ use crate::support::fake_github::{Check, FakeGitHub, Fault, Route};
 use crate::support::origin::{NAME, Origin};
 use crate::support::server::{Response, Server, Spoilt};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
+use crate::support::world::World;
 use crate::support::{Files, Outcome, Program, conflict};
 
 /// A pull request with its origin and its GitHub.
@@ -280,16 +281,54 @@ fn a_run_that_takes_long_leaves_publishing_its_whole_time() {
 
 #[test]
 fn a_check_run_ends_although_its_texts_are_refused() {
+    let silent = Response::new(200, "").spoilt(Spoilt::Slow(Duration::from_secs(60)));
+    let faults = [
+        (Fault::Refuse(422), "PUBLISH_REFUSED"),
+        (Fault::Refuse(400), "PUBLISH_REFUSED"),
+        (Fault::Refuse(401), "PUBLISH_FORBIDDEN"),
+        (Fault::Refuse(403), "PUBLISH_FORBIDDEN"),
+        // The time for publishing is spent on this request.
+        (Fault::Answer(silent), "PUBLISH_FAILED"),
+    ];
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
-        for status in [422, 400] {
+        for (fault, code) in &faults {
             let scene = Scene::of(&topic);
-            scene.github.fault(Route::UpdateCheck, 1, Fault::Refuse(status));
+            scene.github.fault(Route::UpdateCheck, 1, fault.clone());
             let step = scene.step();
-            let outcome = scene.run(&step).expect(exit);
-            assert_eq!(scene.only_check(), (conclusion.into(), vec![]), "{status}");
+            let outcome = scene.program(&step).env("INPUT_PUBLISH-TIMEOUT", "5").run().expect(exit);
+            assert_eq!(scene.only_check(), (conclusion.into(), vec![]), "{fault:?}");
             assert_eq!(step.output("published-to"), "commands");
-            assert!(outcome.text().contains("title=PUBLISH_REFUSED"), "{}", outcome.text());
+            assert!(outcome.text().contains(&format!("title={code}")), "{}", outcome.text());
         }
+    }
+}
+
+#[test]
+fn a_check_run_ends_although_the_runner_takes_neither_text_nor_summary() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for place in ["standard output", "job summary"] {
+        let world = World::of(&clean());
+        world.hub.0.lock().unwrap().out_of_order = true;
+        let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
+        let mut program = world.program(&step);
+        if place == "job summary" {
+            // A warning about the lost artifact has to be written there.
+            program = program.env("GITHUB_STEP_SUMMARY", &step.checkout);
+        }
+        let mut command = program.command();
+        if place == "standard output" {
+            command.stdout(full());
+        }
+        let outcome = Outcome::of(&command.output().unwrap());
+        assert_eq!((outcome.exit, outcome.code()), (3, "ARTIFACT_WRITE_FAILED"), "{place}");
+        let state = world.github.state();
+        let check = &state.checks[0];
+        let title = check.title.clone().unwrap_or_default();
+        assert_eq!(
+            (check.conclusion.as_deref(), &*title),
+            (Some("action_required"), "Could not complete: ARTIFACT_WRITE_FAILED"),
+            "{place}"
+        );
     }
 }
 

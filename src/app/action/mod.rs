@@ -193,15 +193,12 @@ fn check_change(
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
     let keyed = |key: &ExecutionKey| publication.started(key);
-    let finished = check_opened(&request, opened, cancellation, &progress, &keyed, parts);
-    let finished = finished.inspect_err(|failure| publication.failed(failure))?;
+    let finished = check_opened(&request, opened, cancellation, &progress, &keyed, parts)?;
     if let Some(now) = moved_head(environment, &change, cancellation) {
-        let failure = Failure::with_code(
+        return Err(Failure::with_code(
             Code::HeadSuperseded,
             format!("the pull request's head is {} by now, so this result is not published", now.short()),
-        );
-        publication.failed(&failure);
-        return Err(failure);
+        ));
     }
     let directory = finished.stored.path.display().to_string();
     let report = face::report(&finished, &directory, &Environment::read());
@@ -226,14 +223,9 @@ fn check_change(
                 .summary(format!("> [!WARNING]\n> {}\n\n", markdown(&text.replace('\n', " "))).as_bytes())?;
             None
         }
-        Err(failure) => {
-            publication.failed(&failure);
-            return Err(failure);
-        }
+        Err(failure) => return Err(failure),
     };
-    let published = publication
-        .publish(&report, &finished.opened.objects, runner)
-        .inspect_err(|failure| publication.failed(failure))?;
+    let published = publication.publish(&report, &finished.opened.objects, runner)?;
     runner.outputs(&outputs(&finished, &published, kept.as_ref()))?;
     Ok(published.exit)
 }

@@ -22,7 +22,7 @@ use crate::publish::artifact::moment;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use crate::run::ports::{Cancellation, Close, CloseStep, NoVerdict, Objects};
+use crate::run::ports::{Cancellation, Close, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
@@ -183,15 +183,6 @@ impl<'a> Publication<'a> {
             [&context.server_url, &context.repository, &context.run_id].iter().all(|part| !part.is_empty());
         known
             .then(|| format!("{}/{}/actions/runs/{}", context.server_url, context.repository, context.run_id))
-    }
-
-    /// There is no verdict to publish: a check run that was begun ends, so that nobody waits for it.
-    pub(crate) fn failed(&self, failure: &Failure) {
-        let failure = failure.clone().or_ending(self.cancellation);
-        let code = failure.code.unwrap_or(Code::InternalError);
-        if let CloseStep::Pending(close) = self.cancellation.take_close_step() {
-            close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
-        }
     }
 
     /// Publishes a verdict.
