@@ -23,6 +23,7 @@ use crate::net::NetClient;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Repository, RunService};
 use crate::run::http::HttpError;
 use crate::run::ports::Cancellation;
+use crate::run::retry::Patience;
 
 /// All requests of a command together; jobs have hours, and nobody waits for them at night.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
@@ -209,6 +210,7 @@ pub(crate) fn check_remote(
         url: format!("{}/{repository}", environment.server()),
         token: environment.token(),
         seed: environment.seed(),
+        patience: Patience::default(),
     };
     let replayer = Replayer {
         against: Against::Completed { checkout: &arguments.checkout, remote: &remote },

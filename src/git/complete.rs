@@ -13,7 +13,7 @@ use super::store::{Store, shallow_commits};
 use crate::contracts::ids::CommitId;
 use crate::contracts::secret::Secret;
 use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
-use crate::run::retry;
+use crate::run::retry::{self, Patience};
 
 /// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -22,8 +22,6 @@ const MAX_PACK_BYTES: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Longest silence of a server during a fetch. `git upload-pack` sends a keepalive every five seconds.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest wait that a server may ask for.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where missing objects are asked for.
 pub(crate) struct Remote<'a> {
@@ -33,6 +31,8 @@ pub(crate) struct Remote<'a> {
     pub(crate) token: Option<Secret>,
     /// Decides the jitter of waits between attempts.
     pub(crate) seed: &'a str,
+    /// Budget of those waits.
+    pub(crate) patience: Patience,
 }
 
 impl Remote<'_> {
@@ -46,8 +46,8 @@ impl Remote<'_> {
         Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
     }
 
-    /// Sends a request until it is answered, at most six times with waits of half a minute together, as requests to the
-    /// REST interface are. A server that asks for a longer wait than [`PATIENCE`] is not asked again.
+    /// Sends a request until it is answered, at most six times, as requests to the REST interface are. Waits are half a
+    /// minute together, or as long as the server asks for; one that does not fit the remote's [`Patience`] is not made.
     fn persist<T>(
         &self,
         operation: &str,
@@ -67,7 +67,7 @@ impl Remote<'_> {
                 return outcome.map_err(unanswered);
             };
             let wait = hint.map_or(wait, |hint| hint.max(wait));
-            if wait > PATIENCE {
+            if !self.patience.spend(wait) {
                 return outcome.map_err(unanswered);
             }
             tries += 1;
@@ -273,10 +273,7 @@ impl<'a> Session<'a> {
     /// Fetches into the store; the commits whose parents did not come.
     fn fetch(&self, request: &FetchRequest<'_>, store: &Store) -> Result<Vec<String>, GitError> {
         let broken = |error: String| GitError::Incomplete(format!("{}: {error}", self.host));
-        let mut message = upload_pack(self.remote, request.encode());
-        message.max_response_bytes = MAX_PACK_BYTES;
-        message.timeout = FETCH_TIMEOUT;
-        message.idle_timeout = IDLE_TIMEOUT;
+        let message = pack_request(self.remote, request);
         let (reply, mut answer) = self.remote.persist("fetch", || {
             let indexer = Indexer::new(None, &store.packs(), 0, false)
                 .map_err(|error| HttpError::Sink { host: self.host.clone(), reason: reason(&error) })?;
@@ -292,6 +289,15 @@ impl<'a> Session<'a> {
         indexer.commit().map_err(|error| broken(reason(&error)))?;
         Ok(shallow)
     }
+}
+
+/// Asks for a pack, which may be large and take long, but not in silence.
+fn pack_request(remote: &Remote<'_>, request: &FetchRequest<'_>) -> HttpRequest {
+    let mut message = upload_pack(remote, request.encode());
+    message.max_response_bytes = MAX_PACK_BYTES;
+    message.timeout = FETCH_TIMEOUT;
+    message.idle_timeout = IDLE_TIMEOUT;
+    message
 }
 
 fn upload_pack(remote: &Remote<'_>, body: Vec<u8>) -> HttpRequest {
@@ -318,4 +324,53 @@ fn refused(host: &str, status: u16) -> GitError {
         _ => "it could not answer",
     };
     GitError::Incomplete(format!("{host} answered {status}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Server that is always busy. Records the waits that it caused.
+    struct Busy {
+        retry_after: &'static str,
+        waits: Mutex<Vec<Duration>>,
+    }
+
+    impl Http for Busy {
+        fn send(&self, _: HttpRequest, _: &mut dyn Write) -> Result<HttpReply, HttpError> {
+            let headers = vec![("retry-after".to_owned(), self.retry_after.to_owned())];
+            Ok(HttpReply { status: 503, headers })
+        }
+
+        fn pause(&self, time: Duration) -> Result<(), HttpError> {
+            self.waits.lock().unwrap().push(time);
+            Ok(())
+        }
+    }
+
+    fn remote(http: &dyn Http) -> Remote<'_> {
+        let url = "https://git.example/a/b".to_owned();
+        Remote { http, url, token: None, seed: "seed", patience: Patience::default() }
+    }
+
+    #[test]
+    fn a_pack_may_take_ten_minutes_and_no_minute_of_silence() {
+        let busy = Busy { retry_after: "0", waits: Mutex::default() };
+        let message = pack_request(&remote(&busy), &FetchRequest::default());
+        let limits = [message.timeout, message.idle_timeout].map(|limit| limit.as_secs());
+        assert_eq!((limits, message.max_response_bytes), ([600, 60], 4 << 30));
+    }
+
+    #[test]
+    fn waits_for_a_busy_server_share_one_budget() {
+        let busy = Busy { retry_after: "100", waits: Mutex::default() };
+        let remote = remote(&busy);
+        assert!(remote.tip("refs/heads/main").is_err());
+        // The second request of the same remote has 20 seconds left, and a wait of 100 does not fit.
+        assert!(Session::open(&remote).is_err());
+        assert_eq!(*busy.waits.lock().unwrap(), [Duration::from_secs(100)]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Calls of the API: how one answer is judged, and when an attempt is made again.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -15,10 +15,8 @@ use super::service::{ApiBase, PortService};
 use crate::contracts::secret::Secret;
 use crate::core::escape::visible_cut;
 use crate::run::http::{Http, HttpError, Method};
-use crate::run::retry;
+use crate::run::retry::{self, Patience};
 
-/// What all waits of one publisher may take together; a job costs its owner by the minute.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// GitHub's own advice where a limit comes without a time.
 const LIMITED: Duration = Duration::from_secs(60);
 /// Entries of a page, the most there are.
@@ -56,7 +54,7 @@ pub(super) struct Client {
     /// `/repos/owner/name`.
     root: String,
     seed: String,
-    patience: Mutex<Duration>,
+    patience: Patience,
 }
 
 impl Client {
@@ -89,7 +87,7 @@ impl Client {
             token,
             root: format!("/repos/{repository}"),
             seed: seed.to_owned(),
-            patience: Mutex::new(PATIENCE),
+            patience: Patience::default(),
         })
     }
 
@@ -116,22 +114,10 @@ impl Client {
             let Some(usual) = retry::wait(&self.seed, what, tries) else { return Err(error) };
             tries += 1;
             let wait = hint.map_or(usual, |hint| hint.max(usual));
-            if !self.spend(wait) {
+            if !self.patience.spend(wait) {
                 return Err(error);
             }
             self.http.pause(wait).map_err(|_| PublishError::Cancelled { what })?;
-        }
-    }
-
-    /// Takes a wait from what is left, when it fits.
-    fn spend(&self, wait: Duration) -> bool {
-        let mut left = self.patience.lock().expect("nothing panics while it holds the number");
-        match left.checked_sub(wait) {
-            Some(rest) => {
-                *left = rest;
-                true
-            }
-            None => false,
         }
     }
 

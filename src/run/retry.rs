@@ -1,11 +1,39 @@
 //! How often and when infrastructure is asked again (decision C-2): the waits are seeded, so a replay waits alike.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::core::canonical;
 
 /// The waits between six attempts, before jitter.
 const SECONDS: [u64; 5] = [1, 2, 4, 8, 16];
+
+/// Longest time that all waits for one server together may take; a job costs its owner by the minute.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Budget of waits between attempts, shared by all requests to one server.
+#[derive(Debug)]
+pub(crate) struct Patience(Mutex<Duration>);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(Mutex::new(PATIENCE))
+    }
+}
+
+impl Patience {
+    /// Takes a wait from the budget, or returns false if it does not fit.
+    pub(crate) fn spend(&self, wait: Duration) -> bool {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match left.checked_sub(wait) {
+            Some(rest) => {
+                *left = rest;
+                true
+            }
+            None => false,
+        }
+    }
+}
 
 /// The wait before attempt `attempt + 2` of an operation, or none when there is no further attempt. The jitter of up to
 /// a tenth either way spreads shards and is the same for the same run.

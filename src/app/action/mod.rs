@@ -42,6 +42,7 @@ use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
 use crate::run::http::Http;
 use crate::run::ports::Cancellation;
+use crate::run::retry::Patience;
 
 /// The largest payload GitHub documents is 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
@@ -316,7 +317,8 @@ fn remote<'a>(environment: &'a ActionEnvironment, http: &'a dyn Http) -> Option<
     }
     let url = format!("{}/{}", context.server_url.trim_end_matches('/'), context.repository);
     let seed = environment.artifacts.seed();
-    Some(Remote { http, url, token: environment.inputs.token.clone(), seed })
+    let token = environment.inputs.token.clone();
+    Some(Remote { http, url, token, seed, patience: Patience::default() })
 }
 
 fn open_change(
