@@ -53,7 +53,7 @@ pub(crate) struct DriftCheckArgs {
     /// How far back artifacts are looked for
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400))]
     since_days: u64,
-    /// How many artifacts are replayed at most, the newest first
+    /// How many artifacts are replayed at most, the newest first and those of forks last
     #[arg(long, value_name = "N", default_value_t = LIMIT, value_parser = clap::value_parser!(u64).range(1..=5000))]
     limit: u64,
     /// The artifacts' name
@@ -184,7 +184,7 @@ pub(crate) struct RemoteRequest {
     pub(crate) checkout: PathBuf,
     pub(crate) name: String,
     pub(crate) since_days: u64,
-    /// The newest so many.
+    /// The newest so many, those of forks last.
     pub(crate) limit: u64,
     /// Asks models again, where that is wanted.
     pub(crate) live: Option<Live>,

@@ -355,7 +355,7 @@ fn the_nightly_form_fetches_what_is_recent_and_its_own_and_replays_it() {
     let shown = |run: &Value| {
         [&run["artifactId"], &run["workflowRunId"], &run["source"], &run["foreign"]].map(Value::clone)
     };
-    let expected = [(2, true), (1, false)];
+    let expected = [(1, false), (2, true)];
     let expected = expected.map(|(id, foreign)| [json!(id), json!(5), json!("repository"), json!(foreign)]);
     assert_eq!(runs.iter().map(shown).collect::<Vec<_>>(), expected);
 

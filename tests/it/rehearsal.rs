@@ -388,3 +388,22 @@ fn an_artifact_whose_name_is_taken_gets_the_next() {
     let names: Vec<String> = world.hub.0.lock().unwrap().blobs.keys().cloned().collect();
     assert_eq!(names, ["qa-skill-run", "qa-skill-run-2"]);
 }
+
+#[test]
+fn a_limit_is_for_our_own_runs_before_those_of_forks() {
+    let world = World::of(&clean());
+    let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
+    world.program(&step).run().expect(0);
+    let archive = world.uploaded();
+    let ours = || Kept::whole(&archive);
+    let of_a_fork = || Kept { of_a_fork: true, days_ago: 1, ..ours() };
+    // The last one is the newest.
+    world.keep([ours(), of_a_fork(), of_a_fork()]);
+    let told = world.night_with(1, &[("INPUT_LIMIT", "1")]).expect(0).text();
+    assert!(told.contains("1 run: 1 same") && !told.contains("(of a fork)"), "{told}");
+    assert!(told.contains(", 2 beyond the limit"), "{told}");
+
+    world.keep(std::iter::repeat_with(ours).take(60));
+    let told = world.night(1).expect(0).text();
+    assert!(told.contains("60 runs: 60 same") && !told.contains("beyond the limit"), "{told}");
+}

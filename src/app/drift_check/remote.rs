@@ -39,7 +39,9 @@ pub(crate) fn check_artifacts(
     // An artifact without a date cannot be said to be old.
     let is_recent = |artifact: &&Listed| artifact.created_at.as_ref().is_none_or(|date| *date >= oldest);
     let recent: Vec<&Listed> = listed.artifacts.iter().filter(is_recent).collect();
-    let usable: Vec<&Listed> = recent.iter().copied().filter(|artifact| !artifact.expired).collect();
+    let mut usable: Vec<&Listed> = recent.iter().copied().filter(|artifact| !artifact.expired).collect();
+    // Anybody can make runs of forks, so they come after all of ours and cannot push one beyond the limit.
+    usable.sort_by_key(|artifact| artifact.is_foreign());
     let foreign = usable.iter().filter(|artifact| artifact.is_foreign()).count();
     let listing = DriftListing {
         repository: wanted.repository.name.clone(),
