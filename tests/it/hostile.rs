@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use git2::{ObjectType, Oid};
 
-use crate::support::{Files, Outcome, Random, Repo, change, conflict, marker, qa_skill, token};
+use crate::support::{Files, Outcome, Random, Repo, change, conflict, marker, qa_skill, token, tokens};
 
 /// 1 GiB.
 const MEMORY_KIB: u64 = 1 << 20;
@@ -442,14 +442,7 @@ fn conflicts(count: usize) -> String {
 
 #[test]
 fn a_text_made_of_faults_is_counted_and_costs_little() {
-    let mut random = Random(7);
-    let alphabet = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut line = || {
-        let value: String = (0..36).map(|_| char::from(alphabet[random.below(alphabet.len())])).collect();
-        format!("t = \"gh{}{value}\"\n", "p_")
-    };
-    let text: String = (0..16_000).map(|_| line()).collect();
-    let repo = change(&[("a.py", "1\n")], &[("a.py", "1\n"), ("tokens.py", &text)]);
+    let repo = change(&[("a.py", "1\n")], &[("a.py", "1\n"), ("tokens.py", &tokens(16_000))]);
     let outcome = repo.judge().run().expect(1);
     let run = repo.run_dir();
     let listed = run.findings().len();
@@ -463,6 +456,18 @@ fn a_text_made_of_faults_is_counted_and_costs_little() {
     assert_eq!(run.json("coverage.json")["incompleteCells"], 0);
     run.verify().run().expect(0);
     run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+}
+
+#[test]
+fn seven_megabytes_of_tokens_take_memory_by_their_bytes() {
+    let text = tokens(150_000);
+    assert!(text.len() > 7_000_000, "{}", text.len());
+    let repo = change(&[("a.py", "1\n")], &[("a.py", "1\n"), ("tokens.py", &text)]);
+    repo.judge().run().expect(1);
+    assert!(peak(&repo) < MEMORY_KIB / 3, "{} KiB", peak(&repo));
+    let found = repo.run_dir().json("metrics.json")["findingsBySeverity"]["critical"].as_u64().unwrap();
+    assert!(found > 149_000, "every token counts: {found}");
+    assert_eq!(repo.run_dir().json("coverage.json")["incompleteCells"], 0);
 }
 
 #[test]

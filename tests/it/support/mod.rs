@@ -71,6 +71,20 @@ impl Random {
     }
 }
 
+/// Lines with a token each, no two alike.
+pub(crate) fn tokens(lines: usize) -> String {
+    let alphabet = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut random = Random(7);
+    let mut text = String::new();
+    for _ in 0..lines {
+        text.push_str("t = \"gh");
+        text.push_str("p_");
+        text.extend((0..36).map(|_| char::from(*random.pick(alphabet))));
+        text.push_str("\"\n");
+    }
+    text
+}
+
 /// A change that fails, judged, with a recording that has text and a masked secret in it.
 pub(crate) fn judged() -> Repo {
     let repo = change(
