@@ -26,7 +26,7 @@ pub(crate) fn state(phase: &str, agent: &str) -> String {
 }
 
 /// A report of tests by name and what stands inside each.
-fn junit(tests: &[(&str, &str)]) -> String {
+pub(crate) fn junit(tests: &[(&str, &str)]) -> String {
     let cases: String = tests
         .iter()
         .map(|(name, inside)| {

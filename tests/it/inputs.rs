@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::gates_story;
+use crate::support::fake_github::{BOT, Check, Comment};
 use crate::support::origin::Origin;
 use crate::support::step::{Step, TOKEN, clean, faulty};
 use crate::support::world::{Kept, World};
@@ -32,8 +34,12 @@ impl Ran {
     }
 
     fn in_world(world: World, inputs: &[(&str, &str)]) -> Self {
-        let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
-        let checkout = step.checkout.clone();
+        let checkout = world.origin.checkout(&world.proxy, 2);
+        Self::in_checkout(world, checkout, inputs)
+    }
+
+    fn in_checkout(world: World, checkout: std::path::PathBuf, inputs: &[(&str, &str)]) -> Self {
+        let step = Step::on_pull_request_in(checkout.clone(), &world.origin, &world.proxy);
         let program = inputs.iter().fold(world.program(&step), |program, (name, value)| {
             program.env(format!("INPUT_{}", name.to_uppercase()), value)
         });
@@ -74,6 +80,36 @@ fn with_review(server: &crate::support::Server) -> (World, git2::Oid) {
     (world, main)
 }
 
+const OLD_COMMENT: &str = "<!-- qa-skill: qa-skill verdict -->\nof an earlier run";
+
+/// A world with a comment and an abandoned check run each of GitHub Actions and of another app.
+fn with_traces_of_two_apps() -> World {
+    let world = World::of(&clean());
+    let mut state = world.github.state();
+    for (id, author, app) in [(801, BOT, None), (802, "other-app[bot]", Some("other-app".to_owned()))] {
+        let (author, body) = (author.to_owned(), OLD_COMMENT.to_owned());
+        state.comments.push(Comment { id, number: 7, author, body });
+        state.checks.push(Check {
+            id,
+            name: "qa-skill verdict".to_owned(),
+            head_sha: world.origin.head.to_string(),
+            status: "in_progress".to_owned(),
+            started_at: Some("2024-01-01T00:00:00Z".to_owned()),
+            app,
+            ..Check::default()
+        });
+    }
+    drop(state);
+    world
+}
+
+/// The date three days from now, in UTC.
+fn in_three_days() -> String {
+    let arguments = ["--utc", "--date", "3 days", "+%Y-%m-%d"];
+    let output = std::process::Command::new("date").args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
 #[test]
 fn every_input_changes_what_a_step_does() {
     let mut tried = BTreeSet::new();
@@ -110,8 +146,15 @@ fn every_input_changes_what_a_step_does() {
     assert_eq!(ran.world.github.state().checks[0].name, "our gate");
 
     of(&["comment", "comment-author"]);
-    let ran = Ran::with(&clean(), &[("comment", "true"), ("comment-author", "other-app[bot]")]);
-    assert_eq!(ran.world.github.state().comments.len(), 1);
+    for (author, taken) in [("", 0), ("other-app[bot]", 1)] {
+        let ran =
+            Ran::in_world(with_traces_of_two_apps(), &[("comment", "true"), ("comment-author", author)]);
+        let state = ran.world.github.state();
+        let renewed: Vec<bool> = state.comments.iter().map(|comment| comment.body != OLD_COMMENT).collect();
+        let closed: Vec<bool> = state.checks[..2].iter().map(|check| check.conclusion.is_some()).collect();
+        let expected = vec![taken == 0, taken == 1];
+        assert_eq!((&renewed, &closed), (&expected, &expected), "`{author}`");
+    }
 
     of(&["objects"]);
     let ran = Ran::with(&clean(), &[("objects", "server")]);
@@ -120,10 +163,13 @@ fn every_input_changes_what_a_step_does() {
     of(&["upload-artifact", "artifact-name", "require-artifact", "retention-days"]);
     let ran = Ran::with(&clean(), &[("upload-artifact", "false")]);
     assert!(ran.world.hub.0.lock().unwrap().blobs.is_empty() && ran.output("artifact-id").is_empty());
+    let day = in_three_days();
     let ran = Ran::with(&clean(), &[("artifact-name", "proof"), ("retention-days", "3")]);
     assert!(ran.world.hub.0.lock().unwrap().blobs.contains_key("proof"));
     let asked = ran.world.proxy.requests().into_iter().find(|one| one.path().ends_with("/CreateArtifact"));
-    assert!(asked.unwrap().json()["expires_at"].is_string());
+    let expires = asked.unwrap().json()["expires_at"].as_str().unwrap()[..10].to_owned();
+    // The second day differs from the first where midnight passed in between.
+    assert!([day.clone(), in_three_days()].contains(&expires), "{expires} is not {day}");
     let world = World::of(&clean());
     world.hub.0.lock().unwrap().out_of_order = true;
     assert_eq!(Ran::in_world(world, &[("require-artifact", "true")]).outcome.exit, 3);
@@ -135,8 +181,9 @@ fn every_input_changes_what_a_step_does() {
     of(&["command", "shards", "shard", "parts"]);
     let ran = Ran::with(&faulty(), &[("command", "plan"), ("shards", "2")]);
     let matrix: Value = serde_json::from_str(&ran.output("matrix")).unwrap();
-    let shards = |matrix: &Value| matrix["include"].as_array().unwrap().len();
-    assert_eq!((shards(&matrix), &matrix["include"][1]["shard"]), (2, &json!("2/2")));
+    let jobs =
+        [json!({"shard": "1/2", "files": 1, "lines": 2}), json!({"shard": "2/2", "files": 1, "lines": 5})];
+    assert_eq!(matrix, json!({ "include": jobs }));
     let ran = Ran::with(&clean(), &[("command", "check"), ("shard", "1/1")]);
     assert_eq!(ran.output("verdict"), "none");
     let parts = std::path::Path::new(&ran.output("run-path")).parent().unwrap().to_owned();
@@ -221,6 +268,25 @@ fn every_output_of_a_judged_change_has_its_value() {
     }
     let names: BTreeSet<String> = expected.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(names, declared("outputs"));
+}
+
+#[test]
+fn outputs_about_gates_name_the_report_and_whose_turn_it_is() {
+    let (list, state) = (gates_story::features(false), gates_story::state("QA_READY", "qa"));
+    let files = clean().with("feature_list.json", &list).with("workflow-state.json", &state);
+    let world = World::of(&files);
+    let repo = &world.origin.repo;
+    let base = files.with(".qa-skill/policy.toml", gates_story::POLICY);
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[world.origin.base]));
+    let checkout = world.origin.checkout(&world.proxy, 2);
+    std::fs::create_dir(checkout.join("reports")).unwrap();
+    let tests = [(gates_story::ADDS, ""), (gates_story::NONE, "")];
+    std::fs::write(checkout.join("reports/junit.xml"), gates_story::junit(&tests)).unwrap();
+    let ran = Ran::in_checkout(world, checkout, &[("base", "main")]);
+    assert_eq!(ran.outcome.exit, 0, "{}", ran.outcome.stderr);
+    assert_eq!(ran.output("qa-report-path"), format!("{}/qa-report.json", ran.output("run-path")));
+    assert_eq!(ran.json("qa-report.json")["status"], "PASSED");
+    assert_eq!(ran.output("next-agent"), "dev");
 }
 
 #[test]
