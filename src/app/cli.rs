@@ -24,6 +24,7 @@ use crate::config::Environment;
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{Preset, RunMode};
 use crate::core::policy::Overrides;
+use crate::core::secrets;
 use crate::core::shard::Shard;
 use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
 use crate::run::reviews::RepliesMode;
@@ -282,7 +283,7 @@ pub fn main_with(
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
-        let payload = crate::core::escape::visible_cut(panic.payload_as_str().unwrap_or(""), 300);
+        let payload = crate::core::masking::shown_cut(panic.payload_as_str().unwrap_or(""), 300);
         face::say(&format!("internal panic{place}: {payload}\n"));
     }));
     let cancellation = Arc::new(Cancellation::default());
@@ -300,12 +301,23 @@ pub fn main_with(
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            let _nobody_listens = error.print();
+            print_clap(&error);
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
         }
     };
     cancellation.set_deadline(Some(deadline(&cli.command)));
     conclude(&cancellation, || answer(cli.command, &cancellation))
+}
+
+/// Prints clap's help or what it refuses, which it quotes.
+fn print_clap(error: &clap::Error) {
+    let text = error.render().to_string();
+    let masked = secrets::masked(text.clone());
+    if masked == text {
+        let _nobody_listens = error.print();
+    } else {
+        face::say(&masked);
+    }
 }
 
 /// Returns the time limit of a command. Any of them may wait in the kernel, for example for a pipe that the repository's

@@ -16,8 +16,9 @@ use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
 use crate::contracts::strict_json;
 use crate::contracts::v1::ModelBinding;
-use crate::core::escape::{visible, visible_cut};
+use crate::core::escape::visible;
 use crate::core::findings;
+use crate::core::masking::shown_cut;
 use crate::core::policy::{Overrides, Policy};
 use crate::lenses;
 use crate::providers::contract::{Prompt, Reply};
@@ -60,7 +61,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
             true => "it names none; docs/models.md shows how".to_owned(),
             false => format!("it names {}", known.join(", ")),
         };
-        return Err(Failure::usage(format!("the policy names no model `{}`", visible_cut(asked, 80)), hint));
+        return Err(Failure::usage(format!("the policy names no model `{}`", shown_cut(asked, 80)), hint));
     }
     if known.is_empty() {
         face::write_stdout(
@@ -222,7 +223,7 @@ fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
 
 /// What a server says, as it may be shown.
 fn shown(said: &str, key: &Secret) -> String {
-    visible_cut(&key.masked_in(said), 300)
+    shown_cut(&key.masked_in(said), 300)
 }
 
 fn used(model: &Model, reply: &Reply) -> String {

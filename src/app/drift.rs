@@ -9,7 +9,7 @@ use crate::contracts::artifact::Artifact;
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::strict_json;
 use crate::contracts::v1::{FileHash, RecordedExecution};
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::gates::steady::steady;
 use crate::store::{Entry, RunDirectory};
 
@@ -250,7 +250,7 @@ fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(Str
     if left == right {
         return None;
     }
-    let shown = |value: &Value| visible_cut(&value.to_string(), 120);
+    let shown = |value: &Value| shown_cut(&value.to_string(), 120);
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
             let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();

@@ -177,20 +177,25 @@ pub(crate) fn effective(
     Ok(policy)
 }
 
+/// Reason to refuse a policy or waivers.
+const HOLDS_A_SECRET: &str = "a value in it looks like a secret, and every run records it";
+
 /// A policy that is not committed yet, the text it was read from, and how its place is shown.
 pub(crate) fn policy_in_file(
     path: &Path,
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<(Policy, String, String), Failure> {
-    let shown = crate::core::escape::visible(&path.display().to_string());
+    let shown = crate::core::masking::shown(&path.display().to_string());
     let hint = |failure| Failure {
         hint: "correct that file; docs/policy.example.toml has every setting".to_owned(),
         ..failure
     };
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        hint(Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {error}")))
-    })?;
+    let invalid = |reason: &str| {
+        hint(Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {reason}")))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| invalid(&error.to_string()))?;
+    let text = policy_text::without_secrets(&text).ok_or_else(|| invalid(HOLDS_A_SECRET))?;
     let policy = effective(Some(&text), overrides, registry);
     Ok((policy.map_err(|error| hint(Failure::policy(&shown, &error)))?, text, shown))
 }
@@ -222,7 +227,7 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failur
     let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
     for (index, lens) in requested.iter().enumerate() {
         if !known.contains(&lens.as_str()) {
-            let name = crate::core::escape::visible_cut(lens, 80);
+            let name = crate::core::masking::shown_cut(lens, 80);
             return Err(Failure::usage(
                 format!("there is no lens `{name}`"),
                 format!("known lenses: {}", known.join(", ")),
@@ -244,8 +249,7 @@ pub(super) fn text_in_force(
 ) -> Result<Option<String>, Failure> {
     let Some(text) = text_at(objects, commit, path)? else { return Ok(None) };
     policy_text::without_secrets(&text).map(Some).ok_or_else(|| {
-        let message =
-            format!("failed to read {path}: a value in it looks like a secret, and every run records it");
+        let message = format!("failed to read {path}: {HOLDS_A_SECRET}");
         Failure::with_code(Code::PolicyInvalid, message)
     })
 }

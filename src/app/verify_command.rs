@@ -11,7 +11,7 @@ use super::verify::{self, Verified};
 use crate::contracts::codes::Code;
 use crate::contracts::ids::{CommitId, Sha256Hex};
 use crate::contracts::v1::Conclusion;
-use crate::core::escape::visible;
+use crate::core::masking::shown;
 use crate::core::policy::POLICY_PATH;
 use crate::run::ports::Cancellation;
 
@@ -57,7 +57,7 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     progress.clear();
     let verified = verified?;
     if let Some(difference) = &verified.difference {
-        let text = visible(&difference.to_string());
+        let text = shown(&difference.to_string());
         let message = format!("the run does not follow from its inputs: {text}");
         return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
     }
@@ -80,7 +80,7 @@ fn statement(verified: &Verified) -> String {
     let file = if verified.has_policy_file { POLICY_PATH } else { "no policy file, defaults" };
     let overrides = match overrides(verified) {
         overrides if overrides.is_empty() => "none".to_owned(),
-        overrides => visible(&overrides.join(" ")),
+        overrides => shown(&overrides.join(" ")),
     };
     let mut text = format!(
         "verified: {} files, every digest and the verdict follow from {source}\n",
@@ -88,7 +88,7 @@ fn statement(verified: &Verified) -> String {
     );
     let rows = [
         ("verdict", verified.conclusion.to_string()),
-        ("repository", visible(&input.repo_id)),
+        ("repository", shown(&input.repo_id)),
         ("base", input.base_sha.to_string()),
         ("merge base", input.merge_base_sha.to_string()),
         ("head", input.head_sha.to_string()),
@@ -137,7 +137,7 @@ fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(),
             return unlike("policy", verified.policy_hash.to_string(), policy.to_string());
         }
         if let Some(ids) = &input.requested_lens_ids {
-            return unlike("selection of lenses", visible(&ids.join(",")), "all of the policy".to_owned());
+            return unlike("selection of lenses", shown(&ids.join(",")), "all of the policy".to_owned());
         }
     }
     if let Some(expected) = arguments.expect.filter(|expected| *expected != verified.conclusion) {

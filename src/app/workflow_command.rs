@@ -17,6 +17,7 @@ use crate::contracts::limits::MAX_JSON_BYTES;
 use crate::contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
 use crate::core::escape::visible;
 use crate::core::features::{self, FeatureDocument, FeatureListError};
+use crate::core::masking::shown;
 use crate::core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
 use crate::run::ports::Cancellation;
 
@@ -330,7 +331,7 @@ fn missing(path: &Path) -> Failure {
 
 fn named(path: &Path, error: WorkflowError) -> Failure {
     let message = format!("failed to read {}: {error}", path.display());
-    Failure { message: visible(&message), ..error.into() }
+    Failure { message: shown(&message), ..error.into() }
 }
 
 /// Puts a file in place whole or not at all, with the permissions of the one it replaces.

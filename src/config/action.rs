@@ -8,7 +8,8 @@ use super::artifacts::ArtifactEnvironment;
 
 use crate::contracts::secret::Secret;
 use crate::contracts::v1::{Preset, RunMode, SettingOrigin};
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
+use crate::core::secrets;
 use crate::core::shard::{MAX_SHARDS, Shard};
 use crate::run::reviews::RepliesMode;
 
@@ -246,11 +247,12 @@ impl RawInputs {
             token: read.secret("token", self.token.as_deref()),
             objects: read.word("objects", self.objects, &objects)?.unwrap_or_default(),
             surfaces: read.word("publish", self.publish, &surfaces)?.unwrap_or_default(),
-            check_name: read.text("check-name", self.check_name),
+            // Names are shown to others than the runner, which masks its own secrets alone.
+            check_name: read.text("check-name", self.check_name).map(secrets::masked),
             comment: read.flag("comment", self.comment, false)?,
             comment_author: read.text("comment-author", self.comment_author),
             upload_artifact: read.flag("upload-artifact", self.upload_artifact, true)?,
-            artifact_name: read.text("artifact-name", self.artifact_name),
+            artifact_name: read.text("artifact-name", self.artifact_name).map(secrets::masked),
             retention_days: read.number("retention-days", self.retention_days, 1, 400)?,
             upload_sarif: read.flag("upload-sarif", self.upload_sarif, false)?,
             open_issue: read.flag("open-issue", self.open_issue, false)?,
@@ -281,7 +283,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn note(&mut self, name: &str, value: String, given: bool) {
         let origin = if given { "input" } else { "default" };
-        let value = visible_cut(&value, 200);
+        let value = shown_cut(&value, 200);
         self.settings.push(SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() });
     }
 
@@ -353,7 +355,7 @@ impl Reading<'_> {
 }
 
 fn invalid(name: &'static str, value: &str, wanted: String) -> SettingsError {
-    SettingsError::Input { name, value: visible_cut(value, 60), wanted }
+    SettingsError::Input { name, value: shown_cut(value, 60), wanted }
 }
 
 #[cfg(test)]

@@ -256,7 +256,7 @@ impl Payload<'_> {
 }
 
 fn shown(text: &str) -> String {
-    crate::core::escape::visible_cut(text, 60)
+    crate::core::masking::shown_cut(text, 60)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::escape::visible_cut;
 use super::json_places::{self, MemberPlace};
+use super::masking::shown_cut;
 use crate::contracts::codes::Code;
 use crate::contracts::schema;
 use crate::contracts::strict_json::{self, StrictJsonError};
@@ -143,7 +143,7 @@ impl FeatureDocument {
             return Err(FeatureListError::Fault(FeatureFault { line, pointer, message }));
         }
         serde_json::from_value(self.value.clone()).map_err(|error| {
-            let message = visible_cut(&error.to_string(), 300);
+            let message = shown_cut(&error.to_string(), 300);
             FeatureListError::Fault(FeatureFault { line: 1, pointer: String::new(), message })
         })
     }
@@ -163,12 +163,12 @@ fn not_json(error: &StrictJsonError) -> FeatureListError {
         StrictJsonError::TooLarge(_) => 1,
         StrictJsonError::Refused(error) => error.line().max(1) as u64,
     };
-    FeatureListError::NotJson { line, message: visible_cut(&error.to_string(), 300) }
+    FeatureListError::NotJson { line, message: shown_cut(&error.to_string(), 300) }
 }
 
 fn fault(text: &str, pointer: String, message: &str) -> FeatureFault {
     let line = json_places::line(text, json_places::find(text, &pointer).start);
-    FeatureFault { line, message: visible_cut(message, 300), pointer }
+    FeatureFault { line, message: shown_cut(message, 300), pointer }
 }
 
 fn schema_faults(text: &str, value: &Value) -> Vec<FeatureFault> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::diff::lossy;
-use super::escape::visible;
+use super::escape::{visible, visible_cut};
 use super::packet::Packet;
 use super::secrets::SecretSpan;
 use super::{canonical, secrets};
@@ -130,4 +130,9 @@ fn endings(path: &[u8], at: usize) -> usize {
 /// Returns a text from outside as it may be shown: secrets masked, nothing invisible in it.
 pub(crate) fn shown(text: &str) -> String {
     visible(&secrets::masked(text.to_owned()))
+}
+
+/// As [`shown`], cut to at most `limit` characters. Secrets are masked before the cut: no detector knows half of one.
+pub(crate) fn shown_cut(text: &str, limit: usize) -> String {
+    visible_cut(&secrets::masked(text.to_owned()), limit)
 }

@@ -8,7 +8,7 @@ use crate::contracts::v1::{
     ExecutionCommandSpec, LensClass, PermissionProfile, PermissionProfileId, PolicyExecution, PolicyPrefix,
     PolicyToolchain, WorktreeMode,
 };
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 
 /// `[execution]` with its defaults. Its canonical form is part of every execution key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -138,7 +138,7 @@ impl ExecutionPolicy {
             None => Permission::Granted,
             Some(spec) => Permission::Violation(format!(
                 "no prefix of execution.allow has `{}`",
-                visible_cut(&spec.command.join(" "), 200)
+                shown_cut(&spec.command.join(" "), 200)
             )),
         }
     }
@@ -166,7 +166,7 @@ pub(crate) enum Permission {
 
 /// What is wrong with a rule's own examples, as the text of the file that shows where, and the reason.
 pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), (String, String)> {
-    let shown = visible_cut(&rule.prefix.join(" "), 80);
+    let shown = shown_cut(&rule.prefix.join(" "), 80);
     let first = rule.prefix.first().cloned().unwrap_or_default();
     let fault = |reason: &str| Err((first.clone(), format!("the prefix `{shown}` {reason}")));
     if first.is_empty() || first.contains('/') {
@@ -176,11 +176,11 @@ pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), (String, String)
         return fault("needs an example of both `match` and `not-match`");
     }
     if let Some(example) = rule.matches.iter().find(|example| !begins(example, &rule.prefix)) {
-        let example = visible_cut(&example.join(" "), 80);
+        let example = shown_cut(&example.join(" "), 80);
         return fault(&format!("does not match its own example `{example}`"));
     }
     if let Some(example) = rule.not_match.iter().find(|example| begins(example, &rule.prefix)) {
-        let example = visible_cut(&example.join(" "), 80);
+        let example = shown_cut(&example.join(" "), 80);
         return fault(&format!("matches `{example}`, of which its `not-match` says that it does not"));
     }
     Ok(())

@@ -6,8 +6,8 @@ use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{
     Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage, QaReport, QaStatus,
 };
-use crate::core::escape::visible_cut;
 use crate::core::gates::{self, GateRule, rule_id};
+use crate::core::masking::shown_cut;
 
 /// Of one gate, and of all.
 const MOST_FIXES: (usize, usize) = (3, 10);
@@ -107,7 +107,7 @@ fn message(finding: &Finding, severity: &str) -> QaMessage {
 /// What fails a gate now, in its order.
 fn fixes(gate: &QaGate) -> impl Iterator<Item = String> + '_ {
     gate.errors.iter().filter(|error| !error.pre_existing).map(|error| {
-        let message = visible_cut(&error.message, 200);
+        let message = shown_cut(&error.message, 200);
         format!("[{}] {}:{} - {message}", gate.gate_name, error.file, error.line)
     })
 }

@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use crate::contracts::codes::Code;
 use crate::contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use crate::core::escape::{visible, visible_cut};
+use crate::core::masking::shown;
 use crate::formats::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
     location, model_reviews, note, quality_gates, reason, verdict_word, why,
@@ -367,7 +368,8 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     page.item("  checked ", DIM, &extent(report));
     page.item("  key     ", DIM, report.result.execution_key.as_str());
     if let Some(directory) = report.run_directory {
-        page.item("  kept in ", DIM, directory);
+        let directory = shown(directory);
+        page.item("  kept in ", DIM, &directory);
         page.item("  verify  ", DIM, &format!("qa-skill verify {directory}"));
     }
     if report.replayed {

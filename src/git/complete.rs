@@ -249,7 +249,7 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn open(remote: &'a Remote<'a>) -> Result<Self, GitError> {
         let host =
-            crate::core::escape::visible_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
+            crate::core::masking::shown_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
         let (reply, body) = remote.persist("info/refs", || remote.http.fetch(request.clone()))?;
         if !reply.is_success() {

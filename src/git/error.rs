@@ -2,7 +2,7 @@
 
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::run::http::HttpError;
 
 /// A failure to read. Completes "failed to …".
@@ -112,5 +112,5 @@ impl GitError {
 
 /// libgit2's words, which may hold text from the repository.
 pub(super) fn reason(error: &git2::Error) -> String {
-    visible_cut(error.message(), 200)
+    shown_cut(error.message(), 200)
 }

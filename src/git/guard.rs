@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::GitError;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 
 /// Files of a git directory that are opened by name.
 const NAMED: &[&str] = &[
@@ -125,5 +125,5 @@ fn unreadable(path: &Path, error: &io::Error) -> GitError {
 }
 
 fn shown(path: &Path) -> String {
-    visible_cut(&path.display().to_string(), 300)
+    shown_cut(&path.display().to_string(), 300)
 }

@@ -8,7 +8,7 @@ use super::error::{GitError, reason};
 use super::guard;
 use super::store::Store;
 use crate::contracts::ids::CommitId;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
 ///
@@ -118,7 +118,7 @@ impl OpenRepository {
 }
 
 fn shown(path: &Path) -> String {
-    visible_cut(&path.display().to_string(), 300)
+    shown_cut(&path.display().to_string(), 300)
 }
 
 fn mentions_format(error: &git2::Error) -> bool {

@@ -10,7 +10,7 @@ use git2::{Oid, Repository};
 
 use super::error::{GitError, reason};
 use super::guard;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 
 /// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
 /// relative, so that a checkout's path may hold that too.
@@ -95,7 +95,7 @@ pub(super) fn open(path: &Path) -> Result<Repository, GitError> {
 pub(super) fn shallow_commits(repository: &Repository) -> Result<Vec<String>, GitError> {
     let list = repository.commondir().join("shallow");
     let failed = |error: std::io::Error| GitError::Open {
-        path: visible_cut(&list.display().to_string(), 300),
+        path: shown_cut(&list.display().to_string(), 300),
         reason: error.to_string(),
     };
     let text = guard::read_list(&list).map_err(failed)?;
@@ -116,5 +116,5 @@ fn link(objects: &Path, _: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn no_room(error: &std::io::Error) -> GitError {
-    GitError::NoScratch(visible_cut(&error.to_string(), 200))
+    GitError::NoScratch(shown_cut(&error.to_string(), 200))
 }

@@ -8,7 +8,7 @@ use crate::contracts::v1::{
     AdapterId, AuthScheme, Effort, ModelBinding, PolicyModel, ProviderBinding, SamplingMode, SamplingSupport,
     Surface,
 };
-use crate::core::escape;
+use crate::core::masking;
 
 pub(crate) use super::endpoint::Endpoint;
 
@@ -61,9 +61,9 @@ struct Place {
 /// The binding of the policy's model `name`, and where it is asked.
 pub(crate) fn resolve(name: &str, model: &PolicyModel) -> Result<(ProviderBinding, Endpoint), BindingError> {
     settle(name, model).map_err(|Wrong(setting, problem, way_out)| BindingError {
-        name: escape::visible_cut(name, MAX_MODEL_BYTES),
+        name: masking::shown_cut(name, MAX_MODEL_BYTES),
         setting,
-        problem: escape::visible_cut(&problem, 400),
+        problem: masking::shown_cut(&problem, 400),
         way_out,
     })
 }

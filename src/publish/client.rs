@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use super::error::{Permission, PublishError, Trouble};
 use super::service::{ApiBase, PortService};
 use crate::contracts::secret::Secret;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::run::http::{Http, HttpError, Method};
 use crate::run::retry::{self, Patience};
 
@@ -62,7 +62,7 @@ impl Client {
         let Target { api_url, repository, token, seed } = target;
         let base = ApiBase::parse(api_url)?;
         if !is_repository(repository) {
-            let shown = visible_cut(repository, 100);
+            let shown = shown_cut(repository, 100);
             return Err(PublishError::Settings(format!("`{shown}` is not the name of a repository")));
         }
         let authorization = Secret::new(&format!("Bearer {}", token.expose()))
@@ -210,7 +210,7 @@ impl Client {
         match status {
             200..=299 => Ok(()),
             300..=399 => {
-                let target = visible_cut(&target_host(&text("location").unwrap_or_default()), 100);
+                let target = shown_cut(&target_host(&text("location").unwrap_or_default()), 100);
                 Err(PublishError::Redirected { what, host, target }.into())
             }
             429 => Err(Trouble::Limited { hint }),
@@ -238,7 +238,7 @@ impl Client {
     }
 
     fn shown(&self, text: &str) -> String {
-        visible_cut(&self.token.masked_in(text), 300)
+        shown_cut(&self.token.masked_in(text), 300)
     }
 }
 

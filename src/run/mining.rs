@@ -226,9 +226,8 @@ impl Mining<'_> {
             for witness in convention.exceptions_listed.iter_mut().chain(&mut convention.exemplars) {
                 let text = text_of(reader.as_ref(), &witness.blob)?.unwrap_or_default();
                 let line = usize::try_from(witness.line).unwrap_or(usize::MAX).saturating_sub(1);
-                let quote = text.lines().nth(line).unwrap_or("").trim();
+                let quote = secrets::masked(text.lines().nth(line).unwrap_or("").trim().to_owned());
                 witness.text = quote.chars().take(MAX_QUOTE).collect();
-                witness.text = secrets::masked(std::mem::take(&mut witness.text));
             }
         }
         Ok(())

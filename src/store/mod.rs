@@ -17,7 +17,7 @@ pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, PartedEntry, RunWriter};
 
 use crate::contracts::codes::Code;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 
 /// Why something could not be stored or read back. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -56,5 +56,5 @@ impl StoreError {
 
 /// A path for people; it may hold text from the repository.
 fn shown(path: &std::path::Path) -> String {
-    visible_cut(&path.display().to_string(), 300)
+    shown_cut(&path.display().to_string(), 300)
 }

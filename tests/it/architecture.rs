@@ -191,6 +191,20 @@ fn a_lens_never_imports_another_lens() {
     none(&faults);
 }
 
+/// Formats get texts that are masked already; elsewhere a text is cut after its secrets are masked.
+#[test]
+fn nothing_but_a_format_cuts_a_text_that_may_have_a_secret() {
+    let may =
+        |path: &str| path.starts_with("formats/") || ["core/escape.rs", "core/masking.rs"].contains(&path);
+    let mut faults = Vec::new();
+    for source in sources().iter().filter(|source| !may(&source.path)) {
+        for (number, _) in source.shipped().filter(|(_, line)| line.contains("visible_cut")) {
+            faults.push(format!("{}:{number}: call `masking::shown_cut`", source.path));
+        }
+    }
+    none(&faults);
+}
+
 #[test]
 fn every_third_party_crate_has_one_owner() {
     let manifest = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();

@@ -1,40 +1,18 @@
 //! A secret of its own in each field of each input, and none of them in anything that is written, said or sent.
 
+use std::path::Path;
+
 use serde_json::json;
 
+use crate::support::canaries::{Canaries, Said};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean};
 use crate::support::{Files, Random, Repo, conflict, qa_skill};
 
 const POLICY: &str = ".qa-skill/policy.toml";
-
-/// Secrets by the place that each was put.
-#[derive(Default)]
-struct Canaries(Vec<(String, String)>);
-
-impl Canaries {
-    /// A new token in GitHub's format, without the prefix that stays readable.
-    fn hatch(&mut self, place: &str) -> String {
-        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        let mut random = Random(0x9e37_79b9 + self.0.len() as u64);
-        let drawn = (0..37).map(|_| char::from(letters[random.below(letters.len())]));
-        let body: String = drawn.skip(1).collect();
-        self.0.push((place.to_owned(), body.clone()));
-        format!("ghp_{body}")
-    }
-
-    /// Says which secrets stand in what was said, whole or without their ends.
-    fn heard_in(&self, said: &[(String, Vec<u8>)]) -> Vec<String> {
-        let mut heard = Vec::new();
-        for (name, bytes) in said {
-            let text = String::from_utf8_lossy(bytes);
-            let told = self.0.iter().filter(|(_, body)| text.contains(&body[6..30]));
-            heard.extend(told.map(|(place, _)| format!("the secret of {place} in {name}")));
-        }
-        heard
-    }
-}
+/// Lengths that texts are cut to in messages, in characters.
+const LIMITS: [usize; 5] = [60, 80, 100, 200, 300];
 
 /// A head with secrets wherever a head can have them.
 fn head(canaries: &mut Canaries, base: &Files) -> Files {
@@ -89,7 +67,7 @@ fn head(canaries: &mut Canaries, base: &Files) -> Files {
 }
 
 /// Reports that say secrets in the notations of those who write reports.
-fn write_reports(canaries: &mut Canaries, repo: &Repo) {
+fn write_reports(canaries: &mut Canaries, checkout: &Path) {
     let mut secret = |place: &str| canaries.hatch(place);
     let (bold, angle, slash) =
         (secret("a coloured message"), secret("a message of Go"), secret("an escaped message"));
@@ -122,51 +100,49 @@ fn write_reports(canaries: &mut Canaries, repo: &Repo) {
     let junit = format!(
         "<?xml version=\"1.0\"?><testsuites tests=\"3\" failures=\"3\"><testsuite name=\"a\" tests=\"3\" failures=\"3\" errors=\"0\" skipped=\"0\">{cases}</testsuite></testsuites>"
     );
-    std::fs::create_dir_all(repo.path().join("reports")).unwrap();
-    std::fs::write(repo.path().join("reports/eslint.json"), eslint).unwrap();
-    std::fs::write(repo.path().join("reports/junit.xml"), junit).unwrap();
+    std::fs::create_dir_all(checkout.join("reports")).unwrap();
+    std::fs::write(checkout.join("reports/eslint.json"), eslint).unwrap();
+    std::fs::write(checkout.join("reports/junit.xml"), junit).unwrap();
+}
+
+/// A policy whose gates read those reports.
+fn gates(canaries: &mut Canaries) -> String {
+    format!(
+        "# {}\n[gates.lint]\nreports = [{{ path = \"reports/eslint.json\", tool = \"eslint\" }}]\n[gates.unit_tests]\n\
+         reports = [{{ path = \"reports/junit.xml\", tool = \"pytest\" }}]\n",
+        canaries.hatch("a comment of the base's policy")
+    )
 }
 
 #[test]
 fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
     let mut canaries = Canaries::default();
     let repo = Repo::new();
-    let policy = format!(
-        "# {}\n[gates.lint]\nreports = [{{ path = \"reports/eslint.json\", tool = \"eslint\" }}]\n[gates.unit_tests]\n\
-         reports = [{{ path = \"reports/junit.xml\", tool = \"pytest\" }}]\n",
-        canaries.hatch("a comment of the base's policy")
-    );
+    let policy = gates(&mut canaries);
     let base = Files::of(&[(POLICY, policy.as_str()), ("src/old.py", "r = 1\ns = 2\nt = 3\n")])
         .with("src/a.py", format!("OLD = \"{}\"\nkept = 1\n", canaries.hatch("a removed line")))
         .with(format!("old/{}.txt", canaries.hatch("a deleted file's name")), "x\n");
     let head = head(&mut canaries, &base).without(&format!("old/ghp_{}.txt", canaries.0[2].1));
     let (_, head) = repo.change(&base, &head);
-    write_reports(&mut canaries, &repo);
+    write_reports(&mut canaries, &repo.path());
     let branch = format!("topic-{}", canaries.hatch("a branch's name"));
     repo.reference(&format!("refs/heads/{branch}"), head);
 
-    let mut said = Vec::new();
+    let mut said = Said::default();
     for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
         let judged =
             repo.judge().without("topic").without("--head").args(["--head", &branch, "--format", format]);
-        let outcome = judged.run().expect(1);
-        said.push((format!("stdout of {format}"), outcome.stdout));
-        said.push((format!("stderr of {format}"), outcome.stderr.into_bytes()));
+        said.streams(format, &judged.run().expect(1));
     }
     let run = repo.run_dir();
-    said.extend(run.files().into_iter().map(|name| (name.clone(), run.bytes(&name))));
-    said.extend(
-        run.files().into_iter().map(|name| ("the name of an artifact".to_owned(), name.into_bytes())),
-    );
-    let outcome = run.verify().arg("--repo").arg(repo.path()).run().expect(0);
-    said.push(("verify".to_owned(), outcome.stdout));
+    said.run(&run);
+    said.streams("verify", &run.verify().arg("--repo").arg(repo.path()).run().expect(0));
     for finding in run.json("final-verdict.json")["blockingFindings"].as_array().unwrap() {
         let id = &finding["findingId"].as_str().unwrap()[..12];
         let explained = qa_skill(["explain", id, "--out"]).arg(repo.beside("out")).run().expect(0);
-        said.push(("explain".to_owned(), explained.stdout));
+        said.streams("explain", &explained);
     }
-    let heard = canaries.heard_in(&said);
-    assert!(heard.is_empty(), "{heard:#?}");
+    canaries.assert_silent(&said);
 
     // What was to be judged was judged: each name and each report is told of, masked.
     let findings = run.findings();
@@ -177,83 +153,200 @@ fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
     }
 }
 
-#[test]
-fn no_secret_of_a_pull_request_reaches_github() {
-    let mut canaries = Canaries::default();
-    let topic = head(&mut canaries, &clean());
-    let origin = Origin::with_topic(&topic);
+/// A pull request with secrets wherever it, the reports beside it and the inputs of the action can have them, and all
+/// that comes of it. A fork's goes to workflow commands.
+fn publish(mut canaries: Canaries, topic: &Files, fork: bool) {
+    let origin = Origin::with_topic(topic);
+    let base = clean().with(POLICY, gates(&mut canaries));
+    let base = origin.repo.commit(origin.repo.tree(&base), &[origin.base]);
+    let [base_name, head_name] =
+        ["INPUT_BASE", "INPUT_HEAD"].map(|input| format!("topic-{}", canaries.hatch(input)));
+    origin.repo.reference(&format!("refs/heads/{base_name}"), base);
+    origin.repo.reference(&format!("refs/heads/{head_name}"), origin.head);
     let git = origin.serve();
     let github = FakeGitHub::new(NAME, TOKEN);
     github.state().pulls.insert(7, origin.head.to_string());
     let api = github.serve();
     let mut step = Step::on_pull_request(&origin, &git, 2);
+    write_reports(&mut canaries, &step.checkout);
     let pull = &mut step.event["pull_request"];
     pull["title"] = canaries.hatch("a title").into();
     pull["body"] = canaries.hatch("a description").into();
     pull["head"]["ref"] = canaries.hatch("a branch").into();
     pull["user"] = json!({"login": canaries.hatch("an author")});
-    let program = step.program().env("GITHUB_API_URL", github.api_url(&api));
-    let program = program.env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true");
-    let outcome = program.env("GITHUB_HEAD_REF", canaries.hatch("GITHUB_HEAD_REF")).run().expect(1);
-    let mut said = vec![
-        ("standard output".to_owned(), outcome.stdout.clone()),
-        ("standard error".to_owned(), outcome.stderr.clone().into_bytes()),
-        ("the job summary".to_owned(), std::fs::read(origin.repo.beside("summary.md")).unwrap()),
-        ("the outputs".to_owned(), std::fs::read(origin.repo.beside("output")).unwrap()),
-    ];
-    let state = github.state();
-    for check in &state.checks {
-        assert!(!check.annotations.is_empty());
+    if fork {
+        pull["head"]["repo"] = json!(null);
+        github.read_only();
     }
-    assert_eq!((state.checks.len(), state.comments.len(), state.sarifs.len()), (1, 1, 1));
-    said.push(("SARIF".to_owned(), state.sarifs[0].document.to_string().into_bytes()));
-    said.extend(api.requests().into_iter().map(|request| (request.target.clone(), request.body)));
-    let heard = canaries.heard_in(&said);
-    assert!(heard.is_empty(), "{heard:#?}");
+    let program = step
+        .program()
+        .env("GITHUB_API_URL", github.api_url(&api))
+        .env("INPUT_COMMENT", "true")
+        .env("INPUT_UPLOAD-SARIF", "true")
+        .env("INPUT_BASE", &base_name)
+        .env("INPUT_HEAD", &head_name)
+        .env("INPUT_CHECK-NAME", format!("gate {}", canaries.hatch("INPUT_CHECK-NAME")))
+        .env("INPUT_COMMENT-AUTHOR", canaries.hatch("INPUT_COMMENT-AUTHOR"))
+        .env("INPUT_ARTIFACT-NAME", canaries.hatch("INPUT_ARTIFACT-NAME"))
+        .env("INPUT_PARTS", canaries.hatch("INPUT_PARTS"))
+        .env("CODE_QA_CADENCE", canaries.hatch("CODE_QA_CADENCE"))
+        .env("CODE_QA_REVIEW_COOLDOWN_TURNS", canaries.hatch("CODE_QA_REVIEW_COOLDOWN_TURNS"))
+        .env("GITHUB_HEAD_REF", canaries.hatch("GITHUB_HEAD_REF"));
+    let outcome = program.run().expect(1);
+    let mut said = Said::default();
+    said.streams("the step", &outcome);
+    said.bytes("the job summary", std::fs::read(origin.repo.beside("summary.md")).unwrap());
+    said.bytes("the outputs", std::fs::read(origin.repo.beside("output")).unwrap());
+    said.run(&step.run_dir());
+    for request in api.requests() {
+        said.bytes(request.target.clone(), request.target.clone());
+        said.bytes(request.target, request.body);
+    }
+    let commands = outcome.text();
+    let state = github.state();
+    if fork {
+        assert!(state.checks.is_empty() && commands.contains("::error file="), "{commands}");
+    } else {
+        assert_eq!((state.checks.len(), state.comments.len(), state.sarifs.len()), (1, 1, 1));
+        said.bytes("SARIF", state.sarifs[0].document.to_string());
+    }
+    for gate in ["lint/error", "unit_tests/failure"] {
+        let notes = if fork { commands.clone() } else { json!(state.checks[0].annotations).to_string() };
+        assert!(notes.contains(gate), "{notes}");
+    }
+    canaries.assert_silent(&said);
+}
+
+#[test]
+fn no_secret_of_a_pull_request_reaches_github() {
+    let mut canaries = Canaries::default();
+    let topic = head(&mut canaries, &clean());
+    publish(canaries, &topic, false);
+}
+
+#[test]
+fn no_secret_of_a_fork_reaches_the_log() {
+    let mut canaries = Canaries::default();
+    let topic = head(&mut canaries, &clean());
+    publish(canaries, &topic, true);
+    // A log has ten annotations of a kind, and with fewer findings of lenses there is room for those of gates.
+    let mut canaries = Canaries::default();
+    let named = format!("src/{}.py", canaries.hatch("a file's name"));
+    let topic = clean().with(named, format!("A = \"{}\"\n", canaries.hatch("an added line")));
+    publish(canaries, &topic, true);
 }
 
 #[test]
 fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
     let mut canaries = Canaries::default();
     let changed = ("a.py", "a = 1\n");
-    let mut said = Vec::new();
-    for (place, policy) in [
+    let mut said = Said::default();
+    let policies = [
         ("a lens's name", "[lenses.SECRET]\nenabled = true\n"),
         ("a setting", "SECRET = 1\n"),
         ("a value", "repo-id = \"SECRET\"\n"),
         ("a pattern that would be accepted", "[lenses.trojan-source]\nignore = [\"SECRET/**\"]\n"),
         ("a line that cannot be parsed", "preset = SECRET\n"),
         ("an address", "[models.a]\naddress = \"https://a:SECRET@example.com/\"\n"),
-    ] {
-        let policy = policy.replace("SECRET", &canaries.hatch(place));
+        ("a lens's quoted name", "[lenses.\"SECRET\"]\nenabled = true\n"),
+        ("a gate's tool", "[gates.lint]\nreports = [{ path = \"a\", tool = \"SECRET\" }]\n"),
+        ("a report's path", "[gates.lint]\nreports = [{ path = \"/SECRET\", tool = \"ruff\" }]\n"),
+    ];
+    let cut = LIMITS.iter().flat_map(|limit| policies.iter().map(move |policy| (policy, Some(*limit))));
+    for (&(place, policy), limit) in policies.iter().map(|policy| (policy, None)).chain(cut) {
+        let secret = match limit {
+            Some(limit) => canaries.hatch_across(place, limit),
+            None => canaries.hatch(place),
+        };
+        let policy = policy.replace("SECRET", &secret);
         let repo = Repo::new();
         let base = Files::of(&[(POLICY, policy.as_str()), changed]);
         repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
         let outcome = repo.judge().run().expect_code(2, "POLICY_INVALID");
-        said.push((place.to_owned(), [outcome.stdout, outcome.stderr.into_bytes()].concat()));
+        said.streams(place, &outcome);
         let file = repo.beside("policy.toml");
         std::fs::write(&file, policy).unwrap();
-        let checked = qa_skill(["policy-check"]).arg(&file).run();
-        said.push((
-            format!("policy-check of {place}"),
-            [checked.stdout, checked.stderr.into_bytes()].concat(),
-        ));
+        said.streams(
+            &format!("policy-check of {place}"),
+            &qa_skill(["policy-check", "--file"]).arg(&file).run(),
+        );
     }
     let repo = crate::support::change(&[changed], &[("a.py", "a = 2\n")]);
     let path = repo.path().display().to_string();
     let honest =
         [("--repo", path.as_str()), ("--base", "main"), ("--head", "topic"), ("--lens", "secret-token")];
     for (option, _) in honest {
-        let secret = canaries.hatch(option);
-        let program = honest.into_iter().fold(qa_skill(["run"]), |program, (name, value)| {
-            program.arg(name).arg(if name == option { &secret } else { value })
-        });
-        let outcome = program.run();
-        assert!(outcome.exit > 1 && outcome.stderr.contains("****"), "{option}: {}", outcome.stderr);
-        said.push((option.to_owned(), outcome.stderr.into_bytes()));
+        for limit in [None].into_iter().chain(LIMITS.map(Some)) {
+            let secret = match limit {
+                Some(limit) => canaries.hatch_across(option, limit),
+                None => canaries.hatch(option),
+            };
+            let program = honest.into_iter().fold(qa_skill(["run"]), |program, (name, value)| {
+                program.arg(name).arg(if name == option { &secret } else { value })
+            });
+            let outcome = program.run();
+            let is_masked = outcome.stderr.contains("****") || limit.is_some();
+            assert!(outcome.exit > 1 && is_masked, "{option}: {}", outcome.stderr);
+            said.streams(option, &outcome);
+        }
     }
-    let heard = canaries.heard_in(&said);
-    assert!(heard.is_empty(), "{heard:#?}");
+    for (place, arguments) in [
+        ("a finding", ["explain", "SECRET"]),
+        ("a schema", ["schema", "SECRET"]),
+        ("a directory", ["verify", "SECRET"]),
+        ("a format", ["run", "--format=SECRET"]),
+        ("a mode", ["run", "--mode=SECRET"]),
+        ("a command", ["SECRET", "--help"]),
+        ("an option", ["run", "--SECRET"]),
+    ] {
+        for limit in [None].into_iter().chain(LIMITS.map(Some)) {
+            let secret = match limit {
+                Some(limit) => canaries.hatch_across(place, limit),
+                None => canaries.hatch(place),
+            };
+            let outcome = qa_skill(arguments.map(|argument| argument.replace("SECRET", &secret))).run();
+            assert!(outcome.exit > 1, "{place}: {}", outcome.stderr);
+            said.streams(place, &outcome);
+        }
+    }
+    canaries.assert_silent(&said);
+}
+
+/// Each input that a step refuses, with a secret whole and across each limit of what is quoted.
+#[test]
+fn an_input_that_is_refused_is_quoted_without_its_secret() {
+    let origin = Origin::with_topic(&clean());
+    let git = origin.serve();
+    let mut canaries = Canaries::default();
+    let mut said = Said::default();
+    let mut step = Step::on_pull_request(&origin, &git, 2);
+    let names = ["BASE", "HEAD", "MODE", "JOBS", "COMMENT", "SHARD", "LENSES", "WORKING-DIRECTORY"];
+    for name in names.iter().copied().chain(["an event", "a branch of an event"]) {
+        for limit in [None].into_iter().chain(LIMITS.map(Some)) {
+            let secret = match limit {
+                Some(limit) => canaries.hatch_across(name, limit),
+                None => canaries.hatch(name),
+            };
+            let honest = step.event.clone();
+            let mut program = step.program();
+            match name {
+                "an event" => program = program.env("GITHUB_EVENT_NAME", &secret),
+                "a branch of an event" => {
+                    step.event["pull_request"]["head"]["sha"] = secret.as_str().into();
+                    program = step.program();
+                }
+                input => program = program.env(format!("INPUT_{input}"), &secret),
+            }
+            let outcome = program.run();
+            assert!(outcome.exit > 1, "{name}: {}{}", outcome.text(), outcome.stderr);
+            said.streams(name, &outcome);
+            let summary = origin.repo.beside("summary.md");
+            said.bytes(format!("the summary of {name}"), std::fs::read(&summary).unwrap());
+            std::fs::remove_file(summary).unwrap();
+            step.event = honest;
+        }
+    }
+    canaries.assert_silent(&said);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use git2::Oid;
 use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, policy};
+use crate::support::canaries::{Canaries, Said};
 use crate::support::reviews::{KEY, findings, packet, said};
 use crate::support::{Files, Outcome, Repo, Server, qa_skill, temp};
 
@@ -190,6 +191,21 @@ fn two_drafts_of_one_commit_are_the_same_bytes_wherever_they_are_made() {
         let bytes = |to: &str| std::fs::read(world.repo.beside(to).join(&name)).unwrap();
         assert!(bytes("one") == bytes("two") && bytes("one") == bytes("three"), "{name:?}");
     }
+}
+
+#[test]
+fn a_draft_quotes_no_secret_that_its_length_cuts() {
+    let mut canaries = Canaries::default();
+    let mut world = world();
+    let line = canaries.hatch_across("an exception", 140);
+    let text = format!("{}def readOtherItem(item):  # {line}\n    return item\n", module(40));
+    world.change(&[("src/app/item_40.py", &text)], &[]);
+    let draft = world.drafted("draft");
+    let mut said = Said::default();
+    said.bytes("the draft", std::fs::read(&draft).unwrap());
+    said.bytes("its page", std::fs::read(draft.with_extension("md")).unwrap());
+    assert!(said.0.iter().all(|(_, text)| String::from_utf8_lossy(text).contains("readOtherItem")));
+    canaries.assert_silent(&said);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use crate::app::exit::Failure;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::CommitId;
-use crate::core::escape::visible_cut;
 use crate::core::event::{BaseRule, Change};
+use crate::core::masking::shown_cut;
 use crate::git::{GitError, OpenRepository, Remote};
 
 /// A base, and the rule that named it.
@@ -93,7 +93,7 @@ impl Sources<'_> {
             None => None,
         };
         found.ok_or_else(|| {
-            let message = format!("failed to find `{}` on the server", visible_cut(name, 100));
+            let message = format!("failed to find `{}` on the server", shown_cut(name, 100));
             let hint = "name a branch, a tag or a full commit id of the repository";
             let failure = Failure::with_code(Code::BaseRefConfiguredNotFound, message);
             Failure { hint: hint.to_owned(), ..failure }
@@ -116,7 +116,7 @@ impl Sources<'_> {
         }
         match (self.tip(&format!("refs/heads/{name}"))?, self.tip(&format!("refs/tags/{name}"))?) {
             (Some(branch), Some(tag)) if branch != tag => {
-                let name = visible_cut(name, 100);
+                let name = shown_cut(name, 100);
                 Err(GitError::Ambiguous(format!("`{name}` may be refs/heads/{name}, refs/tags/{name}")))
             }
             (branch, tag) => Ok(branch.or(tag)),

@@ -8,6 +8,7 @@ use crate::app::exit::Failure;
 use crate::app::face;
 use crate::contracts::codes::Code;
 use crate::core::escape::{visible, workflow_message, workflow_property};
+use crate::core::secrets;
 
 /// GitHub drops a job summary over 1 MiB whole; other steps write into theirs, so this is the bound of one.
 const MAX_SUMMARY_BYTES: u64 = 1_048_576;
@@ -74,6 +75,7 @@ fn unguessable() -> Result<String, Failure> {
 
 /// An annotation without a place.
 pub(crate) fn annotate(kind: &str, title: &str, text: &str) {
-    let command = format!("::{kind} title={}::{}\n", workflow_property(title), workflow_message(text));
+    let text = workflow_message(&secrets::masked(text.to_owned()));
+    let command = format!("::{kind} title={}::{text}\n", workflow_property(title));
     let _nobody_listens = face::write_stdout(command.as_bytes());
 }

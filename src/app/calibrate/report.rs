@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::contracts::v1::{BlockedChange, Calibration};
-use crate::core::escape::{visible, visible_cut};
+use crate::core::escape::visible;
+use crate::core::masking::shown_cut;
 
 /// How many findings of a blocked change are listed.
 const FINDINGS_LISTED: usize = 5;
@@ -71,7 +72,7 @@ pub(super) fn text(cost: &Calibration) -> String {
 fn blocked_change(text: &mut String, change: &BlockedChange) {
     let _ = writeln!(text, "{} {}", change.commit.short(), change.subject);
     for finding in change.findings.iter().take(FINDINGS_LISTED) {
-        let place = visible_cut(&finding.file.to_text(), 120);
+        let place = shown_cut(&finding.file.to_text(), 120);
         let _ = writeln!(text, "    {} {place}:{}", finding.rule_id, finding.line);
         let _ = writeln!(text, "        {}", visible(&finding.summary));
     }

@@ -14,7 +14,7 @@ use crate::contracts::v1::{
     ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover,
     SkillInput, Trace,
 };
-use crate::core::escape::{visible, visible_cut};
+use crate::core::masking::{self, shown_cut};
 use crate::git::{GitError, OpenRepository, Remote};
 use crate::run::ports::{Cancellation, Progress};
 use crate::store::{RunDirectory, intact_trace};
@@ -42,7 +42,7 @@ pub(crate) struct Replayer<'a> {
 /// An entry of which nothing is known yet but where it is.
 pub(super) fn entry(place: &str) -> DriftRun {
     DriftRun {
-        place: visible(place),
+        place: masking::shown(place),
         artifact_id: None,
         workflow_run_id: None,
         foreign: false,
@@ -88,7 +88,7 @@ impl Recorded {
     fn describe(&self, entry: &mut DriftRun) {
         entry.execution_key = Some(self.trace.execution_key.clone());
         entry.head_sha = Some(self.change_set.head_sha.clone());
-        entry.made_by = Some(visible_cut(&self.trace.config_preimage.engine_version, 80));
+        entry.made_by = Some(shown_cut(&self.trace.config_preimage.engine_version, 80));
         entry.recorded_conclusion = Some(self.conclusion);
     }
 }
@@ -176,7 +176,7 @@ pub(super) fn compare(left: &Path, right: &Path) -> DriftRun {
         Ok(())
     })();
     if let Err(failure) = compared {
-        entry.place = visible(&right.display().to_string());
+        entry.place = masking::shown(&right.display().to_string());
         could_not(&mut entry, right, &failure);
     }
     entry
@@ -215,15 +215,16 @@ fn judge(entry: &mut DriftRun, difference: Option<Difference>, moved: Option<(Mo
         (Some(was), Some(is)) if was != is => format!("the verdict changes from {was} to {is}"),
         _ => "the verdict is the same".to_owned(),
     };
-    entry.detail = format!("{}; {verdict}; {}", visible_cut(&why, 400), visible(&difference.to_string()));
+    entry.detail =
+        format!("{}; {verdict}; {}", shown_cut(&why, 400), masking::shown(&difference.to_string()));
     entry.mover = Some(mover);
     entry.difference = Some(shown(difference));
 }
 
 fn shown(difference: Difference) -> DriftDifference {
     DriftDifference {
-        file: visible_cut(&difference.path, 300),
-        pointer: visible_cut(&difference.pointer, 300),
+        file: shown_cut(&difference.path, 300),
+        pointer: shown_cut(&difference.pointer, 300),
         recorded: difference.recorded,
         derived: difference.derived,
     }
@@ -242,7 +243,7 @@ fn could_not(entry: &mut DriftRun, path: &Path, failure: &Failure) {
     let trace = intact_trace(path);
     let version = trace.as_ref().and_then(|trace| trace.pointer("/configPreimage/engineVersion")?.as_str());
     if let Some(version) = version.filter(|version| *version != ENGINE_VERSION) {
-        let version = visible_cut(version, 80);
+        let version = shown_cut(version, 80);
         entry.status = DriftStatus::EngineChanged;
         entry.code = Some(Code::EngineChanged);
         entry.mover = Some(Mover::Engine);

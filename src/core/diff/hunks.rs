@@ -7,8 +7,7 @@ use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
 use super::text::lossy;
 use crate::contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
-use crate::core::escape::visible_cut;
-use crate::core::secrets;
+use crate::core::masking::shown_cut;
 
 /// What the key says about how lines are compared; any change here changes hunks.
 pub(crate) const ALGORITHM: &str = "myers+indent, context 3, imara-diff 0.2";
@@ -212,7 +211,7 @@ fn shown_section(line: &[u8]) -> String {
     if line.len() > MAX_SECTION_BYTES || is_body(&text) {
         return String::new();
     }
-    visible_cut(&secrets::masked(text), MAX_SECTION)
+    shown_cut(&text, MAX_SECTION)
 }
 
 fn symbols(section: &str) -> Symbols {

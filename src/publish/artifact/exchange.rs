@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::contracts::secret::Secret;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::run::http::{Http, HttpError, HttpReply};
 use crate::run::retry;
 
@@ -68,7 +68,7 @@ pub(super) fn said(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
     });
     let text = message.unwrap_or_else(|| text.into_owned());
     let text = secrets.iter().fold(text, |text, secret| secret.masked_in(&text));
-    let text = visible_cut(without_signatures(&text).trim(), 300);
+    let text = shown_cut(without_signatures(&text).trim(), 300);
     if text.is_empty() {
         format!("the server answered {status}")
     } else {

@@ -11,7 +11,7 @@ use super::{ArtifactError, ArtifactName, MOST_NAMES};
 use crate::contracts::ids::Sha256Hex;
 use crate::contracts::secret::Secret;
 use crate::core::canonical::Hasher;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 
 const PER_PAGE: usize = 100;
@@ -183,7 +183,7 @@ impl Repository<'_> {
         match &artifact.digest {
             Some(digest) if *digest != format!("sha256:{sha256}") => Err(wrong(format!(
                 "its digest is sha256:{sha256} and not the listed {}",
-                visible_cut(digest, 100)
+                shown_cut(digest, 100)
             ))),
             _ => Ok(sha256),
         }
@@ -207,7 +207,7 @@ impl Repository<'_> {
         if parts.len() == 2 && parts.into_iter().all(word) {
             return Ok(());
         }
-        let reason = format!("`{}` is not the name of a repository", visible_cut(&self.name, 100));
+        let reason = format!("`{}` is not the name of a repository", shown_cut(&self.name, 100));
         Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
     }
 

@@ -121,7 +121,7 @@ impl Calls<'_> {
 
     fn taken(&self, reason: &str) -> ArtifactError {
         ArtifactError::NameTaken {
-            name: crate::core::escape::visible_cut(self.name.text(), 100),
+            name: crate::core::masking::shown_cut(self.name.text(), 100),
             reason: reason.to_owned(),
         }
     }

@@ -14,7 +14,7 @@ use crate::contracts::v1::{
     ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput, Side,
 };
 use crate::core::canonical;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::core::permissions::Permission;
 use crate::core::pictures::MAX_PICTURE_BYTES;
 use crate::core::policy::{GatePolicy, Policy};
@@ -71,7 +71,7 @@ impl Executing<'_> {
         match self.workshop.layers() {
             Ok(layers) => recorded.layers = Some(found(layers)),
             Err(refusal) => {
-                recorded.denied = Some(visible_cut(&format!("failed to {refusal}"), 1000));
+                recorded.denied = Some(shown_cut(&format!("failed to {refusal}"), 1000));
                 return Ok(());
             }
         }
@@ -208,7 +208,7 @@ impl Executing<'_> {
         let ended = place.run(&argv, &template.directory, &limits).ok()?;
         let text = String::from_utf8_lossy(&ended.stdout.kept).into_owned();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        (ended.exit == Exit::Code(0)).then(|| visible_cut(&somewhere(line, place), 200))
+        (ended.exit == Exit::Code(0)).then(|| shown_cut(&somewhere(line, place), 200))
     }
 
     fn limits(&self) -> CommandLimits {
@@ -280,7 +280,7 @@ impl Command<'_> {
         let missing = matches!(error, SandboxError::NotStarted { .. });
         RecordedCommand {
             code: Some(if missing { Code::GateToolMissing } else { error.code() }),
-            problem: Some(visible_cut(&format!("failed to {error}"), 1000)),
+            problem: Some(shown_cut(&format!("failed to {error}"), 1000)),
             ..self.nothing(attempt)
         }
     }

@@ -9,10 +9,11 @@ use crate::contracts::v1::{
     FeatureList, GateName, RecordedGates, RecordedStory, RunMode, Side, StoryBindings,
 };
 use crate::contracts::{schema, strict_json};
-use crate::core::escape::{harmless, visible_cut};
+use crate::core::escape::harmless;
 use crate::core::features::FeatureDocument;
 use crate::core::findings::Statement;
 use crate::core::gates::{GateRule, rule_id};
+use crate::core::masking::shown_cut;
 use crate::core::{json_places, workflow};
 use crate::gates::contract::TestCase;
 use crate::gates::stories::{self, Unshown, Why};
@@ -107,7 +108,7 @@ impl<'a> Features<'a> {
                 let path = bindings_path(story.feature_id);
                 Err((
                     Code::StoryBindingsInvalid,
-                    format!("failed to read {path}: {}", visible_cut(&problem, 300)),
+                    format!("failed to read {path}: {}", shown_cut(&problem, 300)),
                 ))
             }
         };

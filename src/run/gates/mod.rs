@@ -23,9 +23,10 @@ use crate::contracts::v1::{
     RunMode, Scope, Side,
 };
 use crate::core::crosscheck::GateSeen;
-use crate::core::escape::{harmless, visible_cut};
+use crate::core::escape::harmless;
 use crate::core::findings::{MovedKey, Statement};
 use crate::core::gates::{GateRule, rule_id};
+use crate::core::masking::shown_cut;
 use crate::core::policy::Policy;
 use crate::gates;
 use crate::gates::contract::{
@@ -407,5 +408,5 @@ fn said(
 
 /// The first line, cut to what fits an annotation's title.
 fn headline(text: &str) -> String {
-    visible_cut(text.lines().next().unwrap_or(""), 300)
+    shown_cut(text.lines().next().unwrap_or(""), 300)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contracts::ids::RepoPath;
 use crate::contracts::v1::{RecordedExecution, RecordedGates, RecordedPicture};
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::core::pictures::{self, MAX_ALL_BYTES, MAX_PICTURES, Picture, Screenshot};
 use crate::gates::contract::{Outcome, Report, TestCase};
 
@@ -53,7 +53,7 @@ impl Album {
                     path: path.clone(),
                     sha256: None,
                     data: None,
-                    problem: Some(visible_cut(&problem, 300)),
+                    problem: Some(shown_cut(&problem, 300)),
                 },
             });
         }

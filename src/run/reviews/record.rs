@@ -7,7 +7,7 @@ use crate::contracts::codes::Code;
 use crate::contracts::secret::Secret;
 use crate::contracts::strict_json;
 use crate::contracts::v1::{RecordedAttempt, RecordedHeader, RecordedReply, RecordedResponse};
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::core::{canonical, secrets};
 use crate::run::ask::Asked;
 use crate::run::http::HttpReply;
@@ -78,8 +78,9 @@ fn response(reply: &HttpReply, body: &[u8], keys: &[Secret]) -> RecordedResponse
 /// answer too, so that a key cannot hide behind escapes and a mask cannot reach from one text into the next.
 fn kept_body(body: &[u8], keys: &[Secret]) -> String {
     let Ok(mut value) = strict_json::parse(body) else {
-        let cut = &body[..body.len().min(MOST_OTHER_BYTES)];
-        return without_secrets(&String::from_utf8_lossy(cut), keys);
+        let mut text = without_secrets(&String::from_utf8_lossy(body), keys);
+        text.truncate(text.floor_char_boundary(MOST_OTHER_BYTES));
+        return text;
     };
     clean(&mut value, &|text| clean_answer(text, keys), keys);
     // What has no canonical form has numbers that no two readers agree about, and is no answer.
@@ -129,7 +130,7 @@ fn masked(text: &str, keys: &[Secret]) -> String {
 
 /// What a server says, for a person.
 fn shown(said: &str, keys: &[Secret]) -> String {
-    visible_cut(&masked(said, keys), 300)
+    shown_cut(&masked(said, keys), 300)
 }
 
 #[cfg(test)]

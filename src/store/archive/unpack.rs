@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::ArchiveError;
 use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::core::escape::visible_cut;
+use crate::core::masking::shown_cut;
 use crate::store::shown;
 
 /// What an archive may cost.
@@ -48,7 +48,7 @@ const RECORD_BYTES: u64 = 46 + 4 * LONGEST_NAME as u64;
 const BLOCK_BYTES: usize = 256 << 10;
 
 fn refused(entry: &str, reason: impl Into<String>) -> ArchiveError {
-    let entry = if entry.is_empty() { String::new() } else { format!("{}: ", visible_cut(entry, 120)) };
+    let entry = if entry.is_empty() { String::new() } else { format!("{}: ", shown_cut(entry, 120)) };
     ArchiveError::Refused { entry, reason: reason.into() }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempD
 }
 
 fn broken(entry: &str) -> impl Fn(zip::result::ZipError) -> ArchiveError + '_ {
-    move |error| refused(entry, visible_cut(&error.to_string(), 200))
+    move |error| refused(entry, shown_cut(&error.to_string(), 200))
 }
 
 /// How many entries the archive says it has, before memory is taken for them. The end record has to be the last bytes

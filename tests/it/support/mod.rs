@@ -1,6 +1,7 @@
 //! Repositories made object by object, the program run in a clean environment, and run directories read back.
 
 pub(crate) mod answers;
+pub(crate) mod canaries;
 pub(crate) mod fake_github;
 #[cfg(target_os = "linux")]
 pub(crate) mod fence;
