@@ -12,6 +12,7 @@ use super::face;
 use crate::contracts::codes::Code;
 use crate::contracts::ids::RepoPath;
 use crate::core::escape::{harmless, visible};
+use crate::core::secrets;
 use crate::exec::{Fence, Room};
 use crate::git::{Omitted, OpenRepository, TreeLimits};
 use crate::run::commands::{
@@ -194,7 +195,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
             captured.bytes,
             captured.sha256.short()
         ));
-        for line in String::from_utf8_lossy(&captured.kept).lines() {
+        for line in secrets::masked(captured.text()).lines() {
             text.push_str(&format!("  | {}\n", inert(&visible(line), "#\\u{23}[")));
         }
     }
@@ -219,7 +220,7 @@ fn output(captured: &Captured) -> serde_json::Value {
         "bytes": captured.bytes,
         "keptBytes": captured.kept.len(),
         "sha256": captured.sha256.as_str(),
-        "text": harmless(&String::from_utf8_lossy(&captured.kept)),
+        "text": harmless(&secrets::masked(captured.text())),
     })
 }
 

@@ -122,6 +122,18 @@ pub(crate) struct Captured {
     pub(crate) sha256: Sha256Hex,
 }
 
+impl Captured {
+    /// Returns what was kept as text. Where it was cut, the last word is left out: no detector knows half of a secret.
+    pub(crate) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.kept);
+        if self.kept.len() as u64 == self.bytes {
+            return text.into_owned();
+        }
+        let end = text.rfind(|end: char| end.is_whitespace() || matches!(end, '"' | '\'' | '`'));
+        text[..end.map_or(0, |end| end + 1)].to_owned()
+    }
+}
+
 /// What stands between commands and the rest of the machine, as it was found to hold. For audits; never in a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layers {
@@ -277,4 +289,23 @@ pub(crate) trait Place {
 
     /// A file that a command left in the tree, read without following links; `None` when there is none.
     fn take(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::canonical::sha256;
+
+    #[test]
+    fn text_that_was_cut_ends_with_a_whole_word() {
+        let text = |kept: &str, bytes: u64| {
+            Captured { kept: kept.as_bytes().to_vec(), bytes, sha256: sha256(b"") }.text()
+        };
+        assert_eq!(text("one two", 7), "one two");
+        assert_eq!(text("one two", 8), "one ");
+        assert_eq!(text("one\ntwo\n", 9), "one\ntwo\n");
+        assert_eq!(text("{\"key\":\"tok", 20), "{\"key\":\"");
+        assert_eq!(text("half", 5), "");
+        assert_eq!(text("", 5), "");
+    }
 }

@@ -9,10 +9,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use crate::support::canaries::{Canaries, Said};
 use crate::support::fence::{As, Yard, can_be};
 use crate::support::origin::Origin;
 use crate::support::step::Step;
-use crate::support::{Files, Outcome, Repo, git, qa_skill, token};
+use crate::support::{Files, Outcome, Repo, RunDir, git, qa_skill, runs_in};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 /// A Python project that uses every tool for Python, and Playwright beside.
@@ -458,17 +459,70 @@ fn a_toolchain_that_is_committed_is_refused() {
 #[test]
 fn secrets_that_a_command_prints_are_kept_nowhere() {
     let kind = &kinds()[0];
-    let secret = token();
-    let says = format!("echo {secret} >&2; {}", kind.passes);
+    let mut canaries = Canaries::default();
+    let (errors, output) = (canaries.hatch("standard error"), canaries.hatch("standard output"));
+    let fails = kind.fails.replace("unused", &output);
     let policy = policy("strict", &runs(kind, true));
     // The file that says it is no text to the lenses, or they would find the token themselves.
-    let Some(scene) = Scene::new(&policy, &says) else { return };
-    scene.judge().expect(0);
-    for file in scene.repo.run_dir().files() {
-        let bytes = scene.repo.run_dir().bytes(&file);
-        assert!(!String::from_utf8_lossy(&bytes).contains(&secret), "{file}");
+    for (says, exit) in [
+        (format!("echo {errors} >&2; {}", kind.passes), 0),
+        // The base says it too, so that it blocks nothing.
+        (format!("echo {errors} >&2; {fails}"), 0),
+        (format!("echo {errors} >&2; echo {output}; exit 2"), 3),
+    ] {
+        let Some(scene) = Scene::new(&policy, &says) else { return };
+        let mut said = Said::default();
+        said.streams("the run", &scene.judge().expect(exit));
+        said.run(&scene.repo.run_dir());
+        canaries.assert_silent(&said);
+        scene.replays();
     }
+}
+
+/// The end of what is kept lies within the secret, of which no detector knows the half.
+#[test]
+fn a_secret_across_the_end_of_what_is_kept_of_an_output_is_kept_nowhere() {
+    let kind = &kinds()[0];
+    let mut canaries = Canaries::default();
+    let limit = "max-stdout-bytes = 200, max-stderr-bytes = 300";
+    let limits = EXECUTION.replace("timeout-seconds = 60", &format!("timeout-seconds = 60, {limit}"));
+    let says = format!(
+        "echo 'begin {}'; echo 'begin {}' >&2; exit 2\n",
+        canaries.hatch_across("standard output", 194),
+        canaries.hatch_across("standard error", 294)
+    );
+    let policy = format!("mode = \"strict\"\n{limits}\n{}", runs(kind, true));
+    let Some(scene) = Scene::new(&policy, &says) else { return };
+    let mut said = Said::default();
+    said.streams("the run", &scene.judge().expect(3));
+    said.run(&scene.repo.run_dir());
+    let commands = scene.commands();
+    for (name, limit) in [("stdout", 200), ("stderr", 300)] {
+        let kept = commands[0][name]["text"].as_str().unwrap();
+        assert!(kept.starts_with("begin x") && kept.len() < limit, "{name}: {kept}");
+    }
+    canaries.assert_silent(&said);
     scene.replays();
+}
+
+#[test]
+fn a_version_that_a_tool_states_has_no_secret() {
+    let kind = &kinds()[0];
+    let Some(scene) = Scene::new(&policy("strict", &runs(kind, true)), &kind.passes) else { return };
+    let mut canaries = Canaries::default();
+    let program = scene.repo.path().join("stubs/bin").join(kind.tool);
+    for version in [canaries.hatch("a version"), canaries.hatch_across("a long version", 200)] {
+        let script = fs::read_to_string(&program).unwrap();
+        let line = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo '{version}' && exit\n. ./says\n");
+        assert_ne!(script, line);
+        fs::write(&program, line).unwrap();
+        let mut said = Said::default();
+        said.streams("the run", &scene.repo.judge().arg("--refresh").run().expect(0));
+        for run in runs_in(&scene.repo.beside("out")) {
+            said.run(&RunDir(run));
+        }
+        canaries.assert_silent(&said);
+    }
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl Executing<'_> {
             ..self.limits()
         };
         let ended = place.run(&argv, &template.directory, &limits).ok()?;
-        let text = String::from_utf8_lossy(&ended.stdout.kept).into_owned();
+        let text = ended.stdout.text();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         (ended.exit == Exit::Code(0)).then(|| shown_cut(&somewhere(line, place), 200))
     }
@@ -339,11 +339,12 @@ fn picture(place: &dyn Place, path: &RepoPath) -> Result<Vec<u8>, String> {
 }
 
 fn output(captured: Captured, place: &dyn Place, room: &mut usize) -> RecordedOutput {
-    let Captured { kept, bytes, sha256 } = captured;
-    let fits = kept.len() <= *room;
-    let whole = fits && kept.len() as u64 == bytes;
-    let text = if fits { somewhere(&String::from_utf8_lossy(&kept), place) } else { String::new() };
-    *room -= if fits { kept.len() } else { 0 };
+    let kept = captured.kept.len();
+    let fits = kept <= *room;
+    let whole = fits && kept as u64 == captured.bytes;
+    let text = if fits { somewhere(&captured.text(), place) } else { String::new() };
+    *room -= if fits { kept } else { 0 };
+    let Captured { bytes, sha256, .. } = captured;
     let normalized_sha256 = canonical::sha256(steady(&text).as_bytes());
     RecordedOutput { text, bytes, sha256, normalized_sha256, capped: !whole }
 }
