@@ -2,6 +2,7 @@
 
 use crate::contracts::ids::RepoPath;
 use crate::core::escape::visible;
+use crate::core::{masking, secrets};
 use crate::gates::contract::Places;
 
 /// The longest message kept, in characters.
@@ -18,14 +19,14 @@ const WORKSPACES: &[&str] = &["/github/workspace"];
 pub(crate) fn message(text: &str, places: &Places<'_>) -> String {
     let plain = without_escapes(head(text, 8 * MAX_MESSAGE)).replace("\r\n", "\n");
     let lines: Vec<String> = plain.trim().split('\n').map(|line| visible(line.trim_end())).collect();
-    cut(&without_addresses(&without_roots(&lines.join("\n"), places)), MAX_MESSAGE)
+    kept(&without_addresses(&without_roots(&lines.join("\n"), places)), MAX_MESSAGE)
 }
 
 /// A name: one line.
 pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
     let plain = without_escapes(head(text, 8 * MAX_NAME));
     let words: Vec<&str> = plain.split_whitespace().collect();
-    cut(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
+    kept(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
 }
 
 /// The last lines of what a tool printed, for a person who asks why there is no result.
@@ -47,9 +48,12 @@ pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-fn cut(text: &str, limit: usize) -> String {
+/// Returns a text without its secrets, cut. The report is masked before it is read; what it has in several pieces, such as
+/// lines of a test's output, is whole only here.
+fn kept(text: &str, limit: usize) -> String {
+    let text = secrets::masked(text.to_owned());
     if text.chars().count() <= limit {
-        return text.to_owned();
+        return text;
     }
     let mut kept: String = text.chars().take(limit - 1).collect();
     kept.push('…');
@@ -145,7 +149,8 @@ pub(crate) fn path(text: &str, places: &Places<'_>) -> Option<RepoPath> {
             other => components.push(other),
         }
     }
-    RepoPath::from_bytes(components.join("/").as_bytes()).ok()
+    let path = RepoPath::from_bytes(components.join("/").as_bytes()).ok()?;
+    Some(masking::masked_name(&path).unwrap_or(path))
 }
 
 /// As [`path`], of an address: `file:` or relative, with percent signs for what an address cannot have.

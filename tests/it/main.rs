@@ -10,6 +10,7 @@ mod architecture;
 mod browser;
 mod calibrate;
 mod canaries;
+mod canaries_beside;
 mod cli;
 mod consistency;
 mod delta;

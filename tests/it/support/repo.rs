@@ -137,9 +137,18 @@ impl Repo {
     }
 
     pub(crate) fn commit_at(&self, tree: Oid, parents: &[Oid], time: i64) -> Oid {
+        self.write_commit(tree, parents, time, "A commit")
+    }
+
+    /// A commit with a message of its own.
+    pub(crate) fn commit_saying(&self, message: &str, tree: Oid, parents: &[Oid]) -> Oid {
+        self.write_commit(tree, parents, TIME, message)
+    }
+
+    fn write_commit(&self, tree: Oid, parents: &[Oid], time: i64, message: &str) -> Oid {
         let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
         let who = format!("A U Thor <a@example.com> {time} +0000");
-        let text = format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\nA commit\n");
+        let text = format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{message}\n");
         self.write(ObjectType::Commit, text.as_bytes())
     }
 
