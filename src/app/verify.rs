@@ -20,6 +20,7 @@ use crate::contracts::v1::{
 };
 use crate::core::policy::{Overrides, Policy};
 use crate::core::sensitivity;
+use crate::core::verdict::unread_files;
 use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::lenses;
 use crate::run::gather::{Gathered, Texts};
@@ -34,6 +35,7 @@ pub(crate) struct Verified {
     pub(crate) run: RunDirectory,
     /// As derived, which is as stored where there is no difference.
     pub(crate) conclusion: Conclusion,
+    pub(crate) gaps: Gaps,
     /// The digest over the effective policy.
     pub(crate) policy_hash: Sha256Hex,
     /// True if the base has a policy file.
@@ -43,6 +45,15 @@ pub(crate) struct Verified {
     pub(crate) from_repository: bool,
     /// How many recorded texts have masked secrets in them, which only the repository can confirm.
     pub(crate) masked: usize,
+}
+
+/// What a run did not look at although its verdict stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    /// True if anything is missing.
+    pub(crate) degraded: bool,
+    /// Number of changed files that were not read in full.
+    pub(crate) unread_files: usize,
 }
 
 /// Recorded texts by position in the change set.
@@ -72,6 +83,7 @@ pub(crate) struct Replayed {
     pub(crate) key_preimage: ExecutionKeyPreimage,
     pub(crate) config_preimage: ConfigPreimage,
     pub(crate) conclusion: Conclusion,
+    gaps: Gaps,
     input: SkillInput,
     masked: usize,
     has_policy_file: bool,
@@ -95,6 +107,7 @@ pub(crate) fn verify(
         masked: replayed.masked,
         input: replayed.input,
         conclusion: replayed.conclusion,
+        gaps: replayed.gaps,
         policy_hash: replayed.config_preimage.policy_hash,
         has_policy_file: replayed.has_policy_file,
         difference: replayed.difference,
@@ -165,10 +178,19 @@ pub(crate) fn replay(
         Source::Recording => replay.offline()?,
         Source::Repository(repository) => replay.live(repository)?,
     };
-    let Facts { key_preimage, config_preimage, conclusion } = derived;
+    let Facts { key_preimage, config_preimage, conclusion, gaps } = derived;
     let has_policy_file = loaded.recorded.base_policy.is_some();
     let input = loaded.input;
-    Ok(Replayed { difference, key_preimage, config_preimage, conclusion, input, masked, has_policy_file })
+    Ok(Replayed {
+        difference,
+        key_preimage,
+        config_preimage,
+        conclusion,
+        gaps,
+        input,
+        masked,
+        has_policy_file,
+    })
 }
 
 /// Lends what a run recorded, as a derivation gets it.
@@ -187,6 +209,7 @@ struct Facts {
     key_preimage: ExecutionKeyPreimage,
     config_preimage: ConfigPreimage,
     conclusion: Conclusion,
+    gaps: Gaps,
 }
 
 impl Facts {
@@ -195,6 +218,10 @@ impl Facts {
             key_preimage: derived.key_preimage.clone(),
             config_preimage: derived.config_preimage.clone(),
             conclusion: derived.verdict.conclusion,
+            gaps: Gaps {
+                degraded: derived.verdict.degraded,
+                unread_files: unread_files(&derived.plans).len(),
+            },
         }
     }
 }

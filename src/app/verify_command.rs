@@ -32,9 +32,37 @@ pub(super) struct VerifyArgs {
     /// Fail unless this policy was in force, with every lens it enables: the digest that `verify` and `policy-check` print
     #[arg(long, value_name = "SHA256", value_parser = digest)]
     expect_policy: Option<Sha256Hex>,
-    /// Fail unless this is the verdict: pass, fail or could_not_complete
-    #[arg(long, value_name = "VERDICT", value_parser = conclusion)]
-    expect: Option<Conclusion>,
+    /// Fail unless this is the verdict: pass, degraded-pass, fail or could_not_complete. A pass that did not look at
+    /// everything is no `pass`; `degraded-pass` accepts both
+    #[arg(long, value_name = "VERDICT", value_parser = expected_verdict)]
+    expect: Option<ExpectedVerdict>,
+}
+
+/// Value of `--expect`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExpectedVerdict {
+    /// This conclusion, and a pass only where nothing is missing.
+    Exactly(Conclusion),
+    /// A pass, whether or not something is missing.
+    DegradedPass,
+}
+
+const PASS: ExpectedVerdict = ExpectedVerdict::Exactly(Conclusion::Pass);
+
+impl ExpectedVerdict {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Exactly(conclusion) => conclusion.text(),
+            Self::DegradedPass => "degraded-pass",
+        }
+    }
+
+    fn is_met_by(self, verified: &Verified) -> bool {
+        match self {
+            Self::Exactly(conclusion) => verified.conclusion == conclusion && !is_degraded_pass(verified),
+            Self::DegradedPass => verified.conclusion == Conclusion::Pass,
+        }
+    }
 }
 
 fn commit(text: &str) -> Result<CommitId, String> {
@@ -45,9 +73,28 @@ fn digest(text: &str) -> Result<Sha256Hex, String> {
     Sha256Hex::parse(text).map_err(|_| "it is not a SHA-256, 64 hexadecimal digits".to_owned())
 }
 
-fn conclusion(text: &str) -> Result<Conclusion, String> {
-    let known = Conclusion::ALL.iter().copied().find(|conclusion| conclusion.text() == text);
-    known.ok_or_else(|| "it is not one of pass, fail, could_not_complete".to_owned())
+fn expected_verdict(text: &str) -> Result<ExpectedVerdict, String> {
+    let exact = Conclusion::ALL.iter().copied().map(ExpectedVerdict::Exactly);
+    let known = exact.chain([ExpectedVerdict::DegradedPass]).find(|expected| expected.text() == text);
+    known.ok_or_else(|| "it is not one of pass, degraded-pass, fail, could_not_complete".to_owned())
+}
+
+/// Returns whether a run passes although it did not look at everything.
+fn is_degraded_pass(verified: &Verified) -> bool {
+    verified.conclusion == Conclusion::Pass && verified.gaps.degraded
+}
+
+/// The conclusion, and for a pass what is missing.
+fn verdict(verified: &Verified) -> String {
+    let conclusion = verified.conclusion;
+    if !is_degraded_pass(verified) {
+        return conclusion.to_string();
+    }
+    match verified.gaps.unread_files {
+        0 => format!("{conclusion} (degraded: something that is not required is missing)"),
+        1 => format!("{conclusion} (degraded: 1 file not read in full)"),
+        count => format!("{conclusion} (degraded: {count} files not read in full)"),
+    }
 }
 
 /// Verifies a run directory and prints what it proves.
@@ -87,7 +134,7 @@ fn statement(verified: &Verified) -> String {
         verified.run.hashes.files.len(),
     );
     let rows = [
-        ("verdict", verified.conclusion.to_string()),
+        ("verdict", verdict(verified)),
         ("repository", shown(&input.repo_id)),
         ("base", input.base_sha.to_string()),
         ("merge base", input.merge_base_sha.to_string()),
@@ -140,8 +187,16 @@ fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(),
             return unlike("selection of lenses", shown(&ids.join(",")), "all of the policy".to_owned());
         }
     }
-    if let Some(expected) = arguments.expect.filter(|expected| *expected != verified.conclusion) {
-        return unlike("verdict", verified.conclusion.to_string(), expected.to_string());
+    if let Some(expected) = arguments.expect.filter(|expected| !expected.is_met_by(verified)) {
+        let is_only_degraded = is_degraded_pass(verified) && expected == PASS;
+        return unlike("verdict", verdict(verified), expected.text().to_owned()).map_err(|failure| {
+            if is_only_degraded {
+                let hint = "read in the run's summary what is missing; `--expect degraded-pass` accepts it";
+                Failure { hint: hint.to_owned(), ..failure }
+            } else {
+                failure
+            }
+        });
     }
     Ok(())
 }

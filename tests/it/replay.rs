@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::{
-    Files, Outcome, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
+    Files, Outcome, Repo, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
 };
 
 fn refused(outcome: &Outcome, what: &str) {
@@ -353,6 +353,39 @@ fn verify_fails_where_the_run_is_not_the_one_that_was_expected() {
     assert_eq!(selected.exit, 1, "{}", selected.stderr);
     let selected = runs_in(&repo.beside("out")).into_iter().find(|path| *path != run.0).unwrap();
     RunDir(selected).verify().args(["--expect-policy", &policy]).run().expect_code(4, "EXPECTATION_UNMET");
+}
+
+#[test]
+fn verify_says_that_a_pass_is_degraded_and_expect_pass_refuses_it() {
+    let unread = "[limits]\nmax-files = 1\nallow-omitted = true\n";
+    let optional = "mode = \"best_effort\"\n[gates.lint]\nrequired = false\nreports = [{ path = \"a\", tool = \"ruff\" }]\n";
+    for (policy, verdict) in [
+        (unread, "pass (degraded: 1 file not read in full)"),
+        (optional, "pass (degraded: something that is not required is missing)"),
+        ("", "pass"),
+    ] {
+        let base = Files::of(&[(".qa-skill/policy.toml", policy), ("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
+        let repo = Repo::new();
+        repo.change(&base, &base.clone().with("a.py", "a = 2\n").with("b.py", "b = 2\n"));
+        repo.judge().run().expect(0);
+        let run = repo.run_dir();
+        for program in [run.verify(), run.verify().arg("--repo").arg(repo.path())] {
+            let text = program.run().expect(0).text();
+            assert_eq!(row(&text, "verdict"), verdict);
+            program.clone().args(["--expect", "degraded-pass"]).run().expect(0);
+            let outcome = program.args(["--expect", "pass"]).run();
+            if verdict == "pass" {
+                outcome.expect(0);
+            } else {
+                let outcome = outcome.expect_code(4, "EXPECTATION_UNMET");
+                assert!(outcome.stderr.contains(verdict), "{}", outcome.stderr);
+                assert!(outcome.stderr.contains("--expect degraded-pass"), "{}", outcome.stderr);
+            }
+        }
+        run.verify().args(["--expect", "fail"]).run().expect_code(4, "EXPECTATION_UNMET");
+    }
+    let failed = judged();
+    failed.run_dir().verify().args(["--expect", "degraded-pass"]).run().expect_code(4, "EXPECTATION_UNMET");
 }
 
 #[test]
