@@ -19,7 +19,7 @@ use super::changes::{Change, generate};
 use super::circumstances::Machine;
 use crate::drift::{packed, upload};
 use crate::support::hub::Hub;
-use crate::support::{Outcome, Program, Random, RunDir, qa_skill, runs_in, temp};
+use crate::support::{Outcome, Program, Random, RunDir, copy_tree, git, qa_skill, runs_in, temp};
 
 /// The one that no process can answer is drawn as often as the others together.
 const SIGNALS: &[Signal] = &[Signal::SIGKILL, Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT];
@@ -92,6 +92,8 @@ struct Tally {
     cancelled: AtomicUsize,
     without_room: AtomicUsize,
     completed: AtomicUsize,
+    /// Signals sent.
+    signals: AtomicUsize,
     staging_left: AtomicUsize,
 }
 
@@ -160,8 +162,13 @@ impl Scene<'_> {
     }
 
     fn judge(&self) -> Program {
+        self.judge_in(&self.change.repo)
+    }
+
+    /// Judges the change in another checkout of the repository.
+    fn judge_in(&self, checkout: &Path) -> Program {
         let program = qa_skill(["run", "--base", &self.change.base, "--head", &self.change.head, "--repo"]);
-        program.arg(&self.change.repo).arg("--out").arg(self.out())
+        program.arg(checkout).arg("--out").arg(self.out())
     }
 
     /// A copy of the reference run, in its place.
@@ -174,9 +181,9 @@ impl Scene<'_> {
     fn count_end(&self, outcome: &Outcome, success: i32) -> Result<(), String> {
         let counter = match (outcome.exit, outcome.code()) {
             (exit, "") if exit == success => &self.tally.completed,
-            (137 | 143 | 130 | 153, _) => &self.tally.killed,
+            (137 | 143 | 130, _) => &self.tally.killed,
             (3, "CANCELLED") => &self.tally.cancelled,
-            (3, "ARTIFACT_WRITE_FAILED") => &self.tally.without_room,
+            (153, _) | (3, "ARTIFACT_WRITE_FAILED") => &self.tally.without_room,
             _ => return Err(format!("exit code {}: {}", outcome.exit, outcome.stderr)),
         };
         Tally::count(counter);
@@ -209,10 +216,14 @@ impl Scene<'_> {
         Ok(())
     }
 
-    /// Judges once more, undisturbed: one whole run has to be there, and nothing else.
     fn recover(&self) -> Result<(), String> {
+        self.recover_in(&self.change.repo)
+    }
+
+    /// Judges once more, undisturbed: one whole run has to be there, and nothing else.
+    fn recover_in(&self, checkout: &Path) -> Result<(), String> {
         self.check_runs(&self.out())?;
-        let outcome = self.judge().run();
+        let outcome = self.judge_in(checkout).run();
         if outcome.exit != 1 {
             return Err(format!("the next run ended with {}: {}", outcome.exit, outcome.stderr));
         }
@@ -255,6 +266,7 @@ impl Scene<'_> {
 
     fn kill_at(&self, moment: &Moment, signal: Signal, victim: Victim, success: i32) -> Result<(), String> {
         let outcome = victim.strike(signal, moment);
+        Tally::count(&self.tally.signals);
         self.count_end(&outcome, success).map_err(|fault| format!("{signal} {moment:?}: {fault}"))
     }
 }
@@ -284,6 +296,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("a run, several times", kill_run_often),
     ("a run of a key that is there", kill_repeated_run),
     ("a run as PID 1", kill_first_process),
+    ("a run in a linked worktree", kill_in_worktree),
     ("two writers", kill_one_of_two),
     ("a full disk", fill_disk),
     ("a limit on file sizes", limit_file_size),
@@ -317,6 +330,15 @@ fn kill_first_process(random: &mut Random, scene: &Scene<'_>) -> Result<(), Stri
     let (moment, signal) = (scene.moment(random), *random.pick(SIGNALS));
     scene.kill_at(&moment, signal, Victim::start(&program, true), 1)?;
     scene.recover()
+}
+
+fn kill_in_worktree(random: &mut Random, scene: &Scene<'_>) -> Result<(), String> {
+    let [repo, linked] = ["repo", "linked"].map(|name| scene.home.path().join(name));
+    copy_tree(&scene.change.repo, &repo);
+    git(&repo, &["worktree", "add", "-q", "--detach", linked.to_str().unwrap(), "main"]);
+    let result = scene.kill(random, &scene.judge_in(&linked), 1).and_then(|()| scene.recover_in(&linked));
+    remove_stores(&repo);
+    result
 }
 
 fn kill_one_of_two(random: &mut Random, scene: &Scene<'_>) -> Result<(), String> {
@@ -467,8 +489,9 @@ fn nothing_half_valid_stands_after_a_kill_and_the_next_run_completes() {
         run(random, &scene()).map_err(|fault| format!("{name}: {fault}"))
     });
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+    let (signals, hits) = (count(&tally.signals), count(&tally.killed) + count(&tally.cancelled));
     println!(
-        "{} killed, {} cancelled, {} without room, {} completed; {} staging directories swept, {} stores left in /tmp",
+        "{signals} signals: {} killed, {} cancelled, {} without room, {} completed; {} staging directories swept, {} stores left in /tmp",
         count(&tally.killed),
         count(&tally.cancelled),
         count(&tally.without_room),
@@ -476,4 +499,6 @@ fn nothing_half_valid_stands_after_a_kill_and_the_next_run_completes() {
         count(&tally.staging_left),
         remove_stores(&change.repo),
     );
+    // One case proves nothing about the others.
+    assert!(3 * hits >= signals || amounts.case.is_some(), "{hits} of {signals} signals hit");
 }

@@ -134,6 +134,8 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
 fn words_choose_amounts_and_a_case_is_drawn_from_seed_and_number() {
     let amounts = Amounts::parse("seed=7 full kills=20 case=31");
     assert_eq!((amounts.runs, amounts.kills, amounts.seed, amounts.case), (2000, 20, 7, Some(31)));
+    let full = Amounts::parse("full");
+    assert_eq!((full.runs, full.flips, full.kills), (2000, 2000, 500));
     assert_eq!(Amounts::parse("").runs, Amounts::BOUNDED.runs);
     assert!(catch_unwind(|| Amounts::parse("kill=20")).is_err());
     assert_eq!(amounts.random(31).next(), amounts.random(31).next());
