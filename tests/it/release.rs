@@ -5,6 +5,9 @@ use std::process::Command;
 
 use crate::support::{Outcome, temp};
 
+/// A value that may stand on no command line.
+const TOKEN: &str = "canary-registry-token-4711";
+
 /// A digest of one repeated character.
 fn digest(character: char) -> String {
     format!("sha256:{}", character.to_string().repeat(64))
@@ -65,7 +68,9 @@ impl Checkout {
             .env("PATH", format!("{}:{path}", self.home.path().join("bin").display()))
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
             .envs([("GITHUB_REF", "refs/heads/main"), ("GITHUB_REPOSITORY", "Owner/qa-skill")])
-            .env("GITHUB_SERVER_URL", "https://github.example");
+            .env("GITHUB_SERVER_URL", "https://github.example")
+            .envs([("GITHUB_ACTOR", "somebody"), ("GITHUB_SHA", "0123"), ("TOKEN", TOKEN)])
+            .env("GITHUB_OUTPUT", self.path("../output"));
         command
     }
 
@@ -241,4 +246,155 @@ fn image_that_cannot_be_pulled_without_credentials_is_refused() {
         "[ -z \"$(ls -A \"$DOCKER_CONFIG\")\" ] && { [ \"$1\" = pull ] || echo qa-skill 1.2.3; }",
     );
     checkout.step(&["pull", "1.2.3", &digest('c')]);
+}
+
+/// Prints digests of images by architecture and kind, those of joined ones with a tag alone, and keeps a log.
+const DOCKER: &str = r#"
+echo "$*" >> ../docker.log
+case "$*" in
+    login*) cat > ../password ;;
+    create*) echo container ;;
+    cp*) echo "binary for $(uname -m)" > "$3" ;;
+    *dpkg-query*) echo "packages for $(uname -m)" ;;
+    *imagetools\ inspect*) case "$*" in
+        *-full-x86_64) digit=b ;;
+        *-x86_64) digit=a ;;
+        *-full-aarch64) digit=d ;;
+        *-aarch64) digit=c ;;
+        *-full) digit=f ;;
+        *) digit=e ;;
+        esac
+        printf '"sha256:%s"\n' "$(printf "%064d" 0 | tr 0 "$digit")" ;;
+esac
+"#;
+
+/// A checkout whose images of both architectures are built.
+fn built() -> Checkout {
+    let checkout = Checkout::new();
+    checkout.pin();
+    checkout.stand_in("docker", DOCKER);
+    for script in ["demo", "container-full"] {
+        checkout
+            .write(&format!("scripts/{script}.sh"), "#!/bin/sh\necho \"$0 $QA_SKILL $IMAGE\" >> ../tried\n");
+        checkout.bash(&format!("chmod +x scripts/{script}.sh"));
+    }
+    for architecture in ["x86_64", "aarch64"] {
+        checkout.stand_in("uname", &format!("echo {architecture}"));
+        checkout.step(&["build", "1.2.3"]);
+    }
+    checkout
+}
+
+/// Arguments of the logged calls of a program that begin with a word.
+fn logged(checkout: &Checkout, program: &str, word: &str) -> Vec<String> {
+    let log = checkout.read(&format!("../{program}.log"));
+    log.lines().filter(|line| line.starts_with(word)).map(str::to_owned).collect()
+}
+
+#[test]
+fn images_of_an_architecture_are_tried_before_they_are_pushed() {
+    let checkout = built();
+    let image = "ghcr.io/owner/qa-skill:v1.2.3";
+    let expected = ["x86_64", "aarch64"]
+        .map(|architecture| ["", "-full"].map(|kind| format!("push --quiet {image}{kind}-{architecture}")));
+    assert_eq!(logged(&checkout, "docker", "push"), expected.concat());
+    let tried = checkout.read("../tried");
+    for architecture in ["x86_64", "aarch64"] {
+        let binary = format!("built/qa-skill-{architecture}-unknown-linux-musl");
+        assert_eq!(checkout.read(&binary), format!("binary for {architecture}\n"));
+        let packages = format!("built/full-image-packages-{architecture}.txt");
+        assert_eq!(checkout.read(&packages), format!("packages for {architecture}\n"));
+        assert!(tried.contains(&binary) && tried.contains(&format!("-full-{architecture}")), "{tried}");
+    }
+    let names = ["-x86_64", "-full-x86_64", "-aarch64", "-full-aarch64"];
+    let digests = names.map(|name| checkout.read(&format!("built/digest{name}")).trim().to_owned());
+    assert_eq!(digests, ['a', 'b', 'c', 'd'].map(digest));
+    assert_eq!(checkout.read("../password").trim(), TOKEN);
+    assert!(!checkout.read("../docker.log").contains(TOKEN));
+
+    for script in ["demo", "container-full"] {
+        let checkout = built();
+        checkout.bash("rm ../docker.log");
+        checkout.write(&format!("scripts/{script}.sh"), "#!/bin/sh\necho it does not work >&2\nexit 1\n");
+        checkout.refuses(&["build", "1.2.3"], "it does not work");
+        assert_eq!(logged(&checkout, "docker", "push"), [""; 0]);
+    }
+    let unpinned = Checkout::new();
+    unpinned.refuses(&["build", "1.2.3"], "without a digest");
+}
+
+#[test]
+fn images_of_both_architectures_are_joined_and_every_file_has_a_checksum() {
+    let checkout = built();
+    checkout.step(&["join", "1.2.3"]);
+    let image = "ghcr.io/owner/qa-skill";
+    let joined = |kind: &str, one: char, other: char| {
+        let parts = format!("{image}@{} {image}@{}", digest(one), digest(other));
+        format!("buildx imagetools create --tag {image}:v1.2.3{kind} {parts}")
+    };
+    let expected = [joined("", 'a', 'c'), joined("-full", 'b', 'd')];
+    assert_eq!(logged(&checkout, "docker", "buildx imagetools create"), expected);
+    assert_eq!(checkout.read("../output"), format!("digest={}\ndigest-full={}\n", digest('e'), digest('f')));
+    let files = checkout.bash("ls built");
+    let expected = [
+        "SHA256SUMS",
+        "full-image-packages-aarch64.txt",
+        "full-image-packages-x86_64.txt",
+        "qa-skill-aarch64-unknown-linux-musl",
+        "qa-skill-x86_64-unknown-linux-musl",
+    ];
+    assert_eq!(files.lines().collect::<Vec<_>>(), expected);
+    let checked = checkout.bash("cd built && sha256sum --check --strict SHA256SUMS");
+    let ok: Vec<String> = expected[1..].iter().map(|name| format!("{name}: OK")).collect();
+    assert_eq!(checked.lines().collect::<Vec<_>>(), ok);
+
+    let one = built();
+    one.bash("rm built/digest-full-aarch64");
+    one.refuses(&["join", "1.2.3"], "digest-full-aarch64");
+    assert!(!one.path("built/SHA256SUMS").exists());
+}
+
+/// Keeps one release: nothing, `true` for a draft or `false` for a published one.
+const GH: &str = r#"
+echo "$*" >> ../gh.log
+case "$2" in
+    view) cat ../release ;;
+    create) echo true > ../release; cat > ../notes ;;
+    upload) [ ! -e ../refused ] ;;
+    edit) echo false > ../release ;;
+esac
+"#;
+
+#[test]
+fn a_release_is_a_draft_until_every_file_is_there() {
+    let checkout = built();
+    checkout.step(&["join", "1.2.3"]);
+    checkout.stand_in("gh", GH);
+    let publish = ["publish", "1.2.3", &digest('e'), &digest('f')];
+    let view = "release view v1.2.3 --json isDraft --jq .isDraft".to_owned();
+    let create = "release create v1.2.3 --draft --verify-tag --title v1.2.3 --notes-file -".to_owned();
+    let files = checkout.bash("ls -d built/* | xargs");
+    let upload = format!("release upload v1.2.3 --clobber {files}");
+    let edit = "release edit v1.2.3 --draft=false".to_owned();
+
+    // Without its files it stays a draft, and another run of the job goes on with that.
+    checkout.write("../refused", "");
+    let output = checkout.command(&[&["scripts/release.sh"], &publish[..]].concat()).output().unwrap();
+    Outcome::of(&output).expect(1);
+    assert_eq!(logged(&checkout, "gh", "release"), [view.clone(), create, upload.clone()]);
+    assert_eq!(checkout.read("../release"), "true\n");
+    let notes = checkout.read("../notes");
+    let image = "ghcr.io/owner/qa-skill";
+    for part in ["- New.", &format!("{image}@{}", digest('e')), &format!("{image}@{}", digest('f'))] {
+        assert!(notes.contains(part) && !notes.contains("- Old."), "{part}: {notes}");
+    }
+
+    checkout.bash("rm ../refused ../gh.log");
+    checkout.step(&publish);
+    assert_eq!(logged(&checkout, "gh", "release"), [view.clone(), upload, edit]);
+    assert_eq!(checkout.read("../release"), "false\n");
+
+    checkout.bash("rm ../gh.log");
+    checkout.step(&publish);
+    assert_eq!(logged(&checkout, "gh", "release"), [view]);
 }
