@@ -364,6 +364,46 @@ fn check_runs_that_were_abandoned_are_closed_by_the_next_run_and_no_others() {
     assert_eq!(state.checks.iter().filter(|check| check.conclusion.as_deref() == Some("success")).count(), 1);
 }
 
+/// Another job of the repository, with a token of the same app or of another, says beforehand that all is well.
+#[test]
+fn a_green_check_run_of_the_same_name_changes_nothing() {
+    let reference = Scene::of(&faulty());
+    let step = reference.step();
+    reference.run(&step).expect(1);
+    let (expected, key) = (reference.only_check(), step.output("execution-key"));
+    assert_eq!(expected.0, "failure");
+    for (app, external_id) in
+        [(Some("other-app"), "another key"), (Some("other-app"), &key), (None, "another key"), (None, &key)]
+    {
+        let scene = Scene::of(&faulty());
+        let green = Check {
+            id: 0,
+            name: "qa-skill verdict".to_owned(),
+            head_sha: scene.origin.head.to_string(),
+            external_id: Some(external_id.to_owned()),
+            status: "completed".to_owned(),
+            conclusion: Some("success".to_owned()),
+            app: app.map(str::to_owned),
+            ..Check::default()
+        };
+        scene.github.state().checks.push(green.clone());
+        let step = scene.step();
+        scene.run(&step).expect(1);
+        assert_eq!(
+            (step.output("verdict"), step.output("published-to")),
+            ("fail".into(), "check-run".into())
+        );
+        let state = scene.github.state();
+        let own: Vec<&Check> = state.checks.iter().filter(|check| **check != green).collect();
+        assert_eq!(own.len(), 1, "{app:?} {external_id}: {:?}", state.checks);
+        assert_eq!(own[0].conclusion.as_deref(), Some("failure"), "{app:?} {external_id}");
+        assert_eq!(own[0].annotations.len(), expected.1.len(), "{app:?} {external_id}");
+        // The newest of a name is the one that a ruleset looks at.
+        let newest = state.checks.iter().filter(|check| check.app.is_none()).max_by_key(|check| check.id);
+        assert_eq!(newest.unwrap().conclusion.as_deref(), Some("failure"), "{app:?} {external_id}");
+    }
+}
+
 #[test]
 fn a_check_run_of_a_head_that_moved_is_cancelled() {
     let scene = Scene::of(&faulty());
