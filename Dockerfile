@@ -12,6 +12,7 @@ RUN target="$(uname -m)-unknown-linux-musl" \
 WORKDIR /build
 # Not rust-toolchain.toml: the tag above is the compiler, and the file would have others fetched.
 COPY Cargo.toml Cargo.lock ./
+COPY crates crates
 COPY src src
 COPY schemas schemas
 COPY skill skill

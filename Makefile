@@ -28,7 +28,7 @@ help: ## Show this list
 demo: ## Build, then judge a pull request with planted faults and this repository's own last commit
 	@scripts/with-binary.sh scripts/demo.sh $(DEMO_DIR)
 
-check: ## Formatting, lints, links in comments, the pure half alone, licences and advisories
+check: ## Formatting, lints, links in comments, licences and advisories
 	scripts/check.sh
 
 test: check ## All of check, all tests, with the image too, and the skill's validation; installs what they need

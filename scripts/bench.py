@@ -299,7 +299,7 @@ def structure(cases, binary, rounds, scratch):
 def bare_parse(cases, binary, rounds, scratch):
     """The least that reading the syntax of every changed file costs: git's diff and a parse of both versions, as the diff
     reads them, or of head's alone, with all of ours beside."""
-    cargo = ["cargo", "build", "--quiet", "--locked", "--release", "--example", "bare_parse"]
+    cargo = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "qa-reading", "--example", "bare_parse"]
     if subprocess.run(cargo, cwd=os.path.join(HERE, "..")).returncode:
         print("a bare parse skipped: the example could not be built", file=sys.stderr)
         return

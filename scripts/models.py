@@ -2,7 +2,7 @@
 """Makes the tables of what models accept and what they cost.
 
 Takes facts, no text, from the table that the PyPI package litellm ships (MIT outside its enterprise folder), puts right
-what the providers' own pages say otherwise, and writes src/providers/models.v1.json and src/providers/prices.v1.json.
+what the providers' own pages say otherwise, and writes crates/providers/src/models.v1.json and crates/providers/src/prices.v1.json.
 The package and its version are fixed, so that everybody who runs this writes the same bytes.
 
 Usage: scripts/models.py [--wheel LITELLM.whl]
@@ -26,7 +26,7 @@ NOTICE = (
     "Facts about models, taken from a table of the package litellm (MIT, Copyright 2023 Berri AI) "
     "and put right by hand. Providers change them without notice."
 )
-OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "providers"
+OUT = pathlib.Path(__file__).resolve().parent.parent / "crates" / "providers" / "src"
 ADAPTERS = {"anthropic": "anthropic-claude", "openai": "openai-codex"}
 # What does not read a text and answer with one, what moves, and what somebody tuned.
 OTHER_KINDS = re.compile(r"^ft:|/|audio|search|deep-research|computer-use|-latest$")

@@ -11,11 +11,10 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 scripts/install-tools.sh git strace
 step scripts/foreign.sh --install-only
 if "$cargo" nextest --version > /dev/null 2>&1; then
-    step "$cargo" nextest run "${flags[@]}"
+    step "$cargo" nextest run "${flags[@]}" --workspace
 else
-    step "$cargo" test "${flags[@]}" --lib --bins --tests
+    step "$cargo" test "${flags[@]}" --workspace --lib --bins --tests
 fi
-step "$cargo" test "${flags[@]}" --doc
 step scripts/validate-skill.sh
 step scripts/validate-workflows.sh
 step scripts/container.sh

@@ -14,16 +14,16 @@ use super::face;
 use super::progress::TerminalProgress;
 use super::upload::{Storing, store_artifact};
 use crate::config::{ArtifactEnvironment, now};
-use crate::contracts::codes::Code;
-use crate::contracts::schema;
-use crate::contracts::v1::DriftReport;
-use crate::core::canonical;
 use crate::git::Remote;
 use crate::net::NetClient;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Repository, RunService};
-use crate::run::http::HttpError;
-use crate::run::ports::Cancellation;
-use crate::run::retry::Patience;
+use qa_contracts::codes::Code;
+use qa_contracts::schema;
+use qa_contracts::v1::DriftReport;
+use qa_core::canonical;
+use qa_run::http::HttpError;
+use qa_run::ports::Cancellation;
+use qa_run::retry::Patience;
 
 /// All requests of a command together; jobs have hours, and nobody waits for them at night.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
@@ -268,7 +268,7 @@ pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -
     let mut line = format!(
         "{what}: artifact {} ({}), {} bytes, sha256 {}",
         stored.id,
-        crate::core::escape::visible(name.text()),
+        qa_core::escape::visible(name.text()),
         stored.packed.bytes,
         stored.packed.sha256
     );

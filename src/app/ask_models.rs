@@ -11,13 +11,13 @@ use super::face::say;
 use super::inputs::{Opened, artifact_root};
 use super::prepare::Prepared;
 use crate::config::{provider_key, provider_keys};
-use crate::contracts::secret::Secret;
-use crate::contracts::v1::{LensPlan, RecordedReplies};
-use crate::core::plan;
-use crate::core::usage::{micro_usd, usd};
-use crate::run::ports::{Cancellation, Objects, Progress};
-use crate::run::reviews::{Asking, RepliesMode};
 use crate::store::Replies;
+use qa_contracts::secret::Secret;
+use qa_contracts::v1::{LensPlan, RecordedReplies};
+use qa_core::plan;
+use qa_core::usage::{micro_usd, usd};
+use qa_run::ports::{Cancellation, Objects, Progress};
+use qa_run::reviews::{Asking, RepliesMode};
 
 /// The longest that all questions of a run may take together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);

@@ -11,19 +11,19 @@ use super::inputs::{InForce, Opened, Request, artifact_root};
 use super::prepare::{Ports, Prepared, prepare};
 use super::shard::joined;
 use super::store_run::{Stored, store};
-use crate::contracts::ids::ExecutionKey;
-use crate::contracts::v1::{
+use qa_contracts::ids::ExecutionKey;
+use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, RecordedExecution, RecordedGates,
     RecordedReplies, Registry, RenameSummary, SkillInput,
 };
-use crate::core::masking::shown;
-use crate::core::policy::{Overrides, Policy};
-use crate::core::usage::usd;
-use crate::core::{canonical, gates};
-use crate::run::gates::{Executing, any_runs};
-use crate::run::gather::{Gathered, Gathering};
-use crate::run::ports::{Cancellation, Objects, Progress};
-use crate::run::sweep::Joined;
+use qa_core::masking::shown;
+use qa_core::policy::{Overrides, Policy};
+use qa_core::usage::usd;
+use qa_core::{canonical, gates};
+use qa_run::gates::{Executing, any_runs};
+use qa_run::gather::{Gathered, Gathering};
+use qa_run::ports::{Cancellation, Objects, Progress};
+use qa_run::sweep::Joined;
 
 /// A finished run.
 pub(crate) struct Finished {
@@ -86,7 +86,7 @@ pub(crate) fn check_opened(
     let Prepared { registry, in_force, gathered, gates, execution, replies, .. } = prepared;
     let Gathered { change_set, sensitivity, texts } = gathered;
     let input = input(request, &opened, &in_force, &change_set, &derived);
-    let recorded_inputs = crate::contracts::v1::RecordedInputs {
+    let recorded_inputs = qa_contracts::v1::RecordedInputs {
         surveys: std::mem::take(&mut derived.surveys),
         ..in_force.recorded
     };
@@ -251,7 +251,7 @@ fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
 
 fn timestamp(time: std::time::SystemTime) -> String {
     let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
-    crate::core::workflow::timestamp(i64::try_from(since).unwrap_or(i64::MAX))
+    qa_core::workflow::timestamp(i64::try_from(since).unwrap_or(i64::MAX))
 }
 
 fn peak_rss_kib() -> Option<u64> {
@@ -261,8 +261,8 @@ fn peak_rss_kib() -> Option<u64> {
 }
 
 /// The digest of the normalised input without what may differ from machine to machine.
-pub(crate) fn normalized_input_hash(input: &SkillInput) -> crate::contracts::ids::Sha256Hex {
-    use crate::contracts::artifact::Artifact;
+pub(crate) fn normalized_input_hash(input: &SkillInput) -> qa_contracts::ids::Sha256Hex {
+    use qa_contracts::artifact::Artifact;
     let mut value = serde_json::to_value(input).expect("contract types are JSON");
     if let serde_json::Value::Object(members) = &mut value {
         members.retain(|name, _| !SkillInput::VOLATILE.contains(&name.as_str()));

@@ -21,13 +21,13 @@ use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::{self, WorkflowArgs};
 use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{Preset, RunMode};
-use crate::core::policy::Overrides;
-use crate::core::secrets;
-use crate::core::shard::Shard;
-use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
-use crate::run::reviews::RepliesMode;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{Preset, RunMode};
+use qa_core::policy::Overrides;
+use qa_core::secrets;
+use qa_core::shard::Shard;
+use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
+use qa_run::reviews::RepliesMode;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -283,7 +283,7 @@ pub fn main_with(
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
-        let payload = crate::core::masking::shown_cut(panic.payload_as_str().unwrap_or(""), 300);
+        let payload = qa_core::masking::shown_cut(panic.payload_as_str().unwrap_or(""), 300);
         face::say(&format!("internal panic{place}: {payload}\n"));
     }));
     let cancellation = Arc::new(Cancellation::default());
@@ -463,7 +463,7 @@ fn run_shard(
         "part {shard} of {}: {} files, no verdict; `aggregate` joins all parts\n{}\n",
         stored.key.short(),
         stored.files,
-        crate::core::escape::visible(&stored.path.display().to_string()),
+        qa_core::escape::visible(&stored.path.display().to_string()),
     );
     face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::face::say;
 use crate::config::in_actions;
-use crate::core::escape::{workflow_message, workflow_property};
 use crate::net::NetClient;
-use crate::run::http::HttpError;
-use crate::run::ports::Cancellation;
+use qa_core::escape::{workflow_message, workflow_property};
+use qa_run::http::HttpError;
+use qa_run::ports::Cancellation;
 
 /// What was told of, by endpoint; a run has several clients.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

@@ -8,18 +8,18 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::face;
-use crate::contracts::limits::MAX_RUBRIC_BYTES;
-use crate::contracts::schema;
-use crate::contracts::strict_json;
-use crate::contracts::v1::{
-    Convention, Decision, Rubric, RubricDecision, RubricDecisions, RubricDraft, Strength,
-};
-use crate::core::canonical;
-use crate::core::classify::PathSet;
-use crate::core::escape::visible;
-use crate::core::rubric;
 use crate::git::OpenRepository;
 use crate::store::rubrics;
+use qa_contracts::limits::MAX_RUBRIC_BYTES;
+use qa_contracts::schema;
+use qa_contracts::strict_json;
+use qa_contracts::v1::{
+    Convention, Decision, Rubric, RubricDecision, RubricDecisions, RubricDraft, Strength,
+};
+use qa_core::canonical;
+use qa_core::classify::PathSet;
+use qa_core::escape::visible;
+use qa_core::rubric;
 
 #[derive(Args)]
 pub(crate) struct ApproveArgs {
@@ -127,7 +127,7 @@ fn frozen(draft: &RubricDraft, decisions: &RubricDecisions, version: u64) -> Res
         schema_version: Default::default(),
         rubric_version: version,
         rubric_hash: canonical::sha256(b""),
-        prompt_template_hash: crate::lenses::reviews::conventions_template_hash(),
+        prompt_template_hash: qa_lenses::reviews::conventions_template_hash(),
         draft_hash: canonical::digest(draft).expect("a draft has a canonical form"),
         engine_version: draft.engine_version.clone(),
         commit: draft.commit.clone(),

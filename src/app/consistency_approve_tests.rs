@@ -1,8 +1,8 @@
 //! Decisions about drafts, asked for on a terminal.
 
 use super::*;
-use crate::contracts::ids::CommitId;
-use crate::contracts::v1::{BackTest, ConventionFamily, Scope};
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::{BackTest, ConventionFamily, Scope};
 
 fn convention(id: &str) -> Convention {
     Convention {

@@ -9,14 +9,13 @@ use super::exit::{Exit, Failure};
 use super::face;
 use super::inputs::read_policy;
 use super::progress::TerminalProgress;
-use crate::contracts::v1::{ConventionFamily, FallenConvention, RubricStanding};
-use crate::core::escape::{markdown as escaped, visible};
-use crate::core::policy::Overrides;
 use crate::git::{GitObjects, OpenRepository};
-use crate::lenses;
-use crate::lenses::consistency::mine::is_enough;
-use crate::run::mining::Mining;
-use crate::run::ports::Cancellation;
+use qa_contracts::v1::{ConventionFamily, FallenConvention, RubricStanding};
+use qa_core::escape::{markdown as escaped, visible};
+use qa_core::policy::Overrides;
+use qa_lenses::consistency::mine::is_enough;
+use qa_run::mining::Mining;
+use qa_run::ports::Cancellation;
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
@@ -59,7 +58,7 @@ pub(crate) fn standing(
         Failure::usage(message, "pass --base with a commit, branch or tag")
     })?;
     let objects = GitObjects::new(&repository)?;
-    let in_force = read_policy(&objects, (&commit, &commit), &Overrides::default(), &lenses::registry())?;
+    let in_force = read_policy(&objects, (&commit, &commit), &Overrides::default(), &qa_lenses::registry())?;
     let Some(rubric) = in_force.rubric else { return Ok(None) };
     let mining = Mining {
         objects: &objects,

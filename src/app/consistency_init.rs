@@ -10,20 +10,18 @@ use super::face;
 use super::inputs::{effective, rubric_at};
 use super::keys::ENGINE_VERSION;
 use super::progress::TerminalProgress;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::contracts::schema;
-use crate::contracts::v1::{Convention, Rubric, RubricDifference, RubricDraft, Strength};
-use crate::core::canonical;
-use crate::core::escape::visible;
-use crate::core::policy::{Overrides, POLICY_PATH};
-use crate::core::rubric;
-use crate::formats;
 use crate::git::{GitObjects, OpenRepository};
-use crate::lenses;
-use crate::run::mining::{Dug, Mining};
-use crate::run::ports::{Cancellation, Objects};
 use crate::store::rubrics;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::schema;
+use qa_contracts::v1::{Convention, Rubric, RubricDifference, RubricDraft, Strength};
+use qa_core::canonical;
+use qa_core::escape::visible;
+use qa_core::policy::{Overrides, POLICY_PATH};
+use qa_core::rubric;
+use qa_run::mining::{Dug, Mining};
+use qa_run::ports::{Cancellation, Objects};
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
@@ -81,7 +79,7 @@ fn draft(
     arguments: &InitArgs,
     (cancellation, progress): (&Cancellation, &TerminalProgress),
 ) -> Result<RubricDraft, Failure> {
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let text = super::inputs::text_in_force(objects, commit, POLICY_PATH)?;
     let policy = effective(text.as_deref(), &Overrides::default(), &registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
@@ -168,9 +166,9 @@ fn write(draft: &RubricDraft, directory: &Path) -> Result<(), Failure> {
     let mut json = canonical::to_vec(&value).expect("a draft has a canonical form");
     json.push(b'\n');
     face::write_document(&directory.join(name_of(draft, "json")), &json)?;
-    let markdown = formats::rubric_draft::markdown(draft);
+    let markdown = qa_formats::rubric_draft::markdown(draft);
     face::write_document(&directory.join(name_of(draft, "md")), markdown.as_bytes())?;
-    let page = formats::html::rubric::page(draft);
+    let page = qa_formats::html::rubric::page(draft);
     face::write_document(&directory.join(name_of(draft, "html")), page.as_bytes())
 }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use super::check::Finished;
 use super::drift_check::runs_below;
 use super::exit::Failure;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::contracts::v1::{
+use crate::store::{RunDirectory, write_beside};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::{
     ChangeSet, Conclusion, Delta, DeltaFinding, DeltaRun, Finding, LensResult, SkillInput, SkillResult,
 };
-use crate::store::{RunDirectory, write_beside};
 
 /// How many stored runs are looked at.
 const MOST_RUNS: usize = 500;

@@ -7,34 +7,33 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::exit::Failure;
 use super::inputs::effective;
 use super::keys;
-use crate::contracts::ids::{ExecutionKey, RepoPath};
-use crate::contracts::v1::{
+use qa_contracts::ids::{ExecutionKey, RepoPath};
+use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange,
     ExecutionKeyPreimage, FileText, FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview,
     ProviderBinding, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
     RecordedSurvey, Registry, Rubric, Waiver,
 };
-use crate::core::classify::PathSet;
-use crate::core::coverage::coverage;
-use crate::core::crosscheck::{LineReader, Subject, cross_check};
-use crate::core::findings::{self, Judge};
-use crate::core::pictures::Screenshot;
-use crate::core::plan::{self, Candidate, Need};
-use crate::core::policy::{Overrides, Policy};
-use crate::core::policy_text;
-use crate::core::reviews::is_review;
-use crate::core::verdict::{Grounds, verdict};
-use crate::core::weakening::{added_waivers, models_changed, reviews_changed, weakened};
-use crate::lenses;
-use crate::lenses::contract::Lens;
-use crate::run::execute::{Executed, Execution};
-use crate::run::gates;
-use crate::run::gather::Texts;
-use crate::run::lookup::Answering;
-use crate::run::ports::{Cancellation, Progress};
-use crate::run::reviews::{self, Reviews};
-use crate::run::survey::Surveys;
-use crate::run::sweep::{Joined, Sweep};
+use qa_core::classify::PathSet;
+use qa_core::coverage::coverage;
+use qa_core::crosscheck::{LineReader, Subject, cross_check};
+use qa_core::findings::{self, Judge};
+use qa_core::pictures::Screenshot;
+use qa_core::plan::{self, Candidate, Need};
+use qa_core::policy::{Overrides, Policy};
+use qa_core::policy_text;
+use qa_core::reviews::is_review;
+use qa_core::verdict::{Grounds, verdict};
+use qa_core::weakening::{added_waivers, models_changed, reviews_changed, weakened};
+use qa_lenses::contract::Lens;
+use qa_run::execute::{Executed, Execution};
+use qa_run::gates;
+use qa_run::gather::Texts;
+use qa_run::lookup::Answering;
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::reviews::{self, Reviews};
+use qa_run::survey::Surveys;
+use qa_run::sweep::{Joined, Sweep};
 
 /// Everything a verdict is derived from.
 pub(crate) struct Recorded<'a> {
@@ -84,7 +83,7 @@ pub(crate) struct Derived {
 
 /// The lens of an id.
 pub(crate) fn find_lens(id: &str) -> Option<&'static dyn Lens> {
-    lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
+    qa_lenses::ALL.iter().copied().find(|lens| lens.spec().id == id)
 }
 
 /// Whether a whole file is needed, given its hunks with secrets masked.
@@ -96,16 +95,16 @@ pub(crate) fn needs_whole_file(policy: &Policy) -> NeedsWholeFile {
     if policy.consistency.is_some() {
         &|file, hunks| is_wanted_whole(&|_| true, file, hunks)
     } else {
-        &|file, hunks| is_wanted_whole(&|lens| lens.spec().id != lenses::consistency::ID, file, hunks)
+        &|file, hunks| is_wanted_whole(&|lens| lens.spec().id != qa_lenses::consistency::ID, file, hunks)
     }
 }
 
 fn is_wanted_whole(asked: &dyn Fn(&dyn Lens) -> bool, file: &ChangedFile, hunks: &FileText) -> bool {
-    let is_waivers = file.path.as_bytes() == crate::core::policy::WAIVERS_PATH.as_bytes();
+    let is_waivers = file.path.as_bytes() == qa_core::policy::WAIVERS_PATH.as_bytes();
     let wants = |lens: &&dyn Lens| {
         lens.need(file) == Need::WholeFile && asked(*lens) && lens.wants_whole_file(file, hunks)
     };
-    is_waivers || lenses::ALL.iter().any(wants)
+    is_waivers || qa_lenses::ALL.iter().any(wants)
 }
 
 type NeedOf<'a> = Box<dyn Fn(usize, &ChangedFile) -> Need + Sync + 'a>;
@@ -196,7 +195,7 @@ pub(crate) fn key(recorded: &Recorded<'_>) -> Keyed {
         recorded.overrides,
         recorded.gates,
     );
-    let config_hash = crate::core::canonical::digest(&config).expect("settings have a canonical form");
+    let config_hash = qa_core::canonical::digest(&config).expect("settings have a canonical form");
     let preimage = ExecutionKeyPreimage {
         repo_id: recorded.repo_id.to_owned(),
         base_sha: change_set.base_sha.clone(),
@@ -367,8 +366,8 @@ fn preview(
 }
 
 /// Waivers the change adds; they are read out of the change's own text, since only the base's are in force.
-fn head_waivers(recorded: &Recorded<'_>) -> Vec<crate::contracts::v1::WeakenedSetting> {
-    let path = RepoPath::from_bytes(crate::core::policy::WAIVERS_PATH.as_bytes()).expect("a plain path");
+fn head_waivers(recorded: &Recorded<'_>) -> Vec<qa_contracts::v1::WeakenedSetting> {
+    let path = RepoPath::from_bytes(qa_core::policy::WAIVERS_PATH.as_bytes()).expect("a plain path");
     let Ok(position) = recorded.change_set.files.binary_search_by(|file| file.path.cmp(&path)) else {
         return Vec::new();
     };

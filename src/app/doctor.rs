@@ -12,21 +12,20 @@ use super::exit::{Exit, Failure};
 use super::face;
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use crate::config::provider_key;
-use crate::contracts::codes::Code;
-use crate::contracts::secret::Secret;
-use crate::contracts::strict_json;
-use crate::contracts::v1::ModelBinding;
-use crate::core::escape::visible;
-use crate::core::findings;
-use crate::core::masking::shown_cut;
-use crate::core::policy::{Overrides, Policy};
-use crate::lenses;
-use crate::providers::contract::{Prompt, Reply};
-use crate::providers::model::Model;
-use crate::providers::models;
-use crate::providers::request::Encoded;
-use crate::run::ask::{Asked, Question};
-use crate::run::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_contracts::secret::Secret;
+use qa_contracts::strict_json;
+use qa_contracts::v1::ModelBinding;
+use qa_core::escape::visible;
+use qa_core::findings;
+use qa_core::masking::shown_cut;
+use qa_core::policy::{Overrides, Policy};
+use qa_providers::contract::{Prompt, Reply};
+use qa_providers::model::Model;
+use qa_providers::models;
+use qa_providers::request::Encoded;
+use qa_run::ask::{Asked, Question};
+use qa_run::ports::Cancellation;
 
 /// The longest wait for the one answer, whatever the policy lets a review take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -114,7 +113,7 @@ fn ask(
 }
 
 fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let overrides = Overrides::default();
     if let Some(path) = &arguments.file {
         return Ok(policy_in_file(path, &overrides, &registry)?.0);
@@ -167,7 +166,7 @@ fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> Str
         ("address", request.url.clone()),
         ("version", or_nothing(api_version.as_deref())),
         ("sampling", format!("{sampling}")),
-        ("effort", or_nothing(effort.map(crate::contracts::v1::Effort::text))),
+        ("effort", or_nothing(effort.map(qa_contracts::v1::Effort::text))),
         ("tier", or_nothing(service_tier.as_deref())),
         ("retires", retires(&binding.model_id)),
         ("answer", format!("at most {} tokens within {} s", binding.max_tokens, binding.timeout_ms / 1000)),
@@ -230,7 +229,7 @@ fn used(model: &Model, reply: &Reply) -> String {
     let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
     let cost = model.cost_micro_usd(reply.echoed.service_tier.as_deref(), reply.usage);
     let cost = cost.map_or("cost unknown".to_owned(), |cost| {
-        format!("{} USD by its maker's list", crate::core::usage::usd(cost))
+        format!("{} USD by its maker's list", qa_core::usage::usd(cost))
     });
     format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
 }

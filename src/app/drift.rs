@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::exit::Failure;
-use crate::contracts::artifact::Artifact;
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::strict_json;
-use crate::contracts::v1::{FileHash, RecordedExecution};
-use crate::core::masking::shown_cut;
-use crate::gates::steady::steady;
 use crate::store::{Entry, RunDirectory};
+use qa_contracts::artifact::Artifact;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::strict_json;
+use qa_contracts::v1::{FileHash, RecordedExecution};
+use qa_core::masking::shown_cut;
+use qa_gates::steady::steady;
 
 /// A difference: the file, where in it, and both values.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use crate::contracts::ids::RepoPath;
-use crate::contracts::v1::{ChangedFile, Side};
-use crate::core::diff::{Content, content};
-use crate::core::packet::{Line, Packet, trim_line_end};
-use crate::run::gather::Texts;
-use crate::run::ports::{BlobRead, Objects};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{ChangedFile, Side};
+use qa_core::diff::{Content, content};
+use qa_core::packet::{Line, Packet, trim_line_end};
+use qa_run::gather::Texts;
+use qa_run::ports::{BlobRead, Objects};
 
 /// Lines of blobs. The last blob stays at hand, because findings come file by file.
 pub(crate) struct BlobLines<'a> {

@@ -1,16 +1,16 @@
 //! Exit codes, and the failures that lead to them.
 
 use crate::config::SettingsError;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::Conclusion;
-use crate::core::event::EventError;
-use crate::core::policy::PolicyError;
-use crate::core::secrets;
 use crate::git::GitError;
 use crate::publish::PublishError;
-use crate::run::http::HttpError;
-use crate::run::ports::{Cancellation, PortError};
 use crate::store::StoreError;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::Conclusion;
+use qa_core::event::EventError;
+use qa_core::policy::PolicyError;
+use qa_core::secrets;
+use qa_run::http::HttpError;
+use qa_run::ports::{Cancellation, PortError};
 
 /// What the process returns. A tool failure and a verdict never share a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use crate::contracts::v1::{Finding, SkillResult};
-use crate::core::gates;
-use crate::core::masking::{shown, shown_cut};
-use crate::lenses::{self, reviews};
 use crate::store::RunDirectory;
+use qa_contracts::v1::{Finding, SkillResult};
+use qa_core::gates;
+use qa_core::masking::{shown, shown_cut};
+use qa_lenses::reviews;
 
 /// Explains a rule, a lens, or a finding by the beginning of its id.
 pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
     if is_id {
         return finding(&subject.to_lowercase(), artifact_root);
     }
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
     let near = rules.min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).unwrap_or("");
     let shown = shown_cut(subject, 80);
@@ -32,7 +32,7 @@ fn rule_page(subject: &str) -> Option<String> {
     if let Some(text) = gate_page(subject).or_else(|| review_page(subject)) {
         return Some(text);
     }
-    let lens = lenses::ALL.iter().find(|lens| {
+    let lens = qa_lenses::ALL.iter().find(|lens| {
         let spec = lens.spec();
         spec.id == subject || spec.rules.iter().any(|rule| rule.id == subject)
     })?;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use super::check::Finished;
 use super::exit::{Exit, Failure};
 use crate::config::Environment;
-use crate::formats;
-use crate::formats::contract::{Format, Report, TerminalStyle};
+use qa_formats::contract::{Format, Report, TerminalStyle};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -34,8 +33,8 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
         Some((name, path)) => (name, Some(PathBuf::from(path))),
         None => (text, None),
     };
-    let known: Vec<&str> = formats::ALL.iter().map(|format| format.spec().id).collect();
-    formats::ALL
+    let known: Vec<&str> = qa_formats::ALL.iter().map(|format| format.spec().id).collect();
+    qa_formats::ALL
         .iter()
         .copied()
         .find(|format| format.spec().id == name)
@@ -46,7 +45,7 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
 /// The formats, for the help.
 pub(crate) fn formats_help() -> String {
     let line = |format: &&dyn Format| format!("  {:<9} {}", format.spec().id, format.spec().title);
-    format!("Formats:\n{}", formats::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
+    format!("Formats:\n{}", qa_formats::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// At most one format may go to standard output, so that what stands there is one document.
@@ -82,9 +81,9 @@ pub(crate) fn report<'a>(
     }
 }
 
-/// A report in the format of an id that is in `formats::ALL`.
+/// A report in the format of an id that is in `qa_formats::ALL`.
 pub(crate) fn rendered(format: &str, report: &Report<'_>) -> Vec<u8> {
-    let known = formats::ALL.iter().find(|known| known.spec().id == format);
+    let known = qa_formats::ALL.iter().find(|known| known.spec().id == format);
     known.expect("the caller names a format of the table").render(report)
 }
 
@@ -127,9 +126,9 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn write_failure(path: &str, error: &std::io::Error) -> Failure {
-    let path = crate::core::escape::visible(path);
+    let path = qa_core::escape::visible(path);
     Failure::with_code(
-        crate::contracts::codes::Code::ArtifactWriteFailed,
+        qa_contracts::codes::Code::ArtifactWriteFailed,
         format!("failed to write {path}: {error}"),
     )
 }

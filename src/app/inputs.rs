@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
-use crate::contracts::v1::{RecordedInputs, Registry, Rubric, SettingOrigin, Waiver};
-use crate::core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
-use crate::core::policy_text::{self, PolicyTextError};
-use crate::core::reviews::CONSISTENCY;
-use crate::core::rubric::{self, RubricError};
-use crate::core::secrets;
-use crate::gates;
 use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
-use crate::lenses::reviews::conventions_template_hash;
-use crate::run::ports::{BlobRead, Objects};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
+use qa_contracts::v1::{RecordedInputs, Registry, Rubric, SettingOrigin, Waiver};
+use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
+use qa_core::policy_text::{self, PolicyTextError};
+use qa_core::reviews::CONSISTENCY;
+use qa_core::rubric::{self, RubricError};
+use qa_core::secrets;
+use qa_lenses::reviews::conventions_template_hash;
+use qa_run::ports::{BlobRead, Objects};
 
 /// Whose code head is, as far as it may be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +137,7 @@ pub(crate) fn in_force(
             let read = rubric::read(text, named.version, named.hash.as_deref());
             let refused = |error: RubricError| {
                 let code = error.code();
-                let error = crate::core::escape::visible(&error.to_string());
+                let error = qa_core::escape::visible(&error.to_string());
                 Failure::with_code(code, format!("failed to read the rubric: {error}"))
             };
             Some(read.map_err(refused)?)
@@ -186,7 +185,7 @@ pub(crate) fn policy_in_file(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<(Policy, String, String), Failure> {
-    let shown = crate::core::masking::shown(&path.display().to_string());
+    let shown = qa_core::masking::shown(&path.display().to_string());
     let hint = |failure| Failure {
         hint: "correct that file; docs/policy.example.toml has every setting".to_owned(),
         ..failure
@@ -204,7 +203,7 @@ pub(crate) fn policy_in_file(
 fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
     for (gate, settings) in &policy.gates {
         let tools: Vec<_> =
-            gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
+            qa_gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
         for id in &settings.run {
             let own: BTreeSet<&str> =
                 tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
@@ -227,7 +226,7 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failur
     let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
     for (index, lens) in requested.iter().enumerate() {
         if !known.contains(&lens.as_str()) {
-            let name = crate::core::masking::shown_cut(lens, 80);
+            let name = qa_core::masking::shown_cut(lens, 80);
             return Err(Failure::usage(
                 format!("there is no lens `{name}`"),
                 format!("known lenses: {}", known.join(", ")),

@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
-use crate::contracts::schema;
-use crate::contracts::v1::{
+use qa_contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
+use qa_contracts::schema;
+use qa_contracts::v1::{
     AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, RecordedGates, Registry,
     Rubric, SelectedLens, Waiver,
 };
-use crate::core::canonical;
-use crate::core::diff;
-use crate::core::plan::BUILTIN_BINDING;
-use crate::core::policy::{Overrides, Policy};
-use crate::gates;
-use crate::run::reviews::Reviews;
+use qa_core::canonical;
+use qa_core::diff;
+use qa_core::plan::BUILTIN_BINDING;
+use qa_core::policy::{Overrides, Policy};
+use qa_run::reviews::Reviews;
 
 /// The version of this engine.
 pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -69,7 +68,7 @@ fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
         .gates
         .values()
         .flat_map(|gate| gate.reports.iter().map(|report| &report.tool).chain(&gate.run))
-        .filter_map(|tool| gates::find(tool));
+        .filter_map(|tool| qa_gates::find(tool));
     wanted.map(|tool| (tool.spec().id, tool.spec().version)).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Whether the models of a policy can be asked as it says.
 
-use crate::contracts::v1::PolicyModel;
-use crate::core::policy_text::{self, PolicyTextError};
-use crate::providers::model::Model;
+use qa_contracts::v1::PolicyModel;
+use qa_core::policy_text::{self, PolicyTextError};
+use qa_providers::model::Model;
 
 /// Whether every model of a policy can be asked as the policy says.
 pub(super) fn check<'a>(

@@ -5,15 +5,15 @@ use super::exit::Failure;
 use super::inputs::{Opened, Request, open};
 use super::prepare::{Ports, prepare};
 use super::shard::matrix;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{LensPlan, LensPlanList, RecordedLookups};
-use crate::core::escape::visible;
-use crate::core::policy::Policy;
-use crate::core::usage::{micro_usd, usd};
-use crate::core::{canonical, plan};
-use crate::run::lookup::Asked;
-use crate::run::ports::{Cancellation, Progress};
-use crate::run::survey::RecordedSurveys;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{LensPlan, LensPlanList, RecordedLookups};
+use qa_core::escape::visible;
+use qa_core::policy::Policy;
+use qa_core::usage::{micro_usd, usd};
+use qa_core::{canonical, plan};
+use qa_run::lookup::Asked;
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::survey::RecordedSurveys;
 
 /// What to show of the plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::exit::Failure;
 use super::inputs::{Request, open, policy_in_file, read_policy};
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{Rubric, Scope, SettingOrigin};
-use crate::core::canonical;
-use crate::core::policy::{POLICY_PATH, Policy, in_scope};
-use crate::lenses;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{Rubric, Scope, SettingOrigin};
+use qa_core::canonical;
+use qa_core::policy::{POLICY_PATH, Policy, in_scope};
 
 /// Rubrics age in jumps, when somebody reorganises; from so many merged changes on they are worth a look.
 const OLD_AFTER: usize = 400;
@@ -17,7 +16,7 @@ const LINE_LOOKED_AT: usize = 20_000;
 
 /// Checks the policy of the base, or a file that is not committed yet.
 pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let mut age = None;
     let (policy, source) = match file {
         Some(path) => {
@@ -117,7 +116,7 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
             text.push_str(&format!(
                 "{:<20} {}\n",
                 "allowed",
-                crate::core::escape::visible(&rule.prefix.join(" "))
+                qa_core::escape::visible(&rule.prefix.join(" "))
             ));
         }
     }

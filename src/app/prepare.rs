@@ -8,18 +8,17 @@ use super::evidence::BlobLines;
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, Request, read_policy};
 use crate::config::Workspace;
-use crate::contracts::ids::RepoPath;
-use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, RecordedReplies, Registry};
-use crate::core::crosscheck::LineReader;
-use crate::core::policy::Policy;
-use crate::lenses;
-use crate::run::gates::{self, AtHead, Subject, any_runs, record};
-use crate::run::gather::Gathered;
-use crate::run::lookup::{Answering, Asked, Trees};
-use crate::run::ports::{BlobRead, Cancellation, Objects, Progress};
-use crate::run::survey::{BaseSurveys, Surveys};
-use crate::run::sweep::Joined;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::limits::MAX_REPORT_BYTES;
+use qa_contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, RecordedReplies, Registry};
+use qa_core::crosscheck::LineReader;
+use qa_core::policy::Policy;
+use qa_run::gates::{self, AtHead, Subject, any_runs, record};
+use qa_run::gather::Gathered;
+use qa_run::lookup::{Answering, Asked, Trees};
+use qa_run::ports::{BlobRead, Cancellation, Objects, Progress};
+use qa_run::survey::{BaseSurveys, Surveys};
+use qa_run::sweep::Joined;
 
 /// What was read.
 pub(crate) struct Prepared<'a> {
@@ -52,7 +51,7 @@ pub(crate) fn prepare<'a>(
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 ) -> Result<Prepared<'a>, Failure> {
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let in_force = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
     cancellation.set_deadline(Some(Duration::from_secs(in_force.policy.limits.deadline_seconds)));
     prepare_by(request, opened, in_force, registry, cancellation, progress)

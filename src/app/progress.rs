@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::run::ports::Progress;
+use qa_run::ports::Progress;
 
 /// Runs shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(400);

@@ -1,6 +1,6 @@
 //! A pull request as a recorded setting, and the refs of it that hold a run's commits.
 
-use crate::contracts::v1::SettingOrigin;
+use qa_contracts::v1::SettingOrigin;
 
 const NAME: &str = "pull-request";
 

@@ -9,17 +9,17 @@ use serde_json::json;
 
 use super::exit::{Exit, Failure};
 use super::face;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::RepoPath;
-use crate::core::escape::{harmless, visible};
-use crate::core::secrets;
 use crate::exec::{Fence, Room};
 use crate::git::{Omitted, OpenRepository, TreeLimits};
-use crate::run::commands::{
+use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
+use qa_core::escape::{harmless, visible};
+use qa_core::secrets;
+use qa_run::commands::{
     Captured, CommandLimits, Ended, Exit as CommandExit, Layers, Order, Refusal, Sandbox, SandboxError,
     SharedMemory,
 };
-use crate::run::ports::Cancellation;
+use qa_run::ports::Cancellation;
 
 #[derive(Args)]
 pub(crate) struct SandboxArgs {
@@ -161,7 +161,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
                 CommandExit::Signal(signal) => (None, Some(signal)),
             };
             document["exit"] = json!({ "code": code, "signal": signal });
-            document["stopped"] = json!(ended.stopped.map(crate::run::commands::Stop::text));
+            document["stopped"] = json!(ended.stopped.map(qa_run::commands::Stop::text));
             document["leftBehind"] = json!(ended.left_behind);
             document["stdout"] = output(&ended.stdout);
             document["stderr"] = output(&ended.stderr);

@@ -1,10 +1,9 @@
 //! `qa-skill schema`: prints what the contracts are.
 
 use super::exit::Failure;
-use crate::contracts::schema;
-use crate::contracts::v1::{LensClass, SkillManifest};
-use crate::core::canonical;
-use crate::lenses;
+use qa_contracts::schema;
+use qa_contracts::v1::{LensClass, SkillManifest};
+use qa_core::canonical;
 
 /// One schema, the registry or the manifest; all names without one.
 pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
@@ -15,12 +14,12 @@ pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
             names.sort_unstable();
             Ok(format!("{}\n", names.join("\n")).into_bytes())
         }
-        Some("registry") => pretty(&lenses::registry()),
+        Some("registry") => pretty(&qa_lenses::registry()),
         Some("manifest") => pretty(&manifest()),
         Some(name) => match schema::find(name).or_else(|| schema::find(&format!("{name}.v1"))) {
             Some(schema) => Ok(schema.text.as_bytes().to_vec()),
             None => {
-                let name = crate::core::masking::shown_cut(name, 80);
+                let name = qa_core::masking::shown_cut(name, 80);
                 Err(Failure::usage(format!("there is no schema `{name}`"), "`qa-skill schema` lists them"))
             }
         },

@@ -6,20 +6,19 @@ use std::path::Path;
 use super::exit::Failure;
 use super::inputs::effective;
 use super::verify::verify;
-use crate::contracts::artifact::Artifact;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::contracts::v1::{
+use crate::store::RunDirectory;
+use qa_contracts::artifact::Artifact;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::{
     Conclusion, FinalVerdict, QaReport, QaStatus, RecordedGates, RecordedInputs, SkillInput, WorkflowState,
 };
-use crate::core::escape::visible;
-use crate::core::features::{self, FeatureListError};
-use crate::core::policy::Overrides;
-use crate::core::workflow::{self, WorkflowError, WorkflowEvent};
-use crate::lenses;
-use crate::run::gates::feature;
-use crate::run::ports::{Cancellation, Progress};
-use crate::store::RunDirectory;
+use qa_core::escape::visible;
+use qa_core::features::{self, FeatureListError};
+use qa_core::policy::Overrides;
+use qa_core::workflow::{self, WorkflowError, WorkflowEvent};
+use qa_run::gates::feature;
+use qa_run::ports::{Cancellation, Progress};
 
 /// QA passed a feature.
 #[derive(Debug)]
@@ -84,7 +83,7 @@ pub(crate) fn accepted(
 /// Whoever writes the workflow of a change may ask for a milder mode, and gets a milder verdict.
 fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
     let recorded: RecordedInputs = run.artifact()?;
-    let policy = effective(recorded.base_policy.as_deref(), &Overrides::default(), &lenses::registry())
+    let policy = effective(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
         .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
     if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
         return Ok(());

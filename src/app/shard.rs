@@ -8,16 +8,16 @@ use super::derive::{Recorded, execution, key, plans};
 use super::exit::Failure;
 use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::{Ports, prepare};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::ExecutionKey;
-use crate::contracts::v1::{ChangedFile, RecordedLookups, ShardPart};
-use crate::core::canonical;
-use crate::core::shard::{MAX_SHARDS, Shard};
-use crate::run::lookup::Asked;
-use crate::run::parts::{Parts, weight};
-use crate::run::ports::{Cancellation, Progress};
-use crate::run::survey::RecordedSurveys;
 use crate::store;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::ExecutionKey;
+use qa_contracts::v1::{ChangedFile, RecordedLookups, ShardPart};
+use qa_core::canonical;
+use qa_core::shard::{MAX_SHARDS, Shard};
+use qa_run::lookup::Asked;
+use qa_run::parts::{Parts, weight};
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::survey::RecordedSurveys;
 
 /// The most a workflow command may hand on as one output.
 const MAX_MATRIX_BYTES: usize = 1 << 20;
@@ -107,7 +107,7 @@ pub(crate) fn joined(
 fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     const MAX_ENTRIES: usize = 10_000;
     let failed = |path: &Path, error: &std::io::Error| {
-        let path = crate::core::escape::visible(&path.display().to_string());
+        let path = qa_core::escape::visible(&path.display().to_string());
         Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"))
     };
     let (mut found, mut pending, mut seen) = (Vec::new(), vec![directory.to_owned()], 0);

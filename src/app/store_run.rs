@@ -10,25 +10,24 @@ use super::check::normalized_input_hash;
 use super::derive::Derived;
 use super::drift;
 use super::exit::Failure;
-use crate::contracts::artifact::Artifact;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::RepoPath;
-use crate::contracts::limits::RECORDING_CHUNK_BYTES;
-use crate::contracts::v1::{
+use crate::store::{ArtifactRoot, Entry, PartedEntry, RunDirectory, RunWriter, StoreError};
+use qa_contracts::artifact::Artifact;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::limits::RECORDING_CHUNK_BYTES;
+use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
     RecordedExecution, RecordedGates, RecordedInputs, RecordedReplies, Recording, RecordingTag, Registry,
     SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
-use crate::core::findings::{all_places, places};
-use crate::core::pictures::Picture;
-use crate::core::qa_report::{Circumstances, qa_report};
-use crate::formats;
-use crate::formats::contract::{Report, TerminalStyle};
-use crate::run::gates::feature;
-use crate::run::gather::Texts;
-use crate::run::ports::Cancellation;
-use crate::run::workers;
-use crate::store::{ArtifactRoot, Entry, PartedEntry, RunDirectory, RunWriter, StoreError};
+use qa_core::findings::{all_places, places};
+use qa_core::pictures::Picture;
+use qa_core::qa_report::{Circumstances, qa_report};
+use qa_formats::contract::{Report, TerminalStyle};
+use qa_run::gates::feature;
+use qa_run::gather::Texts;
+use qa_run::ports::Cancellation;
+use qa_run::workers;
 
 /// Everything that is stored.
 pub(crate) struct Outcome<'a> {
@@ -185,7 +184,7 @@ pub(crate) fn artifacts(
     files.push(unless_empty(&derived.lookups));
     files.push(always(|| Entry::artifact(outcome.change_set)));
     files.push(always(|| Entry::artifact(result)));
-    for format in formats::ALL {
+    for format in qa_formats::ALL {
         if let Some(file) = format.spec().file {
             files.push(always(|| Ok(Entry::report(file, format.render(&report)))));
         }
@@ -407,8 +406,8 @@ fn trace(outcome: &Outcome<'_>) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::v1::{HunkCuts, RecordedFile};
-    use crate::core::canonical;
+    use qa_contracts::v1::{HunkCuts, RecordedFile};
+    use qa_core::canonical;
 
     fn text(bytes: usize) -> FileText {
         let cuts = vec![HunkCuts { before: 0, removed: 0, added: 0, after: 0 }];

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::exit::Failure;
-use crate::contracts::codes::Code;
-use crate::contracts::secret::Secret;
 use crate::publish::artifact::{ArtifactName, RunService, Upload, expiry, upload};
-use crate::run::http::Http;
 use crate::store::{ArchiveError, Packed, RunDirectory, pack};
+use qa_contracts::codes::Code;
+use qa_contracts::secret::Secret;
+use qa_run::http::Http;
 
 /// What is stored, and how long.
 pub(crate) struct Storing<'a> {

@@ -1,6 +1,5 @@
 //! Derives a stored run once more from what it recorded and names the first difference.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use super::check::{derived_input, gather};
@@ -10,24 +9,23 @@ use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
 use super::inputs::{InForce, Opened, in_force};
 use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
-use crate::contracts::artifact::Artifact;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::v1::{
+use crate::git::{GitObjects, OpenRepository, resolve};
+use crate::store::{Entry, RunDirectory};
+use qa_contracts::artifact::Artifact;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
     Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
     Recording, Registry, SkillInput, Trace,
 };
-use crate::core::policy::{Overrides, Policy};
-use crate::core::sensitivity;
-use crate::core::verdict::unread_files;
-use crate::git::{GitObjects, OpenRepository, resolve};
-use crate::lenses;
-use crate::run::gather::{Gathered, Texts};
-use crate::run::lookup::{Answering, Asked, Trees};
-use crate::run::ports::{Cancellation, PortError, Progress};
-use crate::run::survey::{BaseSurveys, RecordedSurveys, Surveys};
-use crate::store::{Entry, RunDirectory};
+use qa_core::policy::{Overrides, Policy};
+use qa_core::sensitivity;
+use qa_core::verdict::unread_files;
+use qa_run::gather::{Gathered, Texts};
+use qa_run::lookup::{Answering, Asked, Trees};
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::survey::{BaseSurveys, RecordedSurveys, Surveys};
 
 /// A run that was derived once more.
 pub(crate) struct Verified {
@@ -54,19 +52,6 @@ pub(crate) struct Gaps {
     pub(crate) degraded: bool,
     /// Number of changed files that were not read in full.
     pub(crate) unread_files: usize,
-}
-
-/// Recorded texts by position in the change set.
-struct RecordedTexts(Vec<FileText>);
-
-impl Texts for RecordedTexts {
-    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
-        Ok(Cow::Borrowed(&self.0[position]))
-    }
-
-    fn has_whole_file(&self, position: usize) -> bool {
-        self.0[position].has_whole_file()
-    }
 }
 
 /// Where a replay reads the change.
@@ -127,7 +112,7 @@ struct Loaded {
     registry: Registry,
     overrides: Overrides,
     in_force: InForce,
-    texts: RecordedTexts,
+    texts: Vec<FileText>,
 }
 
 impl Loaded {
@@ -139,7 +124,7 @@ impl Loaded {
         let input: SkillInput = run.artifact()?;
         let change_set: ChangeSet = run.artifact()?;
         let recorded: RecordedInputs = run.artifact()?;
-        let registry = lenses::registry();
+        let registry = qa_lenses::registry();
         let overrides = Overrides {
             mode: input.overrides.mode,
             preset: input.overrides.preset,
@@ -172,7 +157,7 @@ pub(crate) fn replay(
     progress: &dyn Progress,
 ) -> Result<Replayed, Failure> {
     let loaded = Loaded::of(run)?;
-    let masked = loaded.texts.0.iter().filter(|text| !text.secrets.is_empty()).count();
+    let masked = loaded.texts.iter().filter(|text| !text.secrets.is_empty()).count();
     let replay = Replay { run, loaded: &loaded, cancellation, progress };
     let (difference, derived) = match source {
         Source::Recording => replay.offline()?,
@@ -247,7 +232,7 @@ impl Replay<'_> {
         let files = &self.loaded.change_set.files;
         let scores = files
             .iter()
-            .zip(&self.loaded.texts.0)
+            .zip(&self.loaded.texts)
             .map(|(file, text)| sensitivity::file_sensitivity(file, text))
             .collect();
         sensitivity::change_sensitivity(files, scores)
@@ -309,7 +294,7 @@ impl Replay<'_> {
         let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
         let facts = Facts::of(&derived);
         let mut entries = self.entries(&change_set, &sensitivity, derived, &execution)?;
-        entries.retain(|entry| entry.path != <RecordedInputs as crate::contracts::artifact::Artifact>::FILE);
+        entries.retain(|entry| entry.path != <RecordedInputs as qa_contracts::artifact::Artifact>::FILE);
         entries.push(Entry::artifact(&recorded_inputs)?);
         for_each_recording(&change_set, &texts, |entry| {
             entries.push(entry);
@@ -324,7 +309,7 @@ impl Replay<'_> {
         sensitivity: &'s ChangeSensitivity,
         texts: &'s dyn Texts,
         (surveys, lookups): (&'s dyn Surveys, &'s dyn Answering),
-        lines: &'s crate::core::crosscheck::LineReader<'s>,
+        lines: &'s qa_core::crosscheck::LineReader<'s>,
         execution: &'s RecordedExecution,
     ) -> Recorded<'s> {
         let loaded = self.loaded;
@@ -412,7 +397,7 @@ impl Replay<'_> {
     }
 }
 
-fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Result<RecordedTexts, Failure> {
+fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Result<Vec<FileText>, Failure> {
     let mut texts: Vec<Option<FileText>> = change_set.files.iter().map(|_| None).collect();
     for name in run.recordings() {
         let recording: Recording = run.artifact_at(&name)?;
@@ -448,7 +433,7 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Re
         }
         complete.push(text);
     }
-    Ok(RecordedTexts(complete))
+    Ok(complete)
 }
 
 /// Whether every offset of a recorded text is in order and on a character boundary.
@@ -461,7 +446,7 @@ fn fits(file: &ChangedFile, text: &FileText) -> bool {
             in_order
         });
     let secrets = text.secrets.iter().all(|secret| {
-        use crate::contracts::v1::TextPlace;
+        use qa_contracts::v1::TextPlace;
         let place = match secret.place {
             TextPlace::Hunks => Some(&text.text),
             TextPlace::FullBase => text.full_base.as_ref(),

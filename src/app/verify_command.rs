@@ -8,12 +8,12 @@ use super::exit::{Exit, Failure};
 use super::face;
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::{CommitId, Sha256Hex};
-use crate::contracts::v1::Conclusion;
-use crate::core::masking::shown;
-use crate::core::policy::POLICY_PATH;
-use crate::run::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{CommitId, Sha256Hex};
+use qa_contracts::v1::Conclusion;
+use qa_core::masking::shown;
+use qa_core::policy::POLICY_PATH;
+use qa_run::ports::Cancellation;
 
 /// Arguments of `verify`.
 #[derive(Args)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::exit::Failure;
 use super::face;
-use crate::run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
+use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
 
 /// Time limit of a command. For a run it is the default of `limits.deadline-seconds` and applies until the policy is read.
 pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
@@ -63,11 +63,11 @@ fn abort(cancellation: &Cancellation, error: &PortError) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::{Overrides, Policy};
+    use qa_core::policy::{Overrides, Policy};
 
     #[test]
     fn a_run_without_a_policy_has_twenty_minutes() {
-        let policy = Policy::read(None, &Overrides::default(), &crate::lenses::registry()).unwrap();
+        let policy = Policy::read(None, &Overrides::default(), &qa_lenses::registry()).unwrap();
         assert_eq!((policy.limits.deadline_seconds, DEFAULT_DEADLINE.as_secs()), (1200, 1200));
     }
 

@@ -11,15 +11,15 @@ use super::exit::{Exit, Failure};
 use super::face;
 use super::progress::TerminalProgress;
 use super::settle::{Accepted, Settled, accepted};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
-use crate::core::escape::visible;
-use crate::core::features::{self, FeatureDocument, FeatureListError};
-use crate::core::masking::shown;
-use crate::core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
-use crate::run::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::limits::MAX_JSON_BYTES;
+use qa_contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
+use qa_core::escape::visible;
+use qa_core::features::{self, FeatureDocument, FeatureListError};
+use qa_core::masking::shown;
+use qa_core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
+use qa_run::ports::Cancellation;
 
 /// From so many verdicts in a row that sent a feature back, the next one is hardly another.
 const MANY_RETRIES: u64 = 3;

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::contracts::ids::CommitId;
-use crate::contracts::v1::ToolchainMode;
-use crate::core::escape::visible;
-use crate::core::policy::Policy;
 use crate::exec::{Fence, Provided, Room, Toolchains};
-use crate::gates::is_leftover;
 use crate::git::{OpenRepository, TreeLimits};
-use crate::run::commands::{
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::ToolchainMode;
+use qa_core::escape::visible;
+use qa_core::policy::Policy;
+use qa_gates::is_leftover;
+use qa_run::commands::{
     Captured, CommandLimits, Ended, Layers, Order, Place, Refusal, Sandbox, SandboxError, Workshop,
 };
-use crate::run::ports::Cancellation;
+use qa_run::ports::Cancellation;
 
 /// Where places are made; every user may enter it.
 const SCRATCH: &str = "/tmp";

@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::artifacts::ArtifactEnvironment;
 
-use crate::contracts::secret::Secret;
-use crate::contracts::v1::{Preset, RunMode, SettingOrigin};
-use crate::core::masking::shown_cut;
-use crate::core::secrets;
-use crate::core::shard::{MAX_SHARDS, Shard};
-use crate::run::reviews::RepliesMode;
+use qa_contracts::secret::Secret;
+use qa_contracts::v1::{Preset, RunMode, SettingOrigin};
+use qa_core::masking::shown_cut;
+use qa_core::secrets;
+use qa_core::shard::{MAX_SHARDS, Shard};
+use qa_run::reviews::RepliesMode;
 
 /// An input or variable that cannot be used. Completes "failed to read …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 
-use crate::contracts::secret::Secret;
+use qa_contracts::secret::Secret;
 
 /// The part of an action's environment that artifacts need. What is set and empty counts as not set.
 #[derive(Clone, Default, Deserialize)]

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::contracts::v1::SettingOrigin;
+use qa_contracts::v1::SettingOrigin;
 
 const CADENCE: u64 = 3;
 const COOLDOWN: u64 = 1;

@@ -1,6 +1,6 @@
 //! Keys of providers, from the environment alone (S003-15).
 
-use crate::contracts::secret::Secret;
+use qa_contracts::secret::Secret;
 
 /// Every variable that holds something no record may have.
 const VARIABLES: &[&str] = &["ACTIONS_RUNTIME_TOKEN", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "OPENAI_API_KEY"];

@@ -4,8 +4,8 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::contracts::limits::MAX_REPORT_BYTES;
-use crate::run::gates::{Found, Reports};
+use qa_contracts::limits::MAX_REPORT_BYTES;
+use qa_run::gates::{Found, Reports};
 
 /// A directory that reports are read from.
 pub(crate) struct Workspace {

@@ -9,10 +9,10 @@ use super::order::Prepared;
 use super::shared_memory::SHARED_MEMORY;
 use super::watch::{self, Watched};
 use super::{order, probe};
-use crate::run::commands::{
+use qa_run::commands::{
     CommandLimits, Ended, Exit, Layers, Order, Refusal, Sandbox, SandboxError, SharedMemory,
 };
-use crate::run::ports::Cancellation;
+use qa_run::ports::Cancellation;
 
 /// Runs commands, where that can be done safely.
 pub(crate) struct Fence {

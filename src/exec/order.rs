@@ -9,7 +9,7 @@ use super::job::{Job, Purpose};
 use super::remove::remove_tree;
 use super::users::{self, PrivateUser};
 use super::watch::Watched;
-use crate::run::commands::{CommandLimits, Identity, Order, SandboxError};
+use qa_run::commands::{CommandLimits, Identity, Order, SandboxError};
 
 /// Where programs are looked for, when an order does not say.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

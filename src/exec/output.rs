@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::core::canonical::Hasher;
-use crate::run::commands::{Captured, OUTPUT_FACTOR};
+use qa_core::canonical::Hasher;
+use qa_run::commands::{Captured, OUTPUT_FACTOR};
 
 /// One of the two pipes.
 pub(super) struct Intake<R> {
@@ -47,7 +47,7 @@ impl<R: Read> Intake<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::canonical::sha256;
+    use qa_core::canonical::sha256;
 
     #[test]
     fn what_is_beyond_the_limit_is_counted_and_hashed_and_not_kept() {

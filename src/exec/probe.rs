@@ -12,7 +12,7 @@ use nix::unistd::{Pid, Uid};
 
 use super::job::Probed;
 use super::shared_memory::SHARED_MEMORY;
-use crate::run::commands::{Identity, SharedMemory};
+use qa_run::commands::{Identity, SharedMemory};
 
 /// Where an attempt is made.
 struct Place<'a> {

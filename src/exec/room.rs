@@ -12,7 +12,7 @@ use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 
 use super::output::Intake;
 use super::remove::remove_tree;
-use crate::run::commands::Captured;
+use qa_run::commands::Captured;
 
 const PREFIX: &str = "qa-skill-room-";
 const LOCK: &str = ".lock";

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::order::PATH;
 use super::room::Room;
-use crate::run::commands::{Identity, SandboxError};
+use qa_run::commands::{Identity, SandboxError};
 
 /// Where programs stand in a toolchain: in one of Node's packages, and in everything else.
 const PROGRAMS: &[&str] = &[".bin", "bin"];

@@ -17,8 +17,8 @@ use super::memory::Memory;
 use super::orphans::{end_orphans, forget_keeper, start_keeper};
 use super::output::Intake;
 use super::usage::{room_left, room_used};
-use crate::run::commands::{Captured, CommandLimits, Stop};
-use crate::run::ports::Cancellation;
+use qa_run::commands::{Captured, CommandLimits, Stop};
+use qa_run::ports::Cancellation;
 
 /// How often the clock and the limits are looked at.
 const TICK: Duration = Duration::from_millis(25);

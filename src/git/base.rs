@@ -5,9 +5,9 @@ use git2::{Commit, ErrorCode, Oid};
 use super::error::{GitError, reason};
 use super::guard;
 use super::open::OpenRepository;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::core::masking::shown_cut;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_core::masking::shown_cut;
 
 /// Longest chain of symbolic refs; git's own limit.
 const MAX_SYMBOLIC_REFS: usize = 5;

@@ -10,10 +10,10 @@ use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
 use super::store::{Store, shallow_commits};
-use crate::contracts::ids::CommitId;
-use crate::contracts::secret::Secret;
-use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
-use crate::run::retry::{self, Patience};
+use qa_contracts::ids::CommitId;
+use qa_contracts::secret::Secret;
+use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
+use qa_run::retry::{self, Patience};
 
 /// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -248,8 +248,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn open(remote: &'a Remote<'a>) -> Result<Self, GitError> {
-        let host =
-            crate::core::masking::shown_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
+        let host = qa_core::masking::shown_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
         let (reply, body) = remote.persist("info/refs", || remote.http.fetch(request.clone()))?;
         if !reply.is_success() {

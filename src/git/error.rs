@@ -1,9 +1,9 @@
 //! Why a repository cannot be read, each with its stable code and the way out.
 
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::core::masking::shown_cut;
-use crate::run::http::HttpError;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_core::masking::shown_cut;
+use qa_run::http::HttpError;
 
 /// A failure to read. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]

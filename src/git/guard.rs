@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::GitError;
-use crate::core::masking::shown_cut;
+use qa_core::masking::shown_cut;
 
 /// Files of a git directory that are opened by name.
 const NAMED: &[&str] = &[

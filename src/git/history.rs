@@ -5,8 +5,8 @@ use git2::Oid;
 use super::base::{Resolved, commit_id, find_commit};
 use super::error::GitError;
 use super::open::OpenRepository;
-use crate::contracts::ids::CommitId;
-use crate::core::masking::shown_cut;
+use qa_contracts::ids::CommitId;
+use qa_core::masking::shown_cut;
 
 /// A merged change: a commit against its first parent.
 #[derive(Debug, Clone, PartialEq, Eq)]

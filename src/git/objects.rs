@@ -10,9 +10,9 @@ use super::error::GitError;
 use super::open::OpenRepository;
 use super::store;
 use super::walk::{self, Budget};
-use crate::contracts::ids::{BlobId, CommitId, RepoPath};
-use crate::core::masking::masked_name;
-use crate::run::ports::{
+use qa_contracts::ids::{BlobId, CommitId, RepoPath};
+use qa_core::masking::masked_name;
+use qa_run::ports::{
     BlobRead, MAX_LISTED_FILES, ObjectCounters, ObjectReader, Objects, PortError, TreeChange,
 };
 

@@ -7,8 +7,8 @@ use git2::Repository;
 use super::error::{GitError, reason};
 use super::guard;
 use super::store::Store;
-use crate::contracts::ids::CommitId;
-use crate::core::masking::shown_cut;
+use qa_contracts::ids::CommitId;
+use qa_core::masking::shown_cut;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
 ///

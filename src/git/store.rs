@@ -10,7 +10,7 @@ use git2::{Oid, Repository};
 
 use super::error::{GitError, reason};
 use super::guard;
-use crate::core::masking::shown_cut;
+use qa_core::masking::shown_cut;
 
 /// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
 /// relative, so that a checkout's path may hold that too.

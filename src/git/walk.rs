@@ -4,10 +4,10 @@ use git2::{ObjectType, Odb, Oid};
 
 use super::error::GitError;
 use super::tree::{Entry, Mode, parse};
-use crate::contracts::ids::{BlobId, RepoPath};
-use crate::contracts::limits::MAX_TREE_DEPTH;
-use crate::core::masking::masked_name;
-use crate::run::ports::{TreeChange, TreeEntry};
+use qa_contracts::ids::{BlobId, RepoPath};
+use qa_contracts::limits::MAX_TREE_DEPTH;
+use qa_core::masking::masked_name;
+use qa_run::ports::{TreeChange, TreeEntry};
 
 /// What a walk may cost and has cost.
 pub(super) struct Budget {

@@ -13,8 +13,8 @@ use git2::{ObjectType, Odb, Oid};
 use super::error::GitError;
 use super::open::OpenRepository;
 use super::tree::{Mode, parse};
-use crate::contracts::ids::{CommitId, RepoPath};
-use crate::contracts::limits::MAX_TREE_DEPTH;
+use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::limits::MAX_TREE_DEPTH;
 
 /// What a tree may take to write.
 #[derive(Debug, Clone, Copy)]

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::contracts::secret::Secret;
-use crate::core::masking::shown_cut;
-use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
-use crate::run::ports::Cancellation;
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
+use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
+use qa_run::ports::Cancellation;
 
 /// How many pieces of an answer may wait to be written.
 const PIECES_AHEAD: usize = 32;
@@ -257,7 +257,7 @@ fn host(url: &str) -> Result<String, HttpError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::http::Method;
+    use qa_run::http::Method;
 
     #[test]
     fn a_server_that_is_silent_is_left_before_the_whole_time_is_over() {

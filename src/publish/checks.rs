@@ -12,9 +12,9 @@ use super::GitHub;
 use super::client::{Operation, encoded};
 use super::error::{Permission, PublishError, Trouble};
 use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
-use crate::contracts::ids::CommitId;
-use crate::formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
-use crate::run::http::Method;
+use qa_contracts::ids::CommitId;
+use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
+use qa_run::http::Method;
 
 /// Annotations of one request; GitHub refuses more.
 const PER_REQUEST: usize = 50;
@@ -190,7 +190,7 @@ impl GitHub {
     pub(crate) fn cancel_check(&self, run: &CheckRun, reason: &str) -> Result<(), PublishError> {
         let output = Output {
             title: "Cancelled".to_owned(),
-            summary: limits::markdown(&crate::core::escape::markdown(reason)),
+            summary: limits::markdown(&qa_core::escape::markdown(reason)),
             text: None,
         };
         self.client.persist(CANCEL, || self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[]))

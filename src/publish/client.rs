@@ -12,10 +12,10 @@ use tokio::runtime::Runtime;
 
 use super::error::{Permission, PublishError, Trouble};
 use super::service::{ApiBase, PortService};
-use crate::contracts::secret::Secret;
-use crate::core::masking::shown_cut;
-use crate::run::http::{Http, HttpError, Method};
-use crate::run::retry::{self, Patience};
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
+use qa_run::http::{Http, HttpError, Method};
+use qa_run::retry::{self, Patience};
 
 /// GitHub's own advice where a limit comes without a time.
 const LIMITED: Duration = Duration::from_secs(60);

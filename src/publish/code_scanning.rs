@@ -11,8 +11,8 @@ use serde_json::json;
 use super::GitHub;
 use super::client::Operation;
 use super::error::{Permission, PublishError};
-use crate::contracts::ids::CommitId;
-use crate::run::http::Method;
+use qa_contracts::ids::CommitId;
+use qa_run::http::Method;
 
 /// What GitHub takes, packed.
 const MAX_PACKED: usize = 10 << 20;

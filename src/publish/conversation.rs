@@ -9,7 +9,7 @@ use super::GitHub;
 use super::client::{Operation, encoded};
 use super::error::{Permission, PublishError, Trouble};
 use super::limits::{self, MAX_TITLE};
-use crate::run::http::Method;
+use qa_run::http::Method;
 
 const COMMENT: Operation = Operation { what: "comment on the pull request", needs: Permission::PullRequests };
 /// The line of an issue's body that remembers problems.

@@ -1,7 +1,7 @@
 //! Why something was not published, each with its stable code and the way out.
 
-use crate::contracts::codes::Code;
-use crate::run::http::HttpError;
+use qa_contracts::codes::Code;
+use qa_run::http::HttpError;
 
 /// What a token needs for an operation, as a workflow's `permissions` say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,8 +23,8 @@ pub(crate) use code_scanning::SarifUpload;
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use error::PublishError;
 
-use crate::run::http::Http;
 use client::Client;
+use qa_run::http::Http;
 
 /// One repository on GitHub. Its methods block, and must not be called inside an asynchronous runtime.
 pub(crate) struct GitHub {

@@ -12,9 +12,9 @@ use octocrab::OctoBody;
 use tower_service::Service;
 
 use super::error::PublishError;
-use crate::contracts::secret::Secret;
-use crate::core::masking::shown_cut;
-use crate::run::http::{Http, HttpError, HttpRequest, Method};
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
+use qa_run::http::{Http, HttpError, HttpRequest, Method};
 
 /// The largest answer that is read: a page of a hundred large annotations.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::conversation::Posted;
 use super::*;
-use crate::contracts::ids::CommitId;
-use crate::contracts::ids::RepoPath;
-use crate::contracts::secret::Secret;
-use crate::formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
-use crate::run::http::{HttpError, HttpReply, HttpRequest};
+use qa_contracts::ids::CommitId;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::secret::Secret;
+use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
+use qa_run::http::{HttpError, HttpReply, HttpRequest};
 
 // The fake is one for these tests and for those of the whole program.
 #[path = "../../tests/it/support/fake_github.rs"]

@@ -16,8 +16,8 @@ pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, PartedEntry, RunWriter};
 
-use crate::contracts::codes::Code;
-use crate::core::masking::shown_cut;
+use qa_contracts::codes::Code;
+use qa_core::masking::shown_cut;
 
 /// Why something could not be stored or read back. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]

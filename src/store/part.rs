@@ -10,9 +10,9 @@ use super::read::read_artifact;
 use super::root::own_directory;
 use super::write::Entry;
 use super::{ArtifactRoot, StoreError, shown};
-use crate::contracts::artifact::Artifact;
-use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::ShardPart;
+use qa_contracts::artifact::Artifact;
+use qa_contracts::limits::MAX_JSON_BYTES;
+use qa_contracts::v1::ShardPart;
 
 /// Writes a part below an artifact root and gives its path. The same part again replaces itself.
 pub(crate) fn write_part(root: &Path, part: &ShardPart) -> Result<PathBuf, StoreError> {

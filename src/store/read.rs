@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::StoreError;
 use super::write::{run_digest, strip};
-use crate::contracts::artifact::Artifact;
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::contracts::v1::{
+use qa_contracts::artifact::Artifact;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::limits::MAX_JSON_BYTES;
+use qa_contracts::v1::{
     Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups,
     RecordedReplies, SkillInput, Trace,
 };
-use crate::contracts::{schema, strict_json};
-use crate::core::canonical;
+use qa_contracts::{schema, strict_json};
+use qa_core::canonical;
 
 /// How many files a run directory may hold.
 const MAX_FILES: usize = 10_000;

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use super::root::{ignored_directory, own_directory};
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::secret::Secret;
-use crate::contracts::v1::RecordedReply;
-use crate::core::canonical;
-use crate::core::seal::seal;
-use crate::run::reviews::{KeptHunk, ReplyStore};
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::secret::Secret;
+use qa_contracts::v1::RecordedReply;
+use qa_core::canonical;
+use qa_core::seal::seal;
+use qa_run::reviews::{KeptHunk, ReplyStore};
 
 /// A larger file was not written here.
 const MOST_BYTES: u64 = 8 << 20;
@@ -130,7 +130,7 @@ impl ReplyStore for Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::v1::Surface;
+    use qa_contracts::v1::Surface;
 
     #[test]
     fn a_reply_is_found_by_whoever_has_the_key_it_was_kept_with() {

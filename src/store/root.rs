@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{StoreError, shown, staging};
-use crate::contracts::ids::ExecutionKey;
+use qa_contracts::ids::ExecutionKey;
 
 /// A checked artifact root.
 #[derive(Debug, Clone)]

@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::staging::Staging;
 use super::{ArtifactRoot, StoreError};
-use crate::contracts::artifact::Artifact;
-use crate::contracts::ids::{ExecutionKey, Sha256Hex};
-use crate::contracts::schema;
-use crate::contracts::v1::{FileHash, Hashes};
-use crate::core::canonical;
+use qa_contracts::artifact::Artifact;
+use qa_contracts::ids::{ExecutionKey, Sha256Hex};
+use qa_contracts::schema;
+use qa_contracts::v1::{FileHash, Hashes};
+use qa_core::canonical;
 
 /// How many threads wait for the disk at a time. They cost no processor; together their requests end up in few commits of
 /// the file system's journal, one after another each would be a commit of its own.
@@ -309,9 +309,9 @@ fn sync_directory(path: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::ids::RepoPath;
-    use crate::contracts::limits::VALIDATED_ITEMS;
-    use crate::contracts::v1::{Coverage, CoverageRow, RecordedLookups};
+    use qa_contracts::ids::RepoPath;
+    use qa_contracts::limits::VALIDATED_ITEMS;
+    use qa_contracts::v1::{Coverage, CoverageRow, RecordedLookups};
 
     #[test]
     fn an_artifact_made_of_parts_is_the_artifact() {

@@ -1,8 +1,8 @@
 //! Pages and files written from the registry and the list of codes; `make registry` writes them.
 
-use qa_skill::contracts::codes::{Code, CodeClass};
-use qa_skill::contracts::schema;
-use qa_skill::contracts::v1::{GateName, Registry, ScopeStrengths, Strength};
+use qa_contracts::codes::{Code, CodeClass};
+use qa_contracts::schema;
+use qa_contracts::v1::{GateName, Registry, ScopeStrengths, Strength};
 
 use crate::scratch::{project, run_bash};
 
@@ -109,6 +109,7 @@ fn sources(folder: &std::path::Path, all: &mut String) {
 #[test]
 fn generated_list_of_codes_is_current() {
     let mut source = String::new();
+    sources(&project().join("crates"), &mut source);
     sources(&project().join("src"), &mut source);
     let is_produced = |code: &Code| {
         let name = format!("Code::{code:?}");

@@ -185,7 +185,7 @@ fn the_policies_of_the_pages_are_accepted() {
 #[test]
 fn the_example_policy_names_every_setting() {
     let example = read("docs/policy.example.toml");
-    let schema = qa_skill::contracts::schema::find("policy.v1").expect("the policy has a schema");
+    let schema = qa_contracts::schema::find("policy.v1").expect("the policy has a schema");
     let schema: serde_json::Value = serde_json::from_str(schema.text).expect("a schema is JSON");
     let mut names: Vec<String> = Vec::new();
     let members = schema["$defs"].as_object().into_iter().flat_map(serde_json::Map::values).chain([&schema]);

@@ -9,10 +9,10 @@ use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::upload::{StoredArtifact, Storing, store_directories};
 use crate::config::{ActionEnvironment, now};
-use crate::contracts::codes::Code;
-use crate::core::shard::Shard;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, MOST_NAMES, RunService};
-use crate::run::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_core::shard::Shard;
+use qa_run::ports::Cancellation;
 
 /// How long an upload may take; a run directory has a few megabytes.
 const BUDGET: Duration = Duration::from_secs(300);

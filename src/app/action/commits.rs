@@ -2,11 +2,11 @@
 //! checkout: any earlier step of the job can move those.
 
 use crate::app::exit::Failure;
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
-use crate::core::event::{BaseRule, Change};
-use crate::core::masking::shown_cut;
 use crate::git::{GitError, OpenRepository, Remote};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_core::event::{BaseRule, Change};
+use qa_core::masking::shown_cut;
 
 /// A base, and the rule that named it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,12 +12,12 @@ use crate::app::drift_check::{Live, failure, markdown, text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{DriftReport, DriftStatus};
-use crate::core::canonical;
 use crate::publish::artifact::DEFAULT_NAME;
 use crate::publish::{DriftIssue, GitHub, Ownership, PublishError, Target};
-use crate::run::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{DriftReport, DriftStatus};
+use qa_core::canonical;
+use qa_run::ports::Cancellation;
 
 /// How old a run may be, in days, unless an input says otherwise.
 const SINCE_DAYS: u64 = 7;

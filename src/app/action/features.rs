@@ -12,12 +12,12 @@ use crate::app::progress::TerminalProgress;
 use crate::app::settle::accepted;
 use crate::app::workflow_command::{document, named_file, read_list, read_state, replace, written};
 use crate::config::{ActionEnvironment, now};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::CommitId;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Listed, Repository};
-use crate::run::gates::{FEATURE_LIST, WORKFLOW_STATE};
-use crate::run::ports::Cancellation;
 use crate::store::{Caps, unpack};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_run::gates::{FEATURE_LIST, WORKFLOW_STATE};
+use qa_run::ports::Cancellation;
 
 /// All requests together.
 const BUDGET: Duration = Duration::from_secs(900);

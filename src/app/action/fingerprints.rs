@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contracts::ids::RepoPath;
-use crate::core::line_hash::line_hashes;
-use crate::formats::contract::Report;
-use crate::formats::sarif;
-use crate::run::ports::{BlobRead, Objects};
+use qa_contracts::ids::RepoPath;
+use qa_core::line_hash::line_hashes;
+use qa_formats::contract::Report;
+use qa_formats::sarif;
+use qa_run::ports::{BlobRead, Objects};
 
 /// A file with more bytes has no findings, unless the policy says otherwise.
 const MAX_BYTES: u64 = 64 << 20;

@@ -32,17 +32,17 @@ use super::upload::StoredArtifact;
 use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionEnvironment, Asked, Context, Environment, Inputs, ObjectSource};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::{CommitId, ExecutionKey};
-use crate::contracts::v1::Conclusion;
-use crate::core::escape::markdown;
-use crate::core::event::{self, Change, Circumstances, EventError, Task};
-use crate::core::findings::all_places;
-use crate::core::policy::Overrides;
 use crate::git::{OpenRepository, Remote};
-use crate::run::http::Http;
-use crate::run::ports::Cancellation;
-use crate::run::retry::Patience;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{CommitId, ExecutionKey};
+use qa_contracts::v1::Conclusion;
+use qa_core::escape::markdown;
+use qa_core::event::{self, Change, Circumstances, EventError, Task};
+use qa_core::findings::all_places;
+use qa_core::policy::Overrides;
+use qa_run::http::Http;
+use qa_run::ports::Cancellation;
+use qa_run::retry::Patience;
 
 /// The largest payload GitHub documents is 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;

@@ -1,9 +1,9 @@
 //! Whose turn it is after a verdict, for the jobs of a workflow that come after.
 
 use crate::app::check::Finished;
-use crate::contracts::v1::WorkflowAgent;
-use crate::core::qa_report::{Circumstances, qa_report};
-use crate::core::workflow::{self, WorkflowEvent};
+use qa_contracts::v1::WorkflowAgent;
+use qa_core::qa_report::{Circumstances, qa_report};
+use qa_core::workflow::{self, WorkflowEvent};
 
 /// The agent that the workflow's state at head and what the gates say lead to; none without a state there, or with one
 /// that cannot be read, which `qa-skill workflow` says more about.

@@ -10,19 +10,19 @@ use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
 use crate::app::face;
 use crate::config::{ActionEnvironment, Surfaces, now};
-use crate::contracts::codes::Code;
-use crate::contracts::ids::{CommitId, ExecutionKey};
-use crate::contracts::secret::Secret;
-use crate::core::escape::markdown;
-use crate::core::event::Change;
-use crate::formats::check_run::{CheckConclusion, CheckReport};
-use crate::formats::contract::Report;
-use crate::formats::sarif;
 use crate::publish::artifact::moment;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use crate::run::ports::{Cancellation, Close, NoVerdict, Objects};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{CommitId, ExecutionKey};
+use qa_contracts::secret::Secret;
+use qa_core::escape::markdown;
+use qa_core::event::Change;
+use qa_formats::check_run::{CheckConclusion, CheckReport};
+use qa_formats::contract::Report;
+use qa_formats::sarif;
+use qa_run::ports::{Cancellation, Close, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
@@ -239,7 +239,7 @@ impl<'a> Publication<'a> {
     fn conclude_alone(&self, check: &CheckRun, conclusion: CheckConclusion) {
         let Some(destination) = self.destination() else { return };
         // The seed of waits; there is no more than one.
-        let key = ExecutionKey::from(crate::core::canonical::sha256(b"conclude"));
+        let key = ExecutionKey::from(qa_core::canonical::sha256(b"conclude"));
         let concluded = destination
             .github(&key, PARTING, self.cancellation)
             .and_then(|github| github.conclude_check(check, conclusion));

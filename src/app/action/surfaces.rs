@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::app::exit::Failure;
 use crate::app::face;
-use crate::contracts::codes::Code;
-use crate::core::escape::{visible, workflow_message, workflow_property};
-use crate::core::secrets;
+use qa_contracts::codes::Code;
+use qa_core::escape::{visible, workflow_message, workflow_property};
+use qa_core::secrets;
 
 /// GitHub drops a job summary over 1 MiB whole; other steps write into theirs, so this is the bound of one.
 const MAX_SUMMARY_BYTES: u64 = 1_048_576;
@@ -49,7 +49,7 @@ fn append(path: &str, bytes: &[u8]) -> Result<(), Failure> {
     }
     let written = OpenOptions::new().append(true).create(true).open(Path::new(path));
     written.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
-        let path = crate::core::escape::visible(path);
+        let path = qa_core::escape::visible(path);
         Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {path}: {error}"))
     })
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::derive::Derived;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{
+use crate::git::Merged;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{
     BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, Preset, RuleCost, UnjudgedChange,
 };
-use crate::git::Merged;
 
 /// How many blocking findings of a change are kept: enough to see what it is about.
 const FINDINGS_SHOWN: usize = 20;

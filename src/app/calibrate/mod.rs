@@ -16,12 +16,11 @@ use super::face;
 use super::inputs::{InForce, Opened, Request, Standing, policy_in_file, read_policy};
 use super::prepare::prepare_by;
 use super::progress::TerminalProgress;
-use crate::contracts::v1::{Calibration, Preset, Registry};
-use crate::core::canonical;
-use crate::core::policy::{Overrides, POLICY_PATH};
 use crate::git::{GitObjects, Merged, OpenRepository};
-use crate::lenses;
-use crate::run::ports::{Cancellation, Progress};
+use qa_contracts::v1::{Calibration, Preset, Registry};
+use qa_core::canonical;
+use qa_core::policy::{Overrides, POLICY_PATH};
+use qa_run::ports::{Cancellation, Progress};
 
 /// More changes than a rate needs; it bounds the time.
 const MOST_CHANGES: u64 = 100_000;
@@ -100,7 +99,7 @@ fn calibration(
         let message = "the history has no commit with a parent, so nothing was merged yet";
         return Err(Failure::usage(message, "in a shallow clone, fetch more of the history first"));
     };
-    let registry = lenses::registry();
+    let registry = qa_lenses::registry();
     let objects = GitObjects::new(&repository)?;
     let (mut in_force, source) = in_force(arguments, &request, &objects, newest, &registry)?;
     let preset = in_force.policy.preset;

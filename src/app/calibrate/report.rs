@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::contracts::v1::{BlockedChange, Calibration};
-use crate::core::escape::visible;
-use crate::core::masking::shown_cut;
+use qa_contracts::v1::{BlockedChange, Calibration};
+use qa_core::escape::visible;
+use qa_core::masking::shown_cut;
 
 /// How many findings of a blocked change are listed.
 const FINDINGS_LISTED: usize = 5;

@@ -13,20 +13,19 @@ use super::super::exit::Failure;
 use super::super::inputs::effective;
 use super::super::verify::with_recorded;
 use crate::config::{provider_key, provider_keys};
-use crate::contracts::codes::Code;
-use crate::contracts::secret::Secret;
-use crate::contracts::v1::{
+use crate::git::{GitObjects, OpenRepository};
+use crate::net::NetClient;
+use crate::store::RunDirectory;
+use qa_contracts::codes::Code;
+use qa_contracts::secret::Secret;
+use qa_contracts::v1::{
     Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, RecordedReplies, RecordedReply,
 };
-use crate::core::plan;
-use crate::core::policy::{Overrides, POLICY_PATH, Policy};
-use crate::core::usage::{micro_usd, usd};
-use crate::git::{GitObjects, OpenRepository};
-use crate::lenses;
-use crate::net::NetClient;
-use crate::run::ports::{Cancellation, Progress};
-use crate::run::reviews::{Asking, NoStore, RepliesMode, Sampled, sampled};
-use crate::store::RunDirectory;
+use qa_core::plan;
+use qa_core::policy::{Overrides, POLICY_PATH, Policy};
+use qa_core::usage::{micro_usd, usd};
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::reviews::{Asking, NoStore, RepliesMode, Sampled, sampled};
 
 /// All questions of a night together.
 const BUDGET: Duration = Duration::from_secs(2 * 3600);
@@ -57,7 +56,7 @@ impl Live {
             Failure::usage("the checkout has no commit", "--live asks the models that its policy names")
         })?;
         let text = super::super::inputs::text_in_force(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
-        let policy = effective(text.as_deref(), &Overrides::default(), &lenses::registry())
+        let policy = effective(text.as_deref(), &Overrides::default(), &qa_lenses::registry())
             .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
         let tokens_left = Cell::new(policy.max_tokens);
         Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy, tokens_left, samples, token })
@@ -123,7 +122,8 @@ impl Live {
             }
             let then = sampled(&reviews, recorded.replies, plan)?;
             let now_said = sampled(&reviews, &live, again)?;
-            drifts.push(compared(plan, &then, &now_said, (before, now)));
+            let unchanged = entry(plan, ModelDriftClass::Identical);
+            drifts.push(compared(unchanged, &then, &now_said, (before, now)));
         }
         drifts.extend(unknown.into_iter().map(|plan| ModelDrift {
             detail: "the policy of this checkout names another model, so it was not asked".to_owned(),
@@ -181,13 +181,13 @@ fn entry(plan: &LensPlan, class: ModelDriftClass) -> ModelDrift {
 
 /// Holds new answers against the recorded ones, by what they find and where.
 fn compared(
-    plan: &LensPlan,
+    entry: ModelDrift,
     then: &[Result<Sampled, Code>],
     now: &[Result<Sampled, Code>],
     (before, after): (Conclusion, Conclusion),
 ) -> ModelDrift {
     let (old, new): (Vec<&Sampled>, Vec<&Sampled>) = (answers(then), answers(now));
-    let mut drift = ModelDrift { samples: now.len() as u64, ..entry(plan, ModelDriftClass::Identical) };
+    let mut drift = ModelDrift { samples: now.len() as u64, ..entry };
     if new.is_empty() || old.is_empty() {
         let codes: BTreeSet<Code> =
             now.iter().chain(then).filter_map(|it| it.as_ref().err().copied()).collect();
@@ -249,7 +249,7 @@ fn mean(all: &[u64]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::ids::RepoPath;
+    use qa_contracts::ids::RepoPath;
 
     fn saying(lines: &[u64]) -> Result<Sampled, Code> {
         let path = RepoPath::from_bytes(b"a.py").unwrap();
@@ -279,9 +279,19 @@ mod tests {
             (vec![outage()], vec![saying(&[1]); 3], pass, Unavailable, false),
             (vec![saying(&[1])], vec![Err(Code::ProviderOutputInvalid); 3], pass, Unavailable, true),
         ];
-        let plan = crate::formats::sample::plan(0, "review-security");
+        let entry = || ModelDrift {
+            lens_id: "review-security".to_owned(),
+            sub_lens_id: None,
+            model: "pinned".to_owned(),
+            class: Identical,
+            code: None,
+            samples: 0,
+            among_themselves_permille: None,
+            with_recorded_permille: None,
+            detail: String::new(),
+        };
         for (then, now, after, class, drifted) in cases {
-            let drift = compared(&plan, &then, &now, (pass, after));
+            let drift = compared(entry(), &then, &now, (pass, after));
             assert_eq!((drift.class, drift.code.is_some()), (class, drifted), "{drift:?}");
         }
     }

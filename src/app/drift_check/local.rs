@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::super::exit::Failure;
 use super::live::Live;
 use super::replay::{Against, Replayer, compare, entry};
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus, Mover};
-use crate::run::ports::{Cancellation, Progress};
 use crate::store::{Caps, unpack};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, Mover};
+use qa_run::ports::{Cancellation, Progress};
 
 /// How far below what was named a run directory may be: an artifact root has them two levels below.
 const DEEPEST: usize = 3;

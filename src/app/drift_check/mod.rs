@@ -15,8 +15,8 @@ pub(crate) use report::{markdown, text};
 
 use super::exit::{Exit, Failure};
 use super::keys::ENGINE_VERSION;
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{DriftListing, DriftReport, DriftRun, DriftStatus};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{DriftListing, DriftReport, DriftRun, DriftStatus};
 
 fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     DriftReport {

@@ -1,6 +1,6 @@
 //! Says what most likely moved, from the preimages of two keys: what explains the rest is asked first.
 
-use crate::contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
+use qa_contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
 
 /// Both preimages of a key.
 #[derive(Clone, Copy)]
@@ -73,8 +73,8 @@ pub(super) fn mover_of_file(file: &str, pointer: &str) -> Mover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contracts::ids::{CommitId, Sha256Hex};
-    use crate::contracts::v1::{InputOverrides, RunMode};
+    use qa_contracts::ids::{CommitId, Sha256Hex};
+    use qa_contracts::v1::{InputOverrides, RunMode};
 
     fn preimages() -> (ExecutionKeyPreimage, ConfigPreimage) {
         let sha = |digit: &str| Sha256Hex::parse(&digit.repeat(64)).unwrap();

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use super::super::exit::Failure;
 use super::local::{refused, replay_archive};
 use super::replay::{Replayer, entry};
-use crate::contracts::v1::{DriftListing, DriftReport, DriftRun};
 use crate::publish::artifact::{ArtifactError, ArtifactName, Listed, Repository, moment};
 use crate::store::Caps;
+use qa_contracts::v1::{DriftListing, DriftReport, DriftRun};
 
 /// Which artifacts.
 pub(crate) struct RemoteRuns<'a> {
@@ -74,7 +74,7 @@ fn replay_artifact(
     };
     let failed = |error: std::io::Error| {
         Failure::with_code(
-            crate::contracts::codes::Code::ArtifactWriteFailed,
+            qa_contracts::codes::Code::ArtifactWriteFailed,
             format!("failed to make room for downloads: {error}"),
         )
     };

@@ -9,15 +9,15 @@ use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
 use super::live::Live;
 use super::mover::{Preimages, moved, mover_of_file};
-use crate::contracts::codes::Code;
-use crate::contracts::v1::{
+use crate::git::{GitError, OpenRepository, Remote};
+use crate::store::{RunDirectory, intact_trace};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{
     ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover,
     SkillInput, Trace,
 };
-use crate::core::masking::{self, shown_cut};
-use crate::git::{GitError, OpenRepository, Remote};
-use crate::run::ports::{Cancellation, Progress};
-use crate::store::{RunDirectory, intact_trace};
+use qa_core::masking::{self, shown_cut};
+use qa_run::ports::{Cancellation, Progress};
 
 /// What a run is replayed from.
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::app::consistency_check;
-use crate::contracts::v1::{DriftReport, DriftRun, DriftStatus, ModelDrift};
-use crate::core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
+use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, ModelDrift};
+use qa_core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
 /// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
 const MOST_LISTED: usize = 100;

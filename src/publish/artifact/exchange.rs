@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::contracts::secret::Secret;
-use crate::core::masking::shown_cut;
-use crate::run::http::{Http, HttpError, HttpReply};
-use crate::run::retry;
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
+use qa_run::http::{Http, HttpError, HttpReply};
+use qa_run::retry;
 
 /// The longest wait that a server may ask for; nobody waits longer for an artifact.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -109,7 +109,7 @@ pub(super) mod scripted;
 mod tests {
     use super::scripted::{Scripted, json, lost};
     use super::*;
-    use crate::run::http::{HttpRequest, Method};
+    use qa_run::http::{HttpRequest, Method};
 
     fn asked(http: &dyn Http) -> Result<Asked, HttpError> {
         ask(http, "seed", "op", &|body| body.starts_with(b"{"), || {

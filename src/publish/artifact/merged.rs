@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::exchange::ask;
 use super::repository::{Listed, Repository};
 use super::{ArtifactError, ArtifactName};
-use crate::contracts::ids::CommitId;
+use qa_contracts::ids::CommitId;
 
 /// A pull request that a commit merged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ pub(crate) use repository::{Listed, Repository};
 pub(crate) use service::{RunService, expiry, moment};
 pub(crate) use upload::{Upload, upload};
 
-use crate::contracts::codes::Code;
-use crate::run::http::HttpError;
+use qa_contracts::codes::Code;
+use qa_run::http::HttpError;
 
 /// What a run's artifact is called unless a workflow says otherwise. Constant, because the nightly replay can only ask
 /// for exact names; the execution key is inside.
@@ -28,7 +28,7 @@ pub(crate) struct ArtifactName(String);
 impl ArtifactName {
     pub(crate) fn new(name: &str) -> Result<Self, ArtifactError> {
         let refused =
-            |reason| Err(ArtifactError::Name { name: crate::core::masking::shown_cut(name, 80), reason });
+            |reason| Err(ArtifactError::Name { name: qa_core::masking::shown_cut(name, 80), reason });
         match name {
             "" => refused("it is empty".to_owned()),
             _ if name.len() > 200 => refused("it is longer than 200 bytes".to_owned()),

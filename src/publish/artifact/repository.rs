@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use super::exchange::{Asked, ask, in_query, said, without_signatures};
 use super::{ArtifactError, ArtifactName, MOST_NAMES};
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::secret::Secret;
-use crate::core::canonical::Hasher;
-use crate::core::masking::shown_cut;
-use crate::run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::secret::Secret;
+use qa_core::canonical::Hasher;
+use qa_core::masking::shown_cut;
+use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 
 const PER_PAGE: usize = 100;
 /// The newest five thousand. The token's budget of a thousand requests an hour is everybody's.

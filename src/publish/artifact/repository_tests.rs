@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost};
 use super::*;
-use crate::core::canonical::sha256;
+use qa_core::canonical::sha256;
 
 fn repository(http: &dyn Http) -> Repository<'_> {
     Repository {
@@ -120,7 +120,7 @@ fn a_listing_that_fails_is_not_an_empty_one() {
     ] {
         let http = Scripted::new(move |_, _: &HttpRequest| answer(status, body.clone()));
         let error = repository(&http).list(&name(), "").unwrap_err();
-        assert_eq!(error.code(), crate::contracts::codes::Code::ArtifactUnavailable);
+        assert_eq!(error.code(), qa_contracts::codes::Code::ArtifactUnavailable);
         assert!(!error.to_string().contains("tok-en"), "{error}");
     }
     for wrong in ["", "o", "o/r/x", "../x", "o/..", "o/r?x", "o/r#", "o r/x", "/r"] {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use base64::Engine;
 
 use super::*;
-use crate::run::http::HttpRequest;
+use qa_run::http::HttpRequest;
 
 /// Status, headers and body, or none of them.
 pub(crate) type Answer = Result<(u16, Vec<(&'static str, String)>, Vec<u8>), HttpError>;

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::ArtifactError;
-use crate::contracts::secret::Secret;
-use crate::core::masking::shown_cut;
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
 
 /// The service, as the environment of an action describes it.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::exchange::{Asked, ask, in_query, said};
 use super::{ArtifactError, ArtifactName, RunService};
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::secret::Secret;
-use crate::run::http::{Http, HttpRequest, Method};
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::secret::Secret;
+use qa_run::http::{Http, HttpRequest, Method};
 
 /// A block is in memory while it is sent.
 const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 8 << 20 };
@@ -121,7 +121,7 @@ impl Calls<'_> {
 
     fn taken(&self, reason: &str) -> ArtifactError {
         ArtifactError::NameTaken {
-            name: crate::core::masking::shown_cut(self.name.text(), 100),
+            name: qa_core::masking::shown_cut(self.name.text(), 100),
             reason: reason.to_owned(),
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use super::super::exchange::scripted::{Answer, Scripted, json as answer, lost, token};
 use super::*;
-use crate::core::canonical::sha256;
-use crate::run::http::HttpError;
+use qa_core::canonical::sha256;
+use qa_run::http::HttpError;
 
 const SIGNED: &str = "https://store.example/c/b.zip?sv=1&sig=aB%2Bc%3D&se=2";
 
@@ -177,7 +177,7 @@ fn the_same_bytes_from_an_earlier_try_count_and_others_are_never_overwritten() {
     assert_eq!(send(&http, &service(1), b"one").unwrap(), Uploaded { id: 101, already_there: true });
     for (attempt, said) in [(1, "never overwritten"), (2, "artifacts of earlier attempts stay")] {
         let error = send(&http, &service(attempt), b"two").unwrap_err();
-        assert_eq!(error.code(), crate::contracts::codes::Code::ArtifactNameTaken);
+        assert_eq!(error.code(), qa_contracts::codes::Code::ArtifactNameTaken);
         assert!(error.to_string().contains(said), "{error}");
     }
     assert_eq!(world.lock().unwrap().blob, b"one");
@@ -258,5 +258,5 @@ fn no_failure_shows_the_token_or_the_signature() {
 #[test]
 fn a_cancelled_upload_says_so() {
     let http = Scripted::new(|_, _: &HttpRequest| Err(HttpError::Cancelled));
-    assert_eq!(send(&http, &service(1), b"x").unwrap_err().code(), crate::contracts::codes::Code::Cancelled);
+    assert_eq!(send(&http, &service(1), b"x").unwrap_err().code(), qa_contracts::codes::Code::Cancelled);
 }

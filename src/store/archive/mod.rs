@@ -6,7 +6,7 @@ mod unpack;
 pub(crate) use pack::{Packed, pack};
 pub(crate) use unpack::{Caps, unpack};
 
-use crate::contracts::codes::Code;
+use qa_contracts::codes::Code;
 
 /// Why an archive was not made or not taken. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]

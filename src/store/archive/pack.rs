@@ -9,10 +9,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::ArchiveError;
-use crate::contracts::ids::Sha256Hex;
-use crate::contracts::secret::Secret;
-use crate::core::canonical::Hasher;
 use crate::store::shown;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::secret::Secret;
+use qa_core::canonical::Hasher;
 
 /// How much of a file is in memory at a time. Always filled, so that the compressor sees the same pieces everywhere.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -173,7 +173,7 @@ mod tests {
         let (packed, bytes) = packed(&root, &[]).unwrap();
         assert_eq!(
             (packed.bytes, packed.sha256.clone()),
-            (bytes.len() as u64, crate::core::canonical::sha256(&bytes))
+            (bytes.len() as u64, qa_core::canonical::sha256(&bytes))
         );
         // The size says that no field was added, and the digest that the compressor still gives the same bytes.
         assert_eq!(packed.bytes, 339);

@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::ArchiveError;
-use crate::contracts::limits::MAX_JSON_BYTES;
-use crate::core::masking::shown_cut;
 use crate::store::shown;
+use qa_contracts::limits::MAX_JSON_BYTES;
+use qa_core::masking::shown_cut;
 
 /// What an archive may cost.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,12 @@
+//! What crosses the border: data without behaviour, and the schemas that hold it to its word.
+
+#![warn(missing_docs)]
+
+pub mod artifact;
+pub mod codes;
+pub mod ids;
+pub mod limits;
+pub mod schema;
+pub mod secret;
+pub mod strict_json;
+pub mod v1;

@@ -1,0 +1,103 @@
+//! What a policy would have said about changes that were merged: the cost of each rule before it is switched on.
+
+use serde::{Deserialize, Serialize};
+
+use super::Preset;
+use crate::artifact::schema_tag;
+use crate::codes::Code;
+use crate::ids::{CommitId, RepoPath};
+
+schema_tag! {
+    /// Names the schema of [`Calibration`].
+    CalibrationTag = "calibration.v1";
+}
+
+/// The cost of a policy over merged changes. Quality gates are left out: what they read is of one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Calibration {
+    /// The schema's name.
+    pub schema_version: CalibrationTag,
+    /// The policy: a path and where it was read.
+    pub policy: String,
+    /// What its rules start from.
+    pub preset: Preset,
+    /// The newest change.
+    pub head_sha: CommitId,
+    /// How many changes were judged, each a commit against its first parent.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub changes: u64,
+    /// Every rule that said something, the dearest first.
+    pub rules: Vec<RuleCost>,
+    /// The changes that would have been blocked, newest first.
+    pub blocked: Vec<BlockedChange>,
+    /// The changes that have no verdict, newest first.
+    pub without_verdict: Vec<UnjudgedChange>,
+}
+
+/// What a rule would have cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RuleCost {
+    /// The rule.
+    pub rule_id: String,
+    /// How many changes it would have blocked.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub blocked_changes: u64,
+    /// How many of those no other rule would have blocked.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub blocked_alone: u64,
+    /// How many changes it would have advised about.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub advised_changes: u64,
+    /// How many advisory findings those have.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub advisory_findings: u64,
+}
+
+/// A change that would have been blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BlockedChange {
+    /// The commit.
+    pub commit: CommitId,
+    /// The first line of its message, escaped and cut.
+    pub subject: String,
+    /// Why, in the order of findings; at most 20.
+    pub findings: Vec<BlockingFinding>,
+    /// How many blocking findings there are.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub blocking: u64,
+}
+
+/// A finding that would have blocked a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BlockingFinding {
+    /// The rule.
+    pub rule_id: String,
+    /// The file.
+    pub file: RepoPath,
+    /// Its first line, from 1; 0 for the file.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub line: u64,
+    /// What it says.
+    pub summary: String,
+}
+
+/// A change that could not be judged to the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UnjudgedChange {
+    /// The commit.
+    pub commit: CommitId,
+    /// The first line of its message, escaped and cut.
+    pub subject: String,
+    /// Why.
+    pub codes: Vec<Code>,
+}

@@ -1,0 +1,89 @@
+//! The proof of review: which lens looked at which hunk (extension artifact `coverage.json`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
+use crate::ids::{BlobId, RepoPath};
+use crate::limits::VALIDATED_ITEMS;
+
+schema_tag! {
+    /// Names the schema of [`Coverage`].
+    CoverageTag = "coverage.v1";
+}
+
+/// How much of a file a plan looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum CoverageStatus {
+    /// Every hunk, or the path and modes where there are none.
+    Full,
+    /// Some hunks.
+    Partial,
+    /// Nothing, although it was planned or should have been.
+    Omitted,
+}
+
+/// One plan's look at one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoverageCell {
+    /// The plan.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub plan_ordinal: u64,
+    /// How much it looked at.
+    pub status: CoverageStatus,
+    /// How many hunks it looked at.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub inspected_hunks: u64,
+    /// Why not all of it.
+    pub code: Option<Code>,
+}
+
+/// All plans' looks at one file. A plan without a cell had no business with the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoverageRow {
+    /// The file.
+    pub file: RepoPath,
+    /// The object looked at; at the base for a deleted file.
+    pub blob: Option<BlobId>,
+    /// How many hunks it has.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub hunks: u64,
+    /// One cell per plan.
+    pub cells: Vec<CoverageCell>,
+}
+
+/// The coverage manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Coverage {
+    /// The schema's name.
+    pub schema_version: CoverageTag,
+    /// How many cells are full: the checks that actually ran. PASS needs at least one.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub full_cells: u64,
+    /// How many are not.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub incomplete_cells: u64,
+    /// One row per changed file, by path.
+    pub rows: Vec<CoverageRow>,
+}
+
+impl Artifact for Coverage {
+    const SCHEMA: &'static str = "coverage.v1";
+    const FILE: &'static str = "coverage.json";
+
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        self.rows.chunks(VALIDATED_ITEMS).map(|rows| Self { rows: rows.to_vec(), ..*self })
+    }
+
+    fn frame(&self) -> Option<Self> {
+        Some(Self { rows: Vec::new(), ..*self })
+    }
+}

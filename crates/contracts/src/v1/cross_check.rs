@@ -1,0 +1,67 @@
+//! The independent second look at the result (extension artifact `cross-check.json`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{Artifact, schema_tag};
+
+schema_tag! {
+    /// Names the schema of [`CrossCheck`].
+    CrossCheckTag = "cross-check.v1";
+}
+
+/// What an item protects against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum Direction {
+    /// Blocking something that is fine.
+    FalseFail,
+    /// Passing something that was not shown to be fine.
+    FalsePass,
+}
+
+/// How an item came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum ItemOutcome {
+    /// It holds.
+    Passed,
+    /// It does not: PASS is withheld.
+    Failed,
+    /// Nothing in this run concerns it.
+    NotApplicable,
+}
+
+/// One item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CrossCheckItem {
+    /// A stable name in kebab-case.
+    pub item: String,
+    /// What it protects against.
+    pub direction: Direction,
+    /// How it came out.
+    pub outcome: ItemOutcome,
+    /// What was compared, in one sentence.
+    pub detail: String,
+}
+
+/// All items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CrossCheck {
+    /// The schema's name.
+    pub schema_version: CrossCheckTag,
+    /// Whether no item failed.
+    pub passed: bool,
+    /// The items in their fixed order.
+    pub items: Vec<CrossCheckItem>,
+}
+
+impl Artifact for CrossCheck {
+    const SCHEMA: &'static str = "cross-check.v1";
+    const FILE: &'static str = "cross-check.json";
+}

@@ -1,0 +1,71 @@
+//! What moved between two runs of one change (artifact `delta.json`, beside the runs).
+
+use serde::{Deserialize, Serialize};
+
+use super::Conclusion;
+use crate::artifact::{Artifact, schema_tag};
+use crate::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
+
+schema_tag! {
+    /// Names the schema of [`Delta`].
+    DeltaTag = "delta.v1";
+}
+
+/// One of the two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DeltaRun {
+    /// Its key.
+    pub execution_key: ExecutionKey,
+    /// The head that it judged.
+    pub head_sha: CommitId,
+    /// How it ended.
+    pub conclusion: Conclusion,
+}
+
+/// A finding, as far as it is told here.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DeltaFinding {
+    /// The file.
+    pub file: RepoPath,
+    /// The first line, in the run that has it; in the later one where both do.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub start_line: u64,
+    /// The rule.
+    pub rule_id: String,
+    /// The finding.
+    pub finding_id: Sha256Hex,
+    /// Whether it blocks.
+    pub blocking: bool,
+    /// Whether a model says it of lines that it was asked about before and had nothing to say of.
+    pub late: bool,
+}
+
+/// The findings of two runs, held against each other by their ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Delta {
+    /// The schema's name.
+    pub schema_version: DeltaTag,
+    /// The earlier run: the last one that came to a verdict.
+    pub since: DeltaRun,
+    /// The later one.
+    pub now: DeltaRun,
+    /// Whether the earlier head is no ancestor of the later one, as after a rebase.
+    pub history_rewritten: bool,
+    /// Those of the later run alone, by file and line.
+    pub new: Vec<DeltaFinding>,
+    /// Those of both.
+    pub still_open: Vec<DeltaFinding>,
+    /// Those of the earlier run alone.
+    pub resolved: Vec<DeltaFinding>,
+}
+
+impl Artifact for Delta {
+    const SCHEMA: &'static str = "delta.v1";
+    const FILE: &'static str = "delta.json";
+}

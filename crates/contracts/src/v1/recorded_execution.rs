@@ -1,0 +1,108 @@
+//! What commands of gates were decided by and what they left, so that a replay executes nothing (S003-118).
+
+use serde::{Deserialize, Serialize};
+
+use super::{ExecutionLayers, GateName, RecordedPicture};
+use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
+use crate::ids::{RepoPath, Sha256Hex};
+
+schema_tag! {
+    /// Names the schema of [`RecordedExecution`].
+    RecordedExecutionTag = "recorded-execution.v1";
+}
+
+/// Everything about commands that the rest of a run is derived from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedExecution {
+    /// The schema's name.
+    pub schema_version: RecordedExecutionTag,
+    /// Manifests and configurations at head, in the directories of changed files and above, by path: they say which
+    /// tools a project uses.
+    pub head_files: Vec<RecordedManifest>,
+    /// The same at the merge base.
+    pub base_files: Vec<RecordedManifest>,
+    /// Why no command ran on this machine or for this change; null when commands could run.
+    pub denied: Option<String>,
+    /// What stood around the commands; null when none ran.
+    pub layers: Option<ExecutionLayers>,
+    /// What became of the commands, by gate, ordinal and attempt.
+    pub commands: Vec<RecordedCommand>,
+}
+
+impl Artifact for RecordedExecution {
+    const SCHEMA: &'static str = "recorded-execution.v1";
+    const FILE: &'static str = "recordings/execution.json";
+}
+
+/// A file that says which tools a project uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedManifest {
+    /// The path.
+    pub path: RepoPath,
+    /// The text, secrets masked; null where the name alone says it, or where it is not text.
+    pub text: Option<String>,
+}
+
+/// What became of one attempt at a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedCommand {
+    /// The gate.
+    pub gate: GateName,
+    /// Its place in the gate's plan.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub ordinal: u64,
+    /// Which attempt it was, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 3)))]
+    pub attempt: u64,
+    /// The exit status; null when a signal ended it or it did not end by itself.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Why it was ended from outside: `timed-out`, `output`, `disk` or `memory`.
+    pub stopped: Option<String>,
+    /// Whether processes of it were still there when it ended; they were killed.
+    pub left_behind: bool,
+    /// How long it took, in milliseconds.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub duration_ms: u64,
+    /// What the program calls itself.
+    pub tool_version: Option<String>,
+    /// Standard output.
+    pub stdout: RecordedOutput,
+    /// Standard error.
+    pub stderr: RecordedOutput,
+    /// The report it wrote to a file; null when it wrote none.
+    pub report: Option<RecordedOutput>,
+    /// Why it has no result, when it was not started or what it left cannot be used.
+    pub code: Option<Code>,
+    /// What was wrong, for a person.
+    pub problem: Option<String>,
+    /// The pictures that its tests left, those of faulty tests first; of head alone.
+    pub pictures: Vec<RecordedPicture>,
+}
+
+/// What a command printed or wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedOutput {
+    /// What was kept of it, with `/github/workspace` for the place of the worktree, other bytes than UTF-8 replaced and
+    /// secrets masked.
+    pub text: String,
+    /// How many bytes there were.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub bytes: u64,
+    /// The digest of all of them.
+    pub sha256: Sha256Hex,
+    /// The digest of the kept text without colours, times, durations and process ids.
+    pub normalized_sha256: Sha256Hex,
+    /// Whether there was more than was kept.
+    pub capped: bool,
+}

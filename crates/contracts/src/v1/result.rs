@@ -1,0 +1,362 @@
+//! What lenses found and what the run concludes from it (S003-84, 92…95).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Conclusion, ExecutionAudit, FindingOrigin, LensPlan, LensStatus, Scope, Severity, Strength,
+    UsageUnavailableReason, VerdictStatus,
+};
+use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
+use crate::ids::{ExecutionKey, RepoPath, Sha256Hex};
+
+schema_tag! {
+    /// Names the schema of [`LensResult`].
+    LensResultTag = "lens-result.v1";
+    /// Names the schema of [`LensResultList`].
+    LensResultListTag = "lens-result-list.v1";
+    /// Names the schema of [`FinalVerdict`].
+    FinalVerdictTag = "final-verdict.v1";
+    /// Names the schema of [`SkillResult`].
+    SkillResultTag = "skill-result.v1";
+}
+
+/// What a plan used (S003-84). Every member is always present.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UsageMetrics {
+    /// Tokens sent.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub input_tokens: Option<u64>,
+    /// Tokens received.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub output_tokens: Option<u64>,
+    /// Their sum.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub total_tokens: Option<u64>,
+    /// The cost in US dollars, at most six decimals.
+    pub cost_usd: Option<f64>,
+    /// Why a number is null.
+    pub unavailable_reason: Option<UsageUnavailableReason>,
+}
+
+impl UsageMetrics {
+    /// What a plan uses that asks no provider.
+    pub const NONE: Self = Self {
+        input_tokens: Some(0),
+        output_tokens: Some(0),
+        total_tokens: Some(0),
+        cost_usd: Some(0.0),
+        unavailable_reason: None,
+    };
+}
+
+/// Something a rule says about a place (S003-92). Members after `evidenceHash` are extensions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// Stable while the flagged text moves: the digest over lens, rule, file and the text without its white space.
+    pub finding_id: Sha256Hex,
+    /// The lens.
+    pub lens_id: String,
+    /// The part of the lens.
+    pub sub_lens_id: Option<String>,
+    /// The rule.
+    pub rule_id: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whether it makes the verdict FAIL.
+    pub blocking: bool,
+    /// The file as in the change set: the path at head, of a deleted file at the base.
+    pub file: RepoPath,
+    /// The first line, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub start_line: u64,
+    /// The last line.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub end_line: u64,
+    /// One sentence.
+    pub summary: String,
+    /// What proves it: `quote`, `side`, `startColumn`, `endColumn`, and what the rule adds.
+    pub evidence: BTreeMap<String, Value>,
+    /// The digest over file, lines and evidence; waivers are bound to it.
+    pub evidence_hash: Sha256Hex,
+
+    /// Whether this change brings it in.
+    pub origin: FindingOrigin,
+    /// Whose code it is in.
+    pub scope: Scope,
+    /// The rule's strength here; why it blocks or does not.
+    pub strength: Strength,
+    /// The numbers behind a ratchet; null for other strengths.
+    pub ratchet: Option<RatchetEvidence>,
+    /// The waiver that keeps it from blocking; null without one.
+    pub waiver: Option<AppliedWaiver>,
+    /// What to do about it.
+    pub fix: String,
+    /// Codes that concern this finding alone.
+    pub codes: Vec<Code>,
+}
+
+/// How well the base complies with a ratcheted rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RatchetEvidence {
+    /// The share the base must reach, in thousandths.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub theta_permille: u16,
+    /// How many base files must have been looked at.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub min_support: u64,
+    /// How many were.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub support: u64,
+    /// How many of them comply.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub complying: u64,
+    /// Whether the ratchet holds, so that the finding blocks.
+    pub holds: bool,
+}
+
+/// A waiver of the base that applies to a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AppliedWaiver {
+    /// Who answers for it.
+    pub owner: String,
+    /// Why.
+    pub reason: String,
+    /// The last day it holds, `YYYY-MM-DD`, compared with the base commit's date.
+    pub expires: String,
+}
+
+/// How one plan ended (S003-93).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LensResult {
+    /// The schema's name.
+    pub schema_version: LensResultTag,
+    /// The plan.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub plan_ordinal: u64,
+    /// The lens.
+    pub lens_id: String,
+    /// The part of the lens.
+    pub sub_lens_id: Option<String>,
+    /// The lens's version.
+    pub lens_version: String,
+    /// How it ended.
+    pub status: LensStatus,
+    /// Whether something is missing from it.
+    pub degraded: bool,
+    /// What it found, in S003-102 order.
+    pub findings: Vec<Finding>,
+    /// What it looked at, in sentences.
+    pub evidence_summary: Vec<String>,
+    /// What it used.
+    pub usage: UsageMetrics,
+    /// Why it is degraded, failed or skipped.
+    pub error_codes: Vec<Code>,
+    /// What else is worth telling.
+    pub warning_codes: Vec<Code>,
+    /// What it executed; null for nothing.
+    pub execution_audit: Option<ExecutionAudit>,
+    /// The digest over what came back to it: recorded replies or, for rules, the drafts.
+    pub adapter_response_hash: Sha256Hex,
+    /// What a model answered; null where none was to be asked.
+    pub review: Option<ReviewRecord>,
+}
+
+/// What a model answered to a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewRecord {
+    /// The request; `recordings/replies.json` has what came of it.
+    pub request_hash: Sha256Hex,
+    /// Each answer, by number of the sample.
+    pub samples: Vec<ReviewSample>,
+    /// How many findings quote what does not stand where they claim, in all answers together.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub unverified: u64,
+    /// Whether every answer names the defect that nobody wrote; null where there was none.
+    pub canary_found: Option<bool>,
+}
+
+/// One answer of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewSample {
+    /// Why it is no answer; null for one.
+    pub code: Option<Code>,
+    /// How many findings it has.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub findings: u64,
+    /// What the provider says about how it answered.
+    pub effective: EffectiveModel,
+    /// What it used.
+    pub usage: ReviewUsage,
+}
+
+/// What a provider says about how it answered; null where it says nothing.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EffectiveModel {
+    /// The model.
+    pub model: Option<String>,
+    /// The temperature.
+    pub temperature: Option<f64>,
+    /// The share of the most likely words.
+    pub top_p: Option<f64>,
+    /// The effort.
+    pub effort: Option<String>,
+    /// The tier of service.
+    pub service_tier: Option<String>,
+    /// The provider's own mark of its configuration.
+    pub system_fingerprint: Option<String>,
+}
+
+/// What an answer used, in tokens; null where the provider says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewUsage {
+    /// All that was sent.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub input_tokens: Option<u64>,
+    /// Of these, read from the provider's cache.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cached_input_tokens: Option<u64>,
+    /// Of these, written to it.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cache_write_tokens: Option<u64>,
+    /// All that was generated.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub output_tokens: Option<u64>,
+    /// Of these, reasoning that is not part of the answer.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub reasoning_tokens: Option<u64>,
+    /// What it cost, in millionths of a US dollar.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cost_micro_usd: Option<u64>,
+}
+
+/// All results of a run by plan ordinal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LensResultList {
+    /// The schema's name.
+    pub schema_version: LensResultListTag,
+    /// The results.
+    pub lens_results: Vec<LensResult>,
+}
+
+impl Artifact for LensResultList {
+    const SCHEMA: &'static str = "lens-result-list.v1";
+    const FILE: &'static str = "lens-results.json";
+}
+
+/// The answer (S003-94). Members after `aggregateUsage` are extensions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FinalVerdict {
+    /// The schema's name.
+    pub schema_version: FinalVerdictTag,
+    /// PASS or FAIL.
+    pub status: VerdictStatus,
+    /// Whether something non-required is missing.
+    pub degraded: bool,
+    /// The reasons, in sentences.
+    pub rationale: Vec<String>,
+    /// The lenses PASS needs.
+    pub required_lens_ids: Vec<String>,
+    /// Those without a result.
+    pub missing_required_lens_ids: Vec<String>,
+    /// Those that did not complete.
+    pub failed_required_lens_ids: Vec<String>,
+    /// What blocks, in S003-102 order.
+    pub blocking_findings: Vec<Finding>,
+    /// Every error code of the run, sorted.
+    pub error_codes: Vec<Code>,
+    /// The sum over all plans.
+    pub aggregate_usage: UsageMetrics,
+
+    /// What it means: FAIL because of the code, or because the run could not be completed.
+    pub conclusion: Conclusion,
+    /// Every warning code of the run, sorted (C-27).
+    pub warning_codes: Vec<Code>,
+    /// Whether nothing was there to look at (D-16).
+    pub vacuous: bool,
+    /// What head's own policy would say, when the change edits it; never binding.
+    pub policy_preview: Option<PolicyPreview>,
+}
+
+/// A setting that the change makes less strict.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WeakenedSetting {
+    /// The dotted name: `rules.merge-leftover/conflict-marker.product`.
+    pub name: String,
+    /// The effective value at the base.
+    pub base: String,
+    /// The effective value at head.
+    pub head: String,
+}
+
+/// The verdict under head's policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyPreview {
+    /// What the run would conclude; null when head's policy cannot be read.
+    pub conclusion: Option<Conclusion>,
+    /// How many findings would block.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub blocking_findings: u64,
+    /// Why head's policy cannot be read; null when it can.
+    pub error: Option<String>,
+    /// Every setting that is less strict, by name.
+    pub weakened: Vec<WeakenedSetting>,
+}
+
+impl Artifact for FinalVerdict {
+    const SCHEMA: &'static str = "final-verdict.v1";
+    const FILE: &'static str = "final-verdict.json";
+}
+
+/// The whole outcome of a run (S003-95).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SkillResult {
+    /// The schema's name.
+    pub schema_version: SkillResultTag,
+    /// The name of the run.
+    pub execution_key: ExecutionKey,
+    /// The digest of the normalised input without its volatile members.
+    pub normalized_input_hash: Sha256Hex,
+    /// The plans.
+    pub lens_plans: Vec<LensPlan>,
+    /// Their results.
+    pub lens_results: Vec<LensResult>,
+    /// The answer.
+    pub final_verdict: FinalVerdict,
+}
+
+impl Artifact for SkillResult {
+    const SCHEMA: &'static str = "skill-result.v1";
+    const FILE: &'static str = "skill-result.json";
+}

@@ -1,0 +1,75 @@
+//! What explains a key and a run: preimages, the base rule, events in order (artifact `trace.json`).
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigPreimage, ExecutionKeyPreimage};
+use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
+use crate::ids::ExecutionKey;
+
+schema_tag! {
+    /// Names the schema of [`Trace`].
+    TraceTag = "trace.v1";
+}
+
+/// Something that happened, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TraceEvent {
+    /// Its place, from 0.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub sequence: u64,
+    /// The step of the flow.
+    pub step: String,
+    /// What happened, in one sentence.
+    pub detail: String,
+    /// The code, where it has one.
+    pub code: Option<Code>,
+}
+
+/// The machine a run happened on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TraceMachine {
+    /// The operating system.
+    pub os: String,
+    /// The processor architecture.
+    pub arch: String,
+}
+
+/// The trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Trace {
+    /// The schema's name.
+    pub schema_version: TraceTag,
+    /// The name of the run.
+    pub execution_key: ExecutionKey,
+    /// What the key is the digest of (C-42).
+    pub execution_key_preimage: ExecutionKeyPreimage,
+    /// What the configuration hash is the digest of.
+    pub config_preimage: ConfigPreimage,
+    /// How JSON is made canonical.
+    #[cfg_attr(test, schemars(extend("const" = "rfc8785")))]
+    pub canonicalization: String,
+    /// What happened.
+    pub events: Vec<TraceEvent>,
+    /// How the base was found: a code of the chain, `configured`, or the event's rule. Volatile: only the commit counts.
+    #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
+    pub base_rule: String,
+    /// The codes of the base chain. Volatile, as they depend on the refs of the checkout.
+    #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
+    pub base_codes: Vec<Code>,
+    /// Where it happened. Volatile.
+    #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
+    pub machine: TraceMachine,
+}
+
+impl Artifact for Trace {
+    const SCHEMA: &'static str = "trace.v1";
+    const FILE: &'static str = "trace.json";
+    const VOLATILE: &'static [&'static str] = &["baseRule", "baseCodes", "machine"];
+}

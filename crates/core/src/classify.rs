@@ -1,0 +1,490 @@
+//! What a path is, by its name alone: class, scope and language.
+
+use globset::{GlobSet, GlobSetBuilder};
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{FileClass, Scope};
+
+/// Why a glob of a policy cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("glob {glob:?}: {reason}")]
+pub struct GlobError {
+    pub(crate) glob: String,
+    pub(crate) reason: String,
+}
+
+/// A set of path globs; `*` stays inside a component, `**` does not.
+#[derive(Debug, Clone)]
+pub enum PathSet {
+    /// `**` alone: most lenses look everywhere, and to compile that costs more than to match it.
+    Everything,
+    Globs(GlobSet),
+}
+
+impl PathSet {
+    /// Compiles globs.
+    pub fn new<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, GlobError> {
+        let globs: Vec<&str> = globs.into_iter().collect();
+        if globs == ["**"] {
+            return Ok(Self::Everything);
+        }
+        let mut builder = GlobSetBuilder::new();
+        for glob in globs {
+            let fault = |reason: String| GlobError { glob: glob.to_owned(), reason };
+            if glob.is_empty() || glob.starts_with('/') || glob.len() > 256 {
+                return Err(fault("must be relative, not empty and at most 256 bytes".to_owned()));
+            }
+            let compiled = globset::GlobBuilder::new(glob).literal_separator(true).build();
+            builder.add(compiled.map_err(|error| fault(error.kind().to_string()))?);
+        }
+        let set =
+            builder.build().map_err(|error| GlobError { glob: String::new(), reason: error.to_string() })?;
+        Ok(Self::Globs(set))
+    }
+
+    /// Whether one of the globs matches.
+    pub fn matches(&self, path: &RepoPath) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Globs(globs) => !globs.is_empty() && globs.is_match(path.to_text().as_ref()),
+        }
+    }
+}
+
+/// Directory names that say whose files are below, wherever they stand in a path.
+const VENDORED_DIRS: &[&str] = &[
+    "vendor",
+    "vendored",
+    "third_party",
+    "third-party",
+    "node_modules",
+    "bower_components",
+    "jspm_packages",
+    // Where Yarn keeps itself and its plug-ins.
+    ".yarn",
+    "pods",
+    "carthage",
+];
+const TEST_DIRS: &[&str] = &[
+    "test",
+    "tests",
+    "testing",
+    "spec",
+    "specs",
+    "__tests__",
+    "__tests_dts__",
+    "dts-test",
+    "test-d",
+    "type-tests",
+    "__mocks__",
+    "__snapshots__",
+    "testdata",
+    "test-data",
+    "test_data",
+    "fixtures",
+    "fixture",
+    "e2e",
+    "cypress",
+    "playwright",
+    "integration-tests",
+    "integration_tests",
+    "unittest",
+    "unittests",
+    "testutil",
+    "testutils",
+    "test-utils",
+    "test_utils",
+    "benches",
+    "bench",
+    "benchmarks",
+    "benchmark",
+    "mocks",
+    "snapshots",
+];
+const DOCS_DIRS: &[&str] =
+    &["doc", "docs", "documentation", "examples", "example", "samples", "sample", "site", "website", "man"];
+const GENERATED_DIRS: &[&str] = &["dist", "generated", "__generated__", "gen", "autogen"];
+const INFRA_DIRS: &[&str] = &[
+    ".github",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".azure-pipelines",
+    "terraform",
+    "helm",
+    "k8s",
+    "kubernetes",
+    "ansible",
+    "deploy",
+    "deployment",
+];
+
+const DOCS_EXTENSIONS: &[&str] =
+    &["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "txt", "tex", "org", "pod", "1"];
+const ASSET_EXTENSIONS: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "webp", "avif", "bmp", "ico", "icns", "tif", "tiff", "psd", "pdf", "woff",
+    "woff2", "ttf", "otf", "eot", "mp3", "mp4", "m4a", "wav", "ogg", "flac", "webm", "mov", "avi", "zip",
+    "gz", "tgz", "bz2", "xz", "zst", "7z", "tar", "jar", "war", "class", "o", "a", "so", "dylib", "dll",
+    "exe", "wasm", "bin", "dat", "db", "sqlite", "pyc", "parquet", "npy", "onnx",
+];
+const CONFIG_EXTENSIONS: &[&str] = &[
+    "json",
+    "jsonc",
+    "json5",
+    "yml",
+    "yaml",
+    "toml",
+    "ini",
+    "cfg",
+    "conf",
+    "properties",
+    "env",
+    "xml",
+    "plist",
+    "lock",
+    "editorconfig",
+    "gradle",
+    "sbt",
+    "nix",
+    "csproj",
+    "sln",
+    "props",
+    "targets",
+];
+const INFRA_NAMES: &[&str] = &[
+    "dockerfile",
+    "containerfile",
+    "makefile",
+    "justfile",
+    "jenkinsfile",
+    "vagrantfile",
+    "procfile",
+    "rakefile",
+    "gnumakefile",
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "appveyor.yml",
+    "docker-compose.yml",
+    "docker-compose.yaml",
+    "compose.yml",
+    "compose.yaml",
+    "action.yml",
+    "action.yaml",
+    "codeowners",
+    ".dockerignore",
+    ".pre-commit-config.yaml",
+    "tox.ini",
+    "noxfile.py",
+];
+const LANGUAGES: &[(&str, &[&str])] = &[
+    ("c", &["c", "h"]),
+    ("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx", "ipp"]),
+    ("c#", &["cs"]),
+    ("css", &["css", "scss", "sass", "less"]),
+    ("dart", &["dart"]),
+    ("elixir", &["ex", "exs"]),
+    ("erlang", &["erl", "hrl"]),
+    ("go", &["go"]),
+    ("haskell", &["hs"]),
+    ("html", &["html", "htm", "vue", "svelte", "astro"]),
+    ("java", &["java"]),
+    ("javascript", &["js", "mjs", "cjs", "jsx"]),
+    ("kotlin", &["kt", "kts"]),
+    ("lua", &["lua"]),
+    ("objective-c", &["m", "mm"]),
+    ("perl", &["pl", "pm"]),
+    ("php", &["php"]),
+    ("protobuf", &["proto"]),
+    ("python", &["py", "pyi", "pyx"]),
+    ("r", &["r"]),
+    ("ruby", &["rb", "rake", "gemspec"]),
+    ("rust", &["rs"]),
+    ("scala", &["scala"]),
+    ("shell", &["sh", "bash", "zsh", "fish", "ps1", "bat", "cmd"]),
+    ("sql", &["sql"]),
+    ("swift", &["swift"]),
+    ("terraform", &["tf", "tfvars"]),
+    ("typescript", &["ts", "tsx", "mts", "cts"]),
+    ("zig", &["zig"]),
+];
+
+/// The name in lower case, its extension and its directories.
+struct Parts {
+    name: String,
+    extension: String,
+    directories: Vec<String>,
+}
+
+fn parts(path: &RepoPath) -> Parts {
+    let text = path.to_text().to_lowercase();
+    let (directories, name) = text.rsplit_once('/').unwrap_or(("", &text));
+    let extension = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, extension)| extension);
+    let extension = if extension.is_empty() && name.starts_with(".env") { "env" } else { extension };
+    Parts {
+        extension: extension.to_owned(),
+        directories: directories.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        name: name.to_owned(),
+    }
+}
+
+/// The language, by extension.
+pub fn language(path: &RepoPath) -> Option<&'static str> {
+    let parts = parts(path);
+    LANGUAGES
+        .iter()
+        .find(|(_, extensions)| extensions.contains(&parts.extension.as_str()))
+        .map(|(name, _)| *name)
+}
+
+/// The class. Tests win over documentation, documentation over infrastructure, then configuration, source, asset.
+pub fn class(path: &RepoPath) -> FileClass {
+    let parts = parts(path);
+    let in_any =
+        |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
+    let extension = parts.extension.as_str();
+    if ASSET_EXTENSIONS.contains(&extension) {
+        FileClass::Asset
+    } else if is_test_name(&parts) || in_any(TEST_DIRS) {
+        FileClass::Test
+    } else if DOCS_EXTENSIONS.contains(&extension) && !is_requirements(&parts) {
+        FileClass::Docs
+    } else if INFRA_NAMES.contains(&parts.name.as_str())
+        || parts.name.starts_with("dockerfile.")
+        || in_any(INFRA_DIRS)
+        || extension == "tf"
+    {
+        FileClass::Infra
+    } else if CONFIG_EXTENSIONS.contains(&extension) || is_requirements(&parts) || parts.name.starts_with('.')
+    {
+        FileClass::Config
+    } else if LANGUAGES.iter().any(|(_, extensions)| extensions.contains(&extension)) {
+        FileClass::Source
+    } else if matches!(
+        parts.name.as_str(),
+        "license" | "readme" | "changelog" | "authors" | "notice" | "copying" | "changes"
+    ) {
+        FileClass::Docs
+    } else {
+        FileClass::Unknown
+    }
+}
+
+fn is_requirements(parts: &Parts) -> bool {
+    parts.extension == "txt"
+        && (parts.name.contains("requirements")
+            || parts.name.contains("constraints")
+            || parts.name == "cmakelists.txt")
+}
+
+fn is_test_name(parts: &Parts) -> bool {
+    let name = parts.name.as_str();
+    let stem = name.strip_suffix(&format!(".{}", parts.extension)).unwrap_or(name);
+    let marked = |stem: &str| {
+        stem.starts_with("test_")
+            || stem.ends_with("_test")
+            || stem.ends_with("_tests")
+            || stem.ends_with(".test")
+            || stem.ends_with(".spec")
+            || stem.ends_with("_spec")
+            || stem.ends_with("-test")
+            || stem.ends_with(".cy")
+            || stem.ends_with(".e2e")
+            || stem.ends_with("-spec")
+    };
+    marked(stem)
+        || matches!(name, "conftest.py" | "tests.rs" | "test.rs" | "tests.py")
+        || (matches!(parts.extension.as_str(), "java" | "kt" | "cs" | "scala" | "swift" | "php" | "groovy")
+            && (stem.ends_with("test") || stem.ends_with("tests") || stem.ends_with("spec")))
+}
+
+fn is_generated_name(parts: &Parts) -> bool {
+    let name = parts.name.as_str();
+    name.ends_with(".min.js")
+        || name.ends_with(".min.css")
+        || name.ends_with(".map")
+        || name.ends_with(".pb.go")
+        || name.ends_with("_pb2.py")
+        || name.ends_with("_pb2_grpc.py")
+        || name.ends_with(".pb.cc")
+        || name.ends_with(".pb.h")
+        || name.ends_with(".g.dart")
+        || name.ends_with(".designer.cs")
+        || name.ends_with(".generated.ts")
+        || name.ends_with(".snap")
+        || name.starts_with("zz_generated")
+        || is_lockfile(name)
+}
+
+/// Directories of what programs are fed with and what they made: nobody writes it as code.
+pub const DATA_DIRS: &[&str] = &[
+    "__fixtures__",
+    "__snapshots__",
+    "__testfixtures__",
+    "cassettes",
+    "fixture",
+    "fixtures",
+    "playground",
+    "playgrounds",
+    "snapshots",
+    "template",
+    "templates",
+    "test-data",
+    "test-files",
+    "test_data",
+    "test_files",
+    "testdata",
+    "testfiles",
+];
+
+/// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
+pub fn is_example(path: &str) -> bool {
+    const PLACES: &[&str] =
+        &["corpus", "example", "examples", "node_modules", "sample", "samples", "third_party", "vendor"];
+    path.split('/').any(|part| DATA_DIRS.contains(&part) || PLACES.contains(&part))
+}
+
+/// Whether a file name (lower case) is a package manager's lock file.
+pub fn is_lockfile(name: &str) -> bool {
+    matches!(
+        name,
+        "cargo.lock"
+            | "package-lock.json"
+            | "npm-shrinkwrap.json"
+            | "yarn.lock"
+            | "pnpm-lock.yaml"
+            | "bun.lock"
+            | "bun.lockb"
+            | "poetry.lock"
+            | "pdm.lock"
+            | "uv.lock"
+            | "pipfile.lock"
+            | "go.sum"
+            | "gemfile.lock"
+            | "composer.lock"
+            | "mix.lock"
+            | "pubspec.lock"
+            | "flake.lock"
+            | "packages.lock.json"
+            | "gradle.lockfile"
+            | "podfile.lock"
+            | "cartfile.resolved"
+            | "package.resolved"
+            | "deno.lock"
+    )
+}
+
+/// Globs of the policy for each scope, on top of the names known here.
+#[derive(Debug, Clone)]
+pub struct ScopeGlobs {
+    sets: Vec<(Scope, PathSet)>,
+}
+
+impl ScopeGlobs {
+    /// Compiles the policy's globs. Where several scopes match, the first of vendored, generated, test, docs, product wins.
+    pub fn new<'a>(globs: impl Fn(Scope) -> &'a [String]) -> Result<Self, GlobError> {
+        let order = [Scope::Vendored, Scope::Generated, Scope::Test, Scope::Docs, Scope::Product];
+        let sets = order
+            .into_iter()
+            .map(|scope| Ok((scope, PathSet::new(globs(scope).iter().map(String::as_str))?)))
+            .collect::<Result<_, GlobError>>()?;
+        Ok(Self { sets })
+    }
+
+    /// Whose code a path is.
+    pub fn scope(&self, path: &RepoPath, class: FileClass) -> Scope {
+        if let Some((scope, _)) = self.sets.iter().find(|(_, set)| set.matches(path)) {
+            return *scope;
+        }
+        let parts = parts(path);
+        let in_any =
+            |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
+        if in_any(VENDORED_DIRS) {
+            Scope::Vendored
+        } else if is_generated_name(&parts) || in_any(GENERATED_DIRS) {
+            Scope::Generated
+        } else if class == FileClass::Test || in_any(TEST_DIRS) {
+            Scope::Test
+        } else if class == FileClass::Docs || in_any(DOCS_DIRS) {
+            Scope::Docs
+        } else {
+            Scope::Product
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_alone_say_class_scope_and_language() {
+        let cases = [
+            ("src/main.rs", "source", "product", Some("rust")),
+            ("src/lib/tests.rs", "test", "test", Some("rust")),
+            ("tests/it/main.rs", "test", "test", Some("rust")),
+            ("src/__tests_dts__/a.ts", "test", "test", Some("typescript")),
+            ("pkg/cmd/root_test.go", "test", "test", Some("go")),
+            ("app/Button.test.tsx", "test", "test", Some("typescript")),
+            ("src/test/java/a/FooTest.java", "test", "test", Some("java")),
+            ("README.md", "docs", "docs", None),
+            ("docs/conf.py", "source", "docs", Some("python")),
+            ("requirements.txt", "config", "product", None),
+            (".github/workflows/ci.yml", "infra", "product", None),
+            ("Dockerfile", "infra", "product", None),
+            ("Cargo.toml", "config", "product", None),
+            ("Cargo.lock", "config", "generated", None),
+            ("vendor/github.com/x/y.go", "source", "vendored", Some("go")),
+            (".yarn/releases/yarn-4.1.0.cjs", "source", "vendored", Some("javascript")),
+            ("api/v1/api.pb.go", "source", "generated", Some("go")),
+            ("logo.png", "asset", "product", None),
+            ("tests/data/logo.png", "asset", "test", None),
+            (".env.local", "config", "product", None),
+            ("LICENSE", "docs", "docs", None),
+            ("bin/run", "unknown", "product", None),
+        ];
+        let globs = ScopeGlobs::new(|_| &[]).unwrap();
+        for (name, expected_class, expected_scope, expected_language) in cases {
+            let path = RepoPath::from_bytes(name.as_bytes()).unwrap();
+            let found = class(&path);
+            assert_eq!(
+                (found.text(), globs.scope(&path, found).text(), language(&path)),
+                (expected_class, expected_scope, expected_language),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn two_stars_match_every_path_there_can_be() {
+        // The second is compiled, and shows that the first may do without.
+        let sets =
+            [["**"].as_slice(), &["**", "a"]].map(|globs| PathSet::new(globs.iter().copied()).unwrap());
+        let names: &[&[u8]] = &[
+            b"a",
+            b"a/b",
+            b".hidden",
+            b"a\nb",
+            b"\xff\xfe",
+            b"-",
+            b"a b/c\td",
+            "\u{202e}".as_bytes(),
+            b"[x]",
+            b"{a,b}",
+        ];
+        for name in names {
+            let path = RepoPath::from_bytes(name).unwrap();
+            assert!(sets.iter().all(|set| set.matches(&path)), "{}", String::from_utf8_lossy(name));
+        }
+    }
+
+    #[test]
+    fn the_policy_can_claim_paths_for_a_scope() {
+        let mine = vec!["qa/**".to_owned()];
+        let globs = ScopeGlobs::new(|scope| if scope == Scope::Test { &mine } else { &[] }).unwrap();
+        let path = RepoPath::from_bytes(b"qa/deep/check.rs").unwrap();
+        assert_eq!(globs.scope(&path, class(&path)), Scope::Test);
+        assert!(PathSet::new(["a["]).is_err());
+        assert!(PathSet::new(["/abs"]).is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! Makes the coverage manifest from what plans meant to look at and what the scheduler says was looked at.
+
+use crate::plan::is_unread;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{
+    ChangeSet, Coverage, CoverageCell, CoverageRow, CoverageStatus, LensPlan, LensResult, LensStatus,
+};
+
+/// How many hunks of each changed file a plan's lens was given, by position in the change set; `None` where it was not
+/// called for the file.
+pub type Inspected = Vec<Option<u64>>;
+
+/// One row per changed file, one cell per plan that had business with it.
+pub fn coverage(
+    change_set: &ChangeSet,
+    plans: &[LensPlan],
+    results: &[LensResult],
+    inspected: &[Inspected],
+) -> Coverage {
+    let mut rows = Vec::with_capacity(change_set.files.len());
+    for (index, file) in change_set.files.iter().enumerate() {
+        let cells = plans
+            .iter()
+            .zip(results)
+            .zip(inspected)
+            .filter_map(|((plan, result), inspected)| {
+                let planned = plan.changed_files.binary_search(&file.path).is_ok();
+                let omitted = plan.omitted_files.binary_search(&file.path).is_ok();
+                if !planned && !omitted {
+                    return None;
+                }
+                let usable = result.status == LensStatus::Completed || result.status == LensStatus::Degraded;
+                let seen = inspected[index].filter(|_| usable);
+                let hunks = file.hunks.len() as u64;
+                let status = match seen {
+                    None => CoverageStatus::Omitted,
+                    Some(_) if is_unread(file) => CoverageStatus::Omitted,
+                    Some(count) if count == hunks && !omitted => CoverageStatus::Full,
+                    Some(_) => CoverageStatus::Partial,
+                };
+                let code = match status {
+                    CoverageStatus::Full => None,
+                    CoverageStatus::Partial | CoverageStatus::Omitted => Some(why_not(plan, result, omitted)),
+                };
+                Some(CoverageCell {
+                    plan_ordinal: plan.plan_ordinal,
+                    status,
+                    inspected_hunks: seen.unwrap_or(0),
+                    code,
+                })
+            })
+            .collect();
+        rows.push(CoverageRow {
+            file: file.path.clone(),
+            blob: file.new_blob.clone().or_else(|| file.old_blob.clone()),
+            hunks: file.hunks.len() as u64,
+            cells,
+        });
+    }
+    let cells = || rows.iter().flat_map(|row: &CoverageRow| &row.cells);
+    let full_cells = cells().filter(|cell| cell.status == CoverageStatus::Full).count() as u64;
+    let incomplete_cells = cells().count() as u64 - full_cells;
+    Coverage { schema_version: Default::default(), full_cells, incomplete_cells, rows }
+}
+
+fn why_not(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
+    let from_plan =
+        plan.planning_codes.iter().copied().find(|code| {
+            matches!(code, Code::DiffTooLarge | Code::ContextBoundExceeded | Code::BlobTooLarge)
+        });
+    let from_plan = if omitted { from_plan } else { None };
+    from_plan.or_else(|| result.error_codes.first().copied()).unwrap_or(Code::InternalError)
+}

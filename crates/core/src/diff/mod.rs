@@ -1,0 +1,7 @@
+//! From two blobs to hunks: decoding, the rule for binary content, the line diff and the text lenses see.
+
+mod hunks;
+mod text;
+
+pub use hunks::{ALGORITHM, diff_file};
+pub use text::{Content, content, lossy};

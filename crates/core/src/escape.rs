@@ -1,0 +1,163 @@
+//! Makes untrusted text harmless for each kind of surface, without hiding that something was there.
+
+use qa_contracts::ids::is_unprintable;
+
+/// Replaces every character that changes how text around it looks by a visible `\u{…}`; tabs become spaces.
+pub fn visible(text: &str) -> String {
+    if !text.chars().any(is_unprintable) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            '\t' => out.push_str("    "),
+            other if is_unprintable(other) => out.push_str(&format!("\\u{{{:x}}}", other as u32)),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Replaces what JSON leaves as it is and a terminal would obey: direction and other invisible characters, DEL and the
+/// C1 controls. JSON itself escapes the C0 controls, so tabs and line ends stay and quotes stay verbatim.
+pub fn harmless(text: &str) -> String {
+    let harmful = |character: char| is_unprintable(character) && (character as u32) > 0x1f;
+    if !text.chars().any(harmful) {
+        return text.to_owned();
+    }
+    let escape = |character: char| {
+        if harmful(character) { format!("\\u{{{:x}}}", character as u32) } else { character.to_string() }
+    };
+    text.chars().map(escape).collect()
+}
+
+/// As [`visible`], cut to at most `limit` characters with an ellipsis that says so.
+pub fn visible_cut(text: &str, limit: usize) -> String {
+    let shown = visible(text);
+    if shown.chars().count() <= limit {
+        return shown;
+    }
+    let mut cut: String = shown.chars().take(limit.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// Text for Markdown: nothing in it can start a link, an image, a mention, HTML, a table cell or emphasis.
+///
+/// Signs that renderers look for after entities are decoded (mentions, mail addresses, issue links, bare addresses) are
+/// put into code spans of their own, the one place where no renderer looks.
+pub fn markdown(text: &str) -> String {
+    let shown = visible(text);
+    let mut out = String::with_capacity(shown.len() + 16);
+    let mut rest = shown.as_str();
+    while let Some(character) = rest.chars().next() {
+        let tail = &rest[character.len_utf8()..];
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' | '#' => push_span(&mut out, &rest[..1]),
+            '.' if ends_with_www(&out) => push_span(&mut out, "."),
+            ':' if tail.starts_with("//") => {
+                out.push(':');
+                push_span(&mut out, "//");
+                rest = &tail[2..];
+                continue;
+            }
+            ':' if !tail.is_empty() && !tail.starts_with(' ') => out.push_str("&#58;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '+' | '-' | '!' | '|' | '~'
+            | '$' | '=' => {
+                out.push('\\');
+                out.push(character);
+            }
+            other => out.push(other),
+        }
+        rest = tail;
+    }
+    out
+}
+
+/// Adds a code span, or lengthens the one the text ends with: two fences side by side would read as one of two signs.
+fn push_span(out: &mut String, text: &str) {
+    if out.ends_with('`') && !out.ends_with("\\`") {
+        out.pop();
+    } else {
+        out.push('`');
+    }
+    out.push_str(text);
+    out.push('`');
+}
+
+fn ends_with_www(out: &str) -> bool {
+    out.len() >= 3 && out.as_bytes()[out.len() - 3..].eq_ignore_ascii_case(b"www")
+}
+
+/// Text as a Markdown code span; empty text gives nothing.
+pub fn markdown_code(text: &str) -> String {
+    let shown = visible(text);
+    if shown.is_empty() {
+        return shown;
+    }
+    let longest = shown.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if longest > 0 || shown.starts_with(' ') || shown.ends_with(' ') { " " } else { "" };
+    format!("{fence}{pad}{shown}{pad}{fence}")
+}
+
+/// As [`markdown_code`], for a cell of a table: `\|` stands for the sign, and where a backslash comes before it, on which
+/// renderers disagree, it is spelled out.
+pub fn markdown_cell_code(text: &str) -> String {
+    markdown_code(&text.replace("\\|", "\\u{7c}")).replace('|', "\\|")
+}
+
+/// The message of a workflow command.
+pub fn workflow_message(text: &str) -> String {
+    visible_keeping_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a workflow command.
+pub fn workflow_property(text: &str) -> String {
+    visible(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
+}
+
+fn visible_keeping_lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_invisible_reaches_a_surface() {
+        assert_eq!(
+            visible("a\u{202e}b\u{1b}[31m\u{9b}\r\u{200b}é"),
+            "a\\u{202e}b\\u{1b}[31m\\u{9b}\\u{d}\\u{200b}é"
+        );
+        assert_eq!(visible_cut("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn markdown_keeps_text_text() {
+        assert_eq!(markdown("@@ -1 `@"), "`@@` \\-1 \\``@`");
+        assert_eq!(
+            markdown("![x](https://evil/?d=1) @team #1 <img> `a|b` www.evil.com me@evil.com :x:"),
+            "\\!\\[x\\]\\(https:`//`evil/?d\\=1\\) `@`team `#`1 &lt;img&gt; \\`a\\|b\\` www`.`evil.com me`@`evil.com &#58;x:"
+        );
+    }
+
+    #[test]
+    fn a_code_span_cannot_be_ended_early() {
+        assert_eq!(markdown_code("src/a.rs"), "`src/a.rs`");
+        assert_eq!(markdown_code("a``b"), "``` a``b ```");
+        assert_eq!(markdown_cell_code("a|b\n"), "`a\\|b\\u{a}`");
+        assert_eq!(markdown_cell_code("a\\|b"), "`a\\u{7c}b`");
+        assert_eq!(markdown_code(""), "");
+    }
+
+    #[test]
+    fn a_workflow_command_cannot_be_ended_early() {
+        assert_eq!(workflow_message("a\n::error::b\r%"), "a%0A::error::b\\u{d}%25");
+        assert_eq!(workflow_property("x,line=1::y"), "x%2Cline=1%3A%3Ay");
+    }
+}

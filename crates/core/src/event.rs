@@ -1,0 +1,405 @@
+//! What an event of GitHub Actions asks for: which change, by which rule, or why there is nothing to judge.
+//!
+//! Payloads are read leniently, member by member: GitHub adds members at any time, and much may be null.
+
+use serde_json::Value;
+
+use qa_contracts::ids::CommitId;
+
+/// Why an event cannot be used. Completes "failed to …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    #[error("read the event: {0}")]
+    Malformed(String),
+    #[error("judge on `{name}`: {reason}")]
+    NotForThis { name: String, reason: &'static str },
+    /// The payload is a file that an earlier step may have rewritten; variables come from the runner itself.
+    #[error("believe the event: its {member} is not what {variable} says")]
+    Contradicted { member: &'static str, variable: &'static str },
+}
+
+/// What to do about an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Judge a change.
+    Check(Change),
+    /// Replay stored verdicts.
+    Drift,
+    /// End successfully, and say why.
+    Nothing(&'static str),
+}
+
+/// The change an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What is judged, and what annotations are attached to.
+    pub head: CommitId,
+    /// How to find the base, in order of preference.
+    pub bases: Vec<BaseRule>,
+    pub pull_request: Option<u64>,
+    /// Whether head's author may lack write access: its code is data and nothing else.
+    pub from_fork: bool,
+    /// Whether the job may have secrets and a token that writes although head's author chose what it contains.
+    pub beside_secrets: bool,
+    /// The ref that code scanning files results under.
+    pub scanning_ref: String,
+}
+
+/// A way to find the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseRule {
+    /// The first parent of the test merge the event ran for, when its second parent is head.
+    TestMerge(CommitId),
+    /// A commit the event names.
+    Named(CommitId),
+    /// The tip of a branch.
+    Branch(String),
+    /// The first parent of head.
+    FirstParent,
+}
+
+impl BaseRule {
+    /// The name that is recorded.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Self::TestMerge(_) => "merge-commit",
+            Self::Named(_) => "event",
+            Self::Branch(_) => "branch-tip",
+            Self::FirstParent => "first-parent",
+        }
+    }
+}
+
+/// What the runner says beside the payload.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// `GITHUB_EVENT_NAME`.
+    pub name: &'a str,
+    /// `GITHUB_SHA`.
+    pub sha: &'a str,
+    /// `GITHUB_REF`.
+    pub git_ref: &'a str,
+    /// `GITHUB_BASE_REF`; empty where the event has none.
+    pub base_ref: &'a str,
+}
+
+/// Reads an event.
+pub fn task(circumstances: Circumstances<'_>, payload: &Value) -> Result<Task, EventError> {
+    let event = Payload(payload);
+    let refused = |reason| EventError::NotForThis { name: shown(circumstances.name), reason };
+    match circumstances.name {
+        "pull_request" => pull_request(circumstances, event, true),
+        "pull_request_target" => pull_request(circumstances, event, false),
+        "merge_group" => merge_group(circumstances, event),
+        "push" => push(circumstances, event),
+        "workflow_dispatch" => dispatch(circumstances, event),
+        "schedule" => Ok(Task::Drift),
+        "issue_comment" => Err(refused("comments are not commands here")),
+        "workflow_run" => Err(refused("what another workflow left behind cannot be trusted")),
+        _ => Err(refused("it names no change")),
+    }
+}
+
+fn pull_request(
+    circumstances: Circumstances<'_>,
+    event: Payload<'_>,
+    merged: bool,
+) -> Result<Task, EventError> {
+    let action = event.text("/action").unwrap_or_default();
+    if action == "closed" {
+        return Ok(Task::Nothing("the pull request is closed"));
+    }
+    let head = event.commit("/pull_request/head/sha")?;
+    let number =
+        event.0.pointer("/pull_request/number").or(event.0.pointer("/number")).and_then(Value::as_u64);
+    let number = number.ok_or_else(|| EventError::Malformed("it has no pull request number".to_owned()))?;
+    let base_repository = event.0.pointer("/pull_request/base/repo/id").and_then(Value::as_u64);
+    let head_repository = event.0.pointer("/pull_request/head/repo/id").and_then(Value::as_u64);
+    // A fork that was deleted has no repository any more; it was one all the same.
+    let from_fork = head_repository.is_none() || head_repository != base_repository;
+    let base_ref = event.text("/pull_request/base/ref");
+    if !circumstances.base_ref.is_empty() && base_ref.as_deref() != Some(circumstances.base_ref) {
+        return Err(contradicted("pull_request.base.ref", "GITHUB_BASE_REF"));
+    }
+    let mut bases = Vec::new();
+    if merged {
+        if pull_request_of(circumstances.git_ref) != Some(number) {
+            return Err(contradicted("pull_request.number", "GITHUB_REF"));
+        }
+        bases.extend(CommitId::parse(circumstances.sha).ok().map(BaseRule::TestMerge));
+    }
+    bases.extend(base_ref.map(BaseRule::Branch));
+    let scanning_ref =
+        if merged { format!("refs/pull/{number}/merge") } else { format!("refs/pull/{number}/head") };
+    Ok(Task::Check(Change {
+        head,
+        bases,
+        pull_request: Some(number),
+        from_fork,
+        beside_secrets: !merged,
+        scanning_ref,
+    }))
+}
+
+/// The number of a pull request in `refs/pull/N/merge`, or `refs/pull/N/head` as Forgejo sets it.
+fn pull_request_of(git_ref: &str) -> Option<u64> {
+    let (number, side) = git_ref.strip_prefix("refs/pull/")?.split_once('/')?;
+    if matches!(side, "merge" | "head") { number.parse().ok() } else { None }
+}
+
+fn contradicted(member: &'static str, variable: &'static str) -> EventError {
+    EventError::Contradicted { member, variable }
+}
+
+fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    if event.text("/action").is_some_and(|action| action != "checks_requested") {
+        return Ok(Task::Nothing("the merge group asks for no checks"));
+    }
+    let head = event.commit("/merge_group/head_sha")?;
+    if head.as_str() != circumstances.sha {
+        return Err(contradicted("merge_group.head_sha", "GITHUB_SHA"));
+    }
+    Ok(Task::Check(Change {
+        head,
+        bases: vec![BaseRule::Named(event.commit("/merge_group/base_sha")?)],
+        pull_request: None,
+        from_fork: false,
+        beside_secrets: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    if event.flag("/deleted") {
+        return Ok(Task::Nothing("the branch was deleted"));
+    }
+    if circumstances.git_ref.starts_with("refs/tags/") {
+        return Ok(Task::Nothing("a tag changes no branch"));
+    }
+    let head = event.commit("/after")?;
+    if head.as_str() != circumstances.sha {
+        return Err(contradicted("after", "GITHUB_SHA"));
+    }
+    let before = event.optional_commit("/before")?;
+    let default_branch = event.text("/repository/default_branch");
+    let is_default = default_branch
+        .as_ref()
+        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
+    // A branch that was rewritten is measured against the default branch, for what it replaced may be anything. The
+    // default branch itself has only that: everything since the merge base of both is judged, not its last commit alone.
+    let bases = match (before, is_default) {
+        (Some(before), true) => vec![BaseRule::Named(before)],
+        (None, true) => {
+            return Ok(Task::Nothing("the first push of the default branch has nothing before it"));
+        }
+        (Some(before), false) if !event.flag("/forced") => vec![BaseRule::Named(before)],
+        (_, false) => default_branch.map(BaseRule::Branch).into_iter().collect(),
+    };
+    Ok(Task::Check(Change {
+        head,
+        bases,
+        pull_request: None,
+        from_fork: false,
+        beside_secrets: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+fn dispatch(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    let head = CommitId::parse(circumstances.sha)
+        .map_err(|_| EventError::Malformed("GITHUB_SHA is not a commit".to_owned()))?;
+    let default_branch = event.text("/repository/default_branch");
+    let is_default = default_branch
+        .as_ref()
+        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
+    let bases = match default_branch {
+        Some(branch) if !is_default => vec![BaseRule::Branch(branch)],
+        _ => vec![BaseRule::FirstParent],
+    };
+    Ok(Task::Check(Change {
+        head,
+        bases,
+        pull_request: None,
+        from_fork: false,
+        beside_secrets: false,
+        scanning_ref: circumstances.git_ref.to_owned(),
+    }))
+}
+
+#[derive(Clone, Copy)]
+struct Payload<'a>(&'a Value);
+
+impl Payload<'_> {
+    fn text(self, pointer: &str) -> Option<String> {
+        self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    fn flag(self, pointer: &str) -> bool {
+        self.0.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
+        self.optional_commit(pointer)?
+            .ok_or_else(|| EventError::Malformed(format!("{pointer} names no commit")))
+    }
+
+    /// A commit; forty zeros and null stand for none.
+    fn optional_commit(self, pointer: &str) -> Result<Option<CommitId>, EventError> {
+        match self.text(pointer) {
+            None => Ok(None),
+            Some(text) if text.bytes().all(|byte| byte == b'0') => Ok(None),
+            Some(text) => CommitId::parse(&text)
+                .map(Some)
+                .map_err(|_| EventError::Malformed(format!("{pointer} is not a commit id"))),
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    crate::masking::shown_cut(text, 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HEAD: &str = "1111111111111111111111111111111111111111";
+    const BASE: &str = "2222222222222222222222222222222222222222";
+    const MERGE: &str = "3333333333333333333333333333333333333333";
+    const ZEROS: &str = "0000000000000000000000000000000000000000";
+
+    fn id(text: &str) -> CommitId {
+        CommitId::parse(text).unwrap()
+    }
+
+    fn of(name: &str, git_ref: &str, payload: &Value) -> Result<Task, EventError> {
+        let sha = if matches!(name, "push" | "merge_group") { HEAD } else { MERGE };
+        task(Circumstances { name, sha, git_ref, base_ref: "" }, payload)
+    }
+
+    fn pull(action: &str, head_repo: Value) -> Value {
+        json!({"action": action, "number": 7, "pull_request": {
+            "number": 7,
+            "head": {"sha": HEAD, "repo": head_repo},
+            "base": {"sha": BASE, "ref": "main", "repo": {"id": 1}}
+        }})
+    }
+
+    #[track_caller]
+    fn change(task: Result<Task, EventError>) -> Change {
+        match task {
+            Ok(Task::Check(change)) => change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pull_request_prefers_the_merge_commit_to_what_the_payload_says() {
+        let same = change(of("pull_request", "refs/pull/7/merge", &pull("synchronize", json!({"id": 1}))));
+        let expected = Change {
+            head: id(HEAD),
+            bases: vec![BaseRule::TestMerge(id(MERGE)), BaseRule::Branch("main".into())],
+            pull_request: Some(7),
+            from_fork: false,
+            beside_secrets: false,
+            scanning_ref: "refs/pull/7/merge".into(),
+        };
+        assert_eq!(same, expected);
+        let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
+        assert_eq!(target.bases, [BaseRule::Branch("main".into())]);
+    }
+
+    #[test]
+    fn another_repository_or_none_at_all_is_a_fork() {
+        for repository in [json!({"id": 2}), json!(null), json!({})] {
+            let fork = change(of("pull_request", "refs/pull/7/merge", &pull("opened", repository.clone())));
+            assert!(fork.from_fork, "{repository}");
+        }
+    }
+
+    #[test]
+    fn a_push_has_the_base_it_replaced_unless_that_is_gone() {
+        let push = |git_ref: &str, before: &str, forced: bool| {
+            let payload = json!({"before": before, "after": HEAD, "forced": forced, "deleted": false,
+                "repository": {"default_branch": "main"}});
+            change(of("push", git_ref, &payload)).bases
+        };
+        assert_eq!(push("refs/heads/main", BASE, false), [BaseRule::Named(id(BASE))]);
+        assert_eq!(push("refs/heads/topic", ZEROS, false), [BaseRule::Branch("main".into())]);
+        assert_eq!(push("refs/heads/topic", BASE, true), [BaseRule::Branch("main".into())]);
+        assert_eq!(push("refs/heads/main", BASE, true), [BaseRule::Named(id(BASE))]);
+    }
+
+    #[test]
+    fn a_merge_group_names_both_sides() {
+        let payload =
+            json!({"action": "checks_requested", "merge_group": {"head_sha": HEAD, "base_sha": BASE}});
+        let group = change(of("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", &payload));
+        assert_eq!(
+            (group.head, group.bases, group.pull_request),
+            (id(HEAD), vec![BaseRule::Named(id(BASE))], None)
+        );
+    }
+
+    #[test]
+    fn some_events_have_nothing_to_judge_and_others_are_not_for_this() {
+        let nothing = [
+            of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1}))),
+            of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE})),
+            of("push", "refs/tags/v1", &json!({"before": ZEROS, "after": HEAD})),
+            of(
+                "push",
+                "refs/heads/main",
+                &json!({"before": ZEROS, "after": HEAD, "repository": {"default_branch": "main"}}),
+            ),
+        ];
+        for task in nothing {
+            assert!(matches!(task, Ok(Task::Nothing(_))), "{task:?}");
+        }
+        assert_eq!(of("schedule", "refs/heads/main", &json!({"schedule": "0 3 * * *"})), Ok(Task::Drift));
+        for name in ["issue_comment", "workflow_run", "release", ""] {
+            assert!(
+                matches!(of(name, "refs/heads/main", &json!({})), Err(EventError::NotForThis { .. })),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_payload_that_the_runner_contradicts_is_refused() {
+        let pull = pull("opened", json!({"id": 1}));
+        let group =
+            json!({"action": "checks_requested", "merge_group": {"head_sha": BASE, "base_sha": BASE}});
+        let push = json!({"before": BASE, "after": BASE, "repository": {"default_branch": "main"}});
+        let cases = [
+            ("pull_request", "refs/pull/8/merge", "main", &pull, "GITHUB_REF"),
+            ("pull_request", "refs/heads/main", "main", &pull, "GITHUB_REF"),
+            ("pull_request", "refs/pull/7/merge", "release", &pull, "GITHUB_BASE_REF"),
+            ("pull_request_target", "refs/heads/main", "release", &pull, "GITHUB_BASE_REF"),
+            ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", "", &group, "GITHUB_SHA"),
+            ("push", "refs/heads/topic", "", &push, "GITHUB_SHA"),
+        ];
+        for (name, git_ref, base_ref, payload, variable) in cases {
+            let refused = task(Circumstances { name, sha: HEAD, git_ref, base_ref }, payload).unwrap_err();
+            assert!(refused.to_string().ends_with(&format!("not what {variable} says")), "{refused}");
+        }
+        let circumstances = Circumstances {
+            name: "pull_request",
+            sha: MERGE,
+            git_ref: "refs/pull/7/merge",
+            base_ref: "main",
+        };
+        assert!(task(circumstances, &pull).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_commit_is_refused_and_never_passed_on() {
+        let mut payload = pull("opened", json!({"id": 1}));
+        for bad in [json!("$(id)"), json!("-x"), json!(ZEROS), json!(null), json!(5), json!("abc")] {
+            payload["pull_request"]["head"]["sha"] = bad.clone();
+            assert!(matches!(of("pull_request", "", &payload), Err(EventError::Malformed(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Turns drafts into findings: evidence, identity, origin, strength, waiver, and so whether they block.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::canonical;
+use super::classify;
+use super::policy::Policy;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{RepoPath, Sha256Hex};
+use qa_contracts::v1::{
+    AppliedWaiver, BlockingPolicy, ChangedFile, Finding, FindingOrigin, RatchetEvidence, RecordedSurvey,
+    Scope, Severity, Side, Strength, Waiver,
+};
+
+/// What a lens states, in plain data; the lens contract's draft is turned into this by the scheduler.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    pub rule_id: String,
+    pub severity: Severity,
+    pub fix: String,
+    /// Whether the same text removed elsewhere makes it pre-existing.
+    pub moves: bool,
+    pub file: RepoPath,
+    pub side: Side,
+    pub start_line: u64,
+    pub end_line: u64,
+    pub start_column: u64,
+    pub end_column: u64,
+    pub quote: String,
+    /// What tells it from another with the same quote, where the quote is masked.
+    pub value: Option<u32>,
+    /// What tells it from another at the same place: a test's name, a tool's message, a convention. A lens that quotes
+    /// needs none.
+    pub subject: String,
+    pub summary: String,
+    pub detail: BTreeMap<String, Value>,
+    /// Why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found where it is
+    /// claimed, inside the change.
+    pub doubt: Option<Code>,
+}
+
+impl Statement {
+    /// The text that identifies the finding while it moves. What a tool says is said of a file: the same words about
+    /// another one are something else.
+    pub fn identity(&self) -> String {
+        match (self.quote.is_empty(), self.subject.is_empty()) {
+            (false, _) | (true, true) => normalized(&self.quote),
+            (true, false) => normalized(&format!("{}: {}", self.file, self.subject)),
+        }
+    }
+}
+
+/// The member of a finding's evidence that says how many places it stands for, where they are not listed one by one.
+pub const UNLISTED: &str = "unlisted";
+
+/// Returns the number of places that a finding stands for.
+pub fn places(finding: &Finding) -> u64 {
+    finding.evidence.get(UNLISTED).and_then(Value::as_u64).unwrap_or(1)
+}
+
+/// Returns the number of places that all the findings stand for.
+pub fn all_places<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> usize {
+    let all: u64 = findings.into_iter().map(places).sum();
+    usize::try_from(all).unwrap_or(usize::MAX)
+}
+
+/// A place in the base where the same text stood before: rule, scope, the text without white space, and the number of
+/// the secret masked in it.
+pub type MovedKey = (String, Scope, String, Option<u32>);
+
+/// Everything a judgement depends on besides the statement itself.
+pub struct Judge<'a> {
+    pub policy: &'a Policy,
+    pub waivers: &'a [Waiver],
+    /// The base commit's day, `YYYY-MM-DD`.
+    pub today: String,
+    pub surveys: &'a [RecordedSurvey],
+    /// How often each text stood on removed lines.
+    pub moved: BTreeMap<MovedKey, usize>,
+}
+
+/// The text that identifies a finding while it moves: without white space.
+pub fn normalized(quote: &str) -> String {
+    quote.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+/// The files a ratchet asks, as one name.
+pub fn population(file: &ChangedFile) -> String {
+    format!("language={} scope={}", file.language.as_deref().unwrap_or("none"), file.scope)
+}
+
+/// A file as a rule sees it. One that was renamed counts in the stricter of both places' scopes: a change chooses the new
+/// name, and must not choose by it what it is held to.
+pub fn held_to<'f>(policy: &Policy, rule: &str, file: &'f ChangedFile) -> Cow<'f, ChangedFile> {
+    let Some(old) = &file.old_path else { return Cow::Borrowed(file) };
+    let scope = policy.scope_globs().scope(old, classify::class(old));
+    if policy.strength(rule, scope) < policy.strength(rule, file.scope) {
+        return Cow::Owned(ChangedFile { scope, ..file.clone() });
+    }
+    Cow::Borrowed(file)
+}
+
+/// Judges one plan's statements; the findings come out in S003-102 order.
+pub fn judge(
+    lens_id: &str,
+    statements: Vec<Statement>,
+    files: &BTreeMap<&RepoPath, &ChangedFile>,
+    judge: &mut Judge<'_>,
+) -> Vec<Finding> {
+    let mut statements = statements;
+    // Of two that say the same of a place the one without doubt is kept, and then the worse.
+    let place =
+        |of: &Statement| (of.file.clone(), of.start_line, of.start_column, of.rule_id.clone(), of.side);
+    let rest = |of: &Statement| (of.subject.clone(), of.doubt, of.severity, of.quote.clone());
+    statements.sort_by_cached_key(|statement| (place(statement), rest(statement)));
+    statements.dedup_by(|next, kept| {
+        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
+            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
+    });
+    let mut seen: BTreeMap<(String, RepoPath, String), u64> = BTreeMap::new();
+    let mut findings: Vec<Finding> = statements
+        .into_iter()
+        .filter_map(|statement| {
+            // A path that is not in the change cannot be verified, but what was said about it is not dropped.
+            let own = files.get(&statement.file).copied();
+            let file = own.map(|file| held_to(judge.policy, &statement.rule_id, file));
+            let scope = file.as_ref().map_or(Scope::Product, |file| file.scope);
+            let strength = judge.policy.strength(&statement.rule_id, scope);
+            if strength == Strength::Off {
+                return None;
+            }
+            let key = (statement.rule_id.clone(), statement.file.clone(), statement.identity());
+            let occurrence = seen.entry(key).or_insert(0);
+            *occurrence += 1;
+            // Text that moved is known by the scope of the file as it is called now.
+            let own_scope = own.map_or(scope, |file| file.scope);
+            let origin = origin(&statement, own_scope, &statement.identity(), &mut judge.moved);
+            Some(finding(lens_id, statement, *occurrence, file.as_deref(), strength, origin, judge))
+        })
+        .collect();
+    sort_findings(&mut findings);
+    findings
+}
+
+fn finding(
+    lens_id: &str,
+    statement: Statement,
+    occurrence: u64,
+    file: Option<&ChangedFile>,
+    strength: Strength,
+    origin: FindingOrigin,
+    judge: &Judge<'_>,
+) -> Finding {
+    let snippet = statement.identity();
+    let scope = file.map_or(Scope::Product, |file| file.scope);
+    let identity = json!([lens_id, null, statement.rule_id, statement.file, snippet, occurrence]);
+    let finding_id = canonical::digest(&identity).expect("strings and counts have a canonical form");
+    let ratchet =
+        file.filter(|_| strength == Strength::Ratchet).map(|file| ratchet(&statement.rule_id, file, judge));
+    let mut evidence: BTreeMap<String, Value> = statement.detail;
+    evidence.insert("quote".to_owned(), statement.quote.into());
+    if !statement.subject.is_empty() {
+        evidence.insert("subject".to_owned(), statement.subject.into());
+    }
+    evidence.insert("side".to_owned(), statement.side.text().into());
+    evidence.insert("startColumn".to_owned(), statement.start_column.into());
+    evidence.insert("endColumn".to_owned(), statement.end_column.into());
+    let proof =
+        json!([statement.rule_id, statement.file, statement.start_line, statement.end_line, evidence]);
+    let evidence_hash = canonical::digest(&proof).expect("evidence is made of JSON values");
+    let (waiver, mut codes) = waiver(&statement.rule_id, &evidence_hash, judge);
+    codes.extend(evidence.contains_key(UNLISTED).then_some(Code::FindingsUnlisted));
+    codes.extend(statement.doubt);
+    codes.sort();
+    let weighty = match judge.policy.blocking_policy {
+        BlockingPolicy::RuleDefined => by_rule(strength, ratchet.as_ref()),
+        BlockingPolicy::SeverityThreshold => statement.severity <= judge.policy.blocking_threshold,
+        BlockingPolicy::Mixed => {
+            by_rule(strength, ratchet.as_ref()) || statement.severity <= judge.policy.blocking_threshold
+        }
+    };
+    let blocking =
+        weighty && statement.doubt.is_none() && waiver.is_none() && origin == FindingOrigin::Introduced;
+    Finding {
+        finding_id,
+        lens_id: lens_id.to_owned(),
+        sub_lens_id: None,
+        rule_id: statement.rule_id,
+        severity: statement.severity,
+        blocking,
+        file: statement.file,
+        start_line: statement.start_line,
+        end_line: statement.end_line,
+        summary: statement.summary,
+        evidence,
+        evidence_hash,
+        origin,
+        scope,
+        strength,
+        ratchet,
+        waiver,
+        fix: statement.fix,
+        codes,
+    }
+}
+
+fn by_rule(strength: Strength, ratchet: Option<&RatchetEvidence>) -> bool {
+    match strength {
+        Strength::Block => true,
+        Strength::Ratchet => ratchet.is_some_and(|ratchet| ratchet.holds),
+        Strength::Advise | Strength::Off => false,
+    }
+}
+
+/// A text that was removed once explains one that was added, not two.
+fn origin(
+    statement: &Statement,
+    scope: Scope,
+    snippet: &str,
+    moved: &mut BTreeMap<MovedKey, usize>,
+) -> FindingOrigin {
+    if !statement.moves || snippet.is_empty() {
+        return FindingOrigin::Introduced;
+    }
+    let key = (statement.rule_id.clone(), scope, snippet.to_owned(), statement.value);
+    match moved.get_mut(&key) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            FindingOrigin::PreExisting
+        }
+        _ => FindingOrigin::Introduced,
+    }
+}
+
+fn ratchet(rule_id: &str, file: &ChangedFile, judge: &Judge<'_>) -> RatchetEvidence {
+    let population = population(file);
+    let survey =
+        judge.surveys.iter().find(|survey| survey.rule_id == rule_id && survey.population == population);
+    let (support, complying) = survey.map_or((0, 0), |survey| (survey.support, survey.complying));
+    let (theta_permille, min_support) = (judge.policy.theta_permille, judge.policy.min_support);
+    let holds = support >= min_support && complying * 1000 >= support * u64::from(theta_permille);
+    RatchetEvidence { theta_permille, min_support, support, complying, holds }
+}
+
+fn waiver(rule_id: &str, evidence_hash: &Sha256Hex, judge: &Judge<'_>) -> (Option<AppliedWaiver>, Vec<Code>) {
+    let bound = judge
+        .waivers
+        .iter()
+        .filter(|waiver| waiver.rule == rule_id && waiver.evidence_hash == evidence_hash.as_str())
+        .max_by_key(|waiver| &waiver.expires);
+    match bound {
+        None => (None, Vec::new()),
+        // Dates of this form order as text.
+        Some(waiver) if waiver.expires < judge.today => (None, vec![Code::WaiverExpired]),
+        Some(waiver) => {
+            let applied = AppliedWaiver {
+                owner: waiver.owner.clone(),
+                reason: waiver.reason.clone(),
+                expires: waiver.expires.clone(),
+            };
+            (Some(applied), Vec::new())
+        }
+    }
+}
+
+/// Conflict resolution order (S003-102): severity worst first, lens, file, line, rule, evidence hash.
+pub fn sort_findings(findings: &mut [Finding]) {
+    findings.sort_by(|left, right| {
+        (left.severity, &left.lens_id, &left.file, left.start_line, &left.rule_id, &left.evidence_hash).cmp(
+            &(
+                right.severity,
+                &right.lens_id,
+                &right.file,
+                right.start_line,
+                &right.rule_id,
+                &right.evidence_hash,
+            ),
+        )
+    });
+}
+
+/// The day of a time in seconds since 1970, as `YYYY-MM-DD` in UTC.
+pub fn day(seconds: i64) -> String {
+    // Days since 0000-03-01, so that the leap day is the last of its year; the proleptic Gregorian calendar repeats
+    // every 146,097 days.
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{:04}-{month:02}-{day:02}", year.clamp(0, 9999))
+}
+
+#[cfg(test)]
+#[path = "findings_tests.rs"]
+mod tests;

@@ -1,0 +1,34 @@
+//! The pure half: no file system, environment, clock, network or thread below this line.
+
+pub mod canonical;
+pub mod classify;
+pub mod coverage;
+pub mod crosscheck;
+pub mod diff;
+pub mod escape;
+pub mod event;
+pub mod features;
+pub mod findings;
+pub mod gates;
+pub mod json_places;
+pub(crate) mod keywords;
+pub mod line_hash;
+pub mod masking;
+pub mod packet;
+pub mod permissions;
+pub mod pictures;
+pub mod plan;
+pub mod policy;
+pub mod policy_text;
+pub mod qa_report;
+pub mod renames;
+pub mod reviews;
+pub mod rubric;
+pub mod seal;
+pub mod secrets;
+pub mod sensitivity;
+pub mod shard;
+pub mod usage;
+pub mod verdict;
+pub mod weakening;
+pub mod workflow;

@@ -1,0 +1,251 @@
+//! What a lens sees of one changed file, and how lines and columns are counted in it.
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{ChangedFile, FileText, Hunk, HunkCuts, MaskedSecret, TextPlace};
+
+/// One changed file: names, modes, hunks and text, secrets already masked.
+///
+/// A file without text (binary, link, mode change, too large) has no hunks and empty texts; the path is still there to
+/// be judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet<'a> {
+    /// The file.
+    pub file: &'a ChangedFile,
+    /// Its text.
+    pub text: &'a FileText,
+    /// The hunks the plan includes, by position in `file.hunks`; the others must not be looked at.
+    pub included: &'a [bool],
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The line number, from 1, on the side the line is on.
+    pub number: u64,
+    /// The text without its line end.
+    pub text: &'a str,
+    /// Where the text begins in [`FileText::text`].
+    pub offset: usize,
+}
+
+/// One hunk with its text.
+#[derive(Debug, Clone, Copy)]
+pub struct HunkView<'a> {
+    /// Numbers and section.
+    pub hunk: &'a Hunk,
+    /// All hunks' text.
+    text: &'a str,
+    /// Where the hunk's text begins.
+    begin: usize,
+    cuts: HunkCuts,
+}
+
+impl<'a> Packet<'a> {
+    /// The file's path.
+    pub fn path(&self) -> &'a RepoPath {
+        &self.file.path
+    }
+
+    /// The planned hunks in order.
+    pub fn hunks(&self) -> impl Iterator<Item = HunkView<'a>> + use<'a> {
+        let begins = std::iter::once(0).chain(self.text.cuts.iter().map(|cuts| cuts.after as usize));
+        let (text, hunks, included) = (self.text.text.as_str(), &self.file.hunks, self.included);
+        hunks
+            .iter()
+            .zip(&self.text.cuts)
+            .zip(begins)
+            .zip(included)
+            .filter(|(_, included)| **included)
+            .map(move |(((hunk, &cuts), begin), _)| HunkView { hunk, text, begin, cuts })
+    }
+
+    /// The added lines of all planned hunks.
+    pub fn added(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        self.hunks().flat_map(|hunk| hunk.added())
+    }
+
+    /// The removed lines of all planned hunks.
+    pub fn removed(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        self.hunks().flat_map(|hunk| hunk.removed())
+    }
+
+    /// The secrets masked in the added lines of a hunk, in order, and those that end or begin beside them.
+    pub fn added_secrets(&self, hunk: &HunkView<'_>) -> &'a [MaskedSecret] {
+        let span = hunk.added_span();
+        let in_hunks = |secret: &MaskedSecret| secret.place == TextPlace::Hunks;
+        let secrets = &self.text.secrets;
+        let from = secrets.partition_point(|secret| in_hunks(secret) && (secret.end as usize) < span.start);
+        let to = secrets.partition_point(|secret| in_hunks(secret) && (secret.start as usize) <= span.end);
+        &secrets[from..to.max(from)]
+    }
+}
+
+impl<'a> HunkView<'a> {
+    fn lines(&self, from: usize, to: usize, first: u64) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        let mut offset = from;
+        self.text[from..to].split_inclusive('\n').zip(first..).map(move |(raw, number)| {
+            let line = Line { number, text: trim_line_end(raw), offset };
+            offset += raw.len();
+            line
+        })
+    }
+
+    /// Unchanged lines before the change, numbered as at head.
+    pub fn before(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        let end = self.cuts.before as usize;
+        let count = self.text[self.begin..end].split_inclusive('\n').count() as u64;
+        self.lines(self.begin, end, self.first_new().saturating_sub(count))
+    }
+
+    /// Removed lines, numbered as at the base.
+    pub fn removed(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        self.lines(self.cuts.before as usize, self.cuts.removed as usize, self.hunk.old_start)
+    }
+
+    /// Added lines, numbered as at head.
+    pub fn added(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        self.lines(self.cuts.removed as usize, self.cuts.added as usize, self.hunk.new_start)
+    }
+
+    /// Unchanged lines after the change, numbered as at head.
+    pub fn after(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        self.lines(self.cuts.added as usize, self.cuts.after as usize, self.first_new() + self.hunk.new_lines)
+    }
+
+    /// The line at head where added lines stand or would stand: `new_start` names the line before when there are none.
+    fn first_new(&self) -> u64 {
+        if self.hunk.new_lines == 0 { self.hunk.new_start + 1 } else { self.hunk.new_start }
+    }
+
+    /// Where the added text begins and ends in [`FileText::text`].
+    pub fn added_span(&self) -> std::ops::Range<usize> {
+        self.cuts.removed as usize..self.cuts.added as usize
+    }
+}
+
+/// The text without `\n` or `\r\n`; a lone `\r` stays, it hides text on a terminal and must be seen.
+pub fn trim_line_end(line: &str) -> &str {
+    line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+/// The 1-based column of a byte offset inside a line, in characters.
+pub fn column(line: &str, offset: usize) -> u64 {
+    line[..offset].chars().count() as u64 + 1
+}
+
+/// The same change seen backwards: what was removed is added. Lenses that judge added text judge the base with it.
+pub fn reversed(file: &ChangedFile, text: &FileText) -> (ChangedFile, FileText) {
+    let path = file.old_path.clone().unwrap_or_else(|| file.path.clone());
+    let hunks = file
+        .hunks
+        .iter()
+        .map(|hunk| Hunk {
+            old_start: hunk.new_start,
+            old_lines: hunk.new_lines,
+            new_start: hunk.old_start,
+            new_lines: hunk.old_lines,
+            ..hunk.clone()
+        })
+        .collect();
+    let mut turned = FileText {
+        text: String::with_capacity(text.text.len()),
+        cuts: Vec::with_capacity(text.cuts.len()),
+        full_base: text.full_head.clone(),
+        full_head: text.full_base.clone(),
+        secrets: Vec::with_capacity(text.secrets.len()),
+    };
+    let mut begin = 0;
+    for cuts in &text.cuts {
+        let (removed, added) = (cuts.before..cuts.removed, cuts.removed..cuts.added);
+        let part = |range: &std::ops::Range<u32>| &text.text[range.start as usize..range.end as usize];
+        turned.text.push_str(part(&(begin..cuts.before)));
+        turned.text.push_str(part(&added));
+        turned.text.push_str(part(&removed));
+        turned.text.push_str(part(&(cuts.added..cuts.after)));
+        turned.cuts.push(HunkCuts { removed: cuts.before + (added.end - added.start), ..*cuts });
+        begin = cuts.after;
+    }
+    for secret in &text.secrets {
+        turned.secrets.push(turn_secret(secret, &text.cuts));
+    }
+    turned.secrets.sort();
+    let turned_file = ChangedFile {
+        path,
+        old_path: file.old_path.as_ref().map(|_| file.path.clone()),
+        old_mode: file.new_mode.clone(),
+        new_mode: file.old_mode.clone(),
+        old_blob: file.new_blob.clone(),
+        new_blob: file.old_blob.clone(),
+        hunks,
+        ..file.clone()
+    };
+    (turned_file, turned)
+}
+
+fn turn_secret(secret: &MaskedSecret, cuts: &[HunkCuts]) -> MaskedSecret {
+    let place = match secret.place {
+        TextPlace::Hunks => TextPlace::Hunks,
+        TextPlace::FullBase => TextPlace::FullHead,
+        TextPlace::FullHead => TextPlace::FullBase,
+    };
+    let hunk = cuts.partition_point(|cuts| cuts.after <= secret.start);
+    let hunk = cuts.get(hunk).filter(|_| place == TextPlace::Hunks);
+    let (removed, added) =
+        hunk.map_or((0, 0), |cuts| (cuts.removed - cuts.before, cuts.added - cuts.removed));
+    let shift = |offset: u32| match hunk {
+        Some(cuts) if (cuts.before..cuts.removed).contains(&secret.start) => offset + added,
+        Some(cuts) if (cuts.removed..cuts.added).contains(&secret.start) => offset - removed,
+        _ => offset,
+    };
+    MaskedSecret {
+        place,
+        start: shift(secret.start),
+        end: shift(secret.end),
+        detector: secret.detector.clone(),
+        value: secret.value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::diff_file;
+    use qa_contracts::v1::{ChangeKind, FileClass, Scope};
+
+    #[test]
+    fn a_change_seen_backwards_twice_is_the_change() {
+        let diff = diff_file(b"a\nold\nb\nc\nd\ne\nf\ng\nx\n", b"a\nnew\nmore\nb\nc\nd\ne\nf\ng\n", 1 << 20);
+        let mut text = diff.text;
+        text.secrets = vec![
+            MaskedSecret { place: TextPlace::Hunks, start: 2, end: 5, detector: "d".to_owned(), value: 0 },
+            MaskedSecret { place: TextPlace::Hunks, start: 6, end: 9, detector: "d".to_owned(), value: 0 },
+        ];
+        let file = ChangedFile {
+            path: RepoPath::from_bytes(b"new.rs").unwrap(),
+            old_path: Some(RepoPath::from_bytes(b"old.rs").unwrap()),
+            kind: ChangeKind::Renamed,
+            old_mode: Some("100644".to_owned()),
+            new_mode: Some("100755".to_owned()),
+            old_blob: None,
+            new_blob: None,
+            class: FileClass::Source,
+            scope: Scope::Product,
+            language: None,
+            text: true,
+            hunks: diff.hunks,
+            codes: vec![],
+        };
+        let (turned_file, turned) = reversed(&file, &text);
+        let included = vec![true; file.hunks.len()];
+        let packet = Packet { file: &turned_file, text: &turned, included: &included };
+        let added: Vec<(u64, &str)> = packet.added().map(|line| (line.number, line.text)).collect();
+        assert_eq!(added, [(2, "old"), (9, "x")]);
+        let masked: Vec<&str> = turned
+            .secrets
+            .iter()
+            .map(|secret| &turned.text[secret.start as usize..secret.end as usize])
+            .collect();
+        assert_eq!(masked, ["new", "old"]);
+        assert_eq!(reversed(&turned_file, &turned), (file, text));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a maintainer can write into a policy, and what they are told when it is wrong.
+
+use super::*;
+use crate::policy_text::parse_waivers;
+use qa_contracts::v1::{LensClass, RegistryLens, RegistryRule};
+
+fn registry() -> Registry {
+    let all = |strength| ScopeStrengths {
+        product: strength,
+        test: strength,
+        docs: strength,
+        generated: strength,
+        vendored: strength,
+    };
+    Registry {
+        schema_version: Default::default(),
+        skill_id: "qa-skill".to_owned(),
+        lenses: vec![RegistryLens {
+            lens_id: "merge-leftover".to_owned(),
+            lens_version: "1".to_owned(),
+            lens_class: LensClass::Style,
+            title: String::new(),
+            required_by_default: true,
+            triggers: vec!["**".to_owned()],
+            rules: vec![RegistryRule {
+                rule_id: "merge-leftover/conflict-marker".to_owned(),
+                title: String::new(),
+                severity: Severity::High,
+                strengths: PresetStrengths {
+                    default: all(Strength::Block),
+                    guarded: all(Strength::Block),
+                    advisory: all(Strength::Advise),
+                },
+            }],
+        }],
+    }
+}
+
+fn read(text: &str) -> Result<Policy, String> {
+    Policy::read(Some(text), &Overrides::default(), &registry()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn mistakes_are_named_with_line_and_suggestion() {
+    let cases = [
+        (
+            "preset = \"default\"\nmod = \"strict\"\n",
+            "line 2: unknown field `mod`",
+            Some("did you mean `mode`?"),
+        ),
+        ("mode = \"strict\"\nmode = \"strict\"\n", "line 2: duplicate key", None),
+        ("preset = \"gaurded\"\n", "line 1: unknown variant `gaurded`", Some("did you mean `guarded`?")),
+        (
+            "\n[lenses.merge-leftovers]\n",
+            "line 2: there is no lens `merge-leftovers`",
+            Some("did you mean `merge-leftover`?"),
+        ),
+        (
+            "[rules.\"merge-leftover/conflict-markers\"]\nstrength = \"off\"\n",
+            "line 1: there is no rule",
+            Some("did you mean `merge-leftover/conflict-marker`?"),
+        ),
+        ("[limits]\nmax-files = 0\n", "line 2: max-files is 0", None),
+        ("[limits]\nmax-files = -1\n", "line 2: ", None),
+        ("version = 2\n", "line 1: version 2 is not known", None),
+        ("[scopes]\ntest = [\"a[\"]\n", "glob \"a[\"", None),
+        ("repo-id = \"a b\"\n", "line 1: repo-id", None),
+        ("a = [\n", "line ", None),
+    ];
+    for (text, expected, suggestion) in cases {
+        let message = read(text).unwrap_err();
+        assert!(message.contains(expected), "{text:?} gave {message:?}");
+        if let Some(suggestion) = suggestion {
+            assert!(message.contains(suggestion), "{text:?} gave {message:?}");
+        }
+    }
+}
+
+#[test]
+fn no_file_means_strict_and_default() {
+    let policy = Policy::read(None, &Overrides::default(), &registry()).unwrap();
+    assert_eq!((policy.mode, policy.preset), (RunMode::Strict, Preset::Default));
+    assert_eq!(policy.strength("merge-leftover/conflict-marker", Scope::Product), Strength::Block);
+    assert!(policy.settings.iter().all(|setting| setting.origin == "default"));
+}
+
+#[test]
+fn inputs_win_over_the_file_and_the_file_over_the_default() {
+    let overrides = Overrides { mode: Some(RunMode::BestEffort), ..Overrides::default() };
+    let text = "mode = \"strict\"\npreset = \"advisory\"\n";
+    let policy = Policy::read(Some(text), &overrides, &registry()).unwrap();
+    let origin =
+        |name: &str| policy.settings.iter().find(|setting| setting.name == name).unwrap().origin.clone();
+    assert_eq!(policy.mode, RunMode::BestEffort);
+    assert_eq!(
+        (origin("mode"), origin("preset"), origin("limits.max-files")),
+        ("input".into(), "policy".into(), "default".into())
+    );
+    assert_eq!(policy.strength("merge-leftover/conflict-marker", Scope::Product), Strength::Advise);
+}
+
+#[test]
+fn a_scope_wins_over_the_rule_and_an_unknown_rule_weighs_nothing() {
+    let text =
+        "[rules.\"merge-leftover/conflict-marker\"]\nstrength = \"advise\"\nscopes = { docs = \"off\" }\n";
+    let policy = read(text).unwrap();
+    assert_eq!(policy.strength("merge-leftover/conflict-marker", Scope::Product), Strength::Advise);
+    assert_eq!(policy.strength("merge-leftover/conflict-marker", Scope::Docs), Strength::Off);
+    assert_eq!(policy.strength("nobody/knows", Scope::Product), Strength::Off);
+}
+
+#[test]
+fn the_number_of_workers_is_not_part_of_the_policy_hash() {
+    let digest = |text| crate::canonical::digest(&read(text).unwrap()).unwrap();
+    assert_eq!(digest(""), digest("[run]\nmax-concurrency = 16\n"));
+    assert_ne!(digest(""), digest("mode = \"best_effort\"\n"));
+}
+
+#[test]
+fn a_waiver_needs_a_rule_a_hash_an_owner_a_reason_and_a_day() {
+    let waiver = |rule: &str, hash: &str, owner: &str, expires: &str| {
+        format!(
+            "[[waiver]]\nrule = \"{rule}\"\nevidence-hash = \"{hash}\"\nowner = \"{owner}\"\nreason = \"known\"\nexpires = \"{expires}\"\n"
+        )
+    };
+    let (rule, hash) = ("merge-leftover/conflict-marker", "a".repeat(64));
+    assert!(parse_waivers(&waiver(rule, &hash, "alice", "2028-02-29"), &registry()).is_ok());
+    let faults = [
+        waiver("merge-leftover/other", &hash, "alice", "2027-01-01"),
+        waiver(rule, "abc", "alice", "2027-01-01"),
+        waiver(rule, &hash, " ", "2027-01-01"),
+        waiver(rule, &hash, "alice", "2027-02-29"),
+        waiver(rule, &hash, "alice", "soon"),
+        "[[waiver]]\nrule = \"merge-leftover/conflict-marker\"\n".to_owned(),
+    ];
+    for text in faults {
+        assert!(parse_waivers(&text, &registry()).is_err(), "{text}");
+    }
+}

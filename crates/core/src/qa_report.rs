@@ -1,0 +1,117 @@
+//! The gates' part of a result in the words of `qa-report.json` (S004-29…41).
+
+use std::collections::BTreeMap;
+
+use crate::gates::{self, GateRule, rule_id};
+use crate::masking::shown_cut;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage, QaReport, QaStatus,
+};
+
+/// Of one gate, and of all.
+const MOST_FIXES: (usize, usize) = (3, 10);
+
+/// What else a report tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// When it is written.
+    pub timestamp: String,
+    pub duration_total_ms: u64,
+    /// Sorted.
+    pub screenshots: Vec<RepoPath>,
+    pub retry_count: u64,
+    /// How long each gate's commands took, in milliseconds.
+    pub durations: BTreeMap<GateName, u64>,
+    /// The feature that is worked on, with its description.
+    pub feature: Option<(u64, String)>,
+}
+
+/// The report; null when the policy declares no gate.
+pub fn qa_report(
+    plans: &[LensPlan],
+    results: &[LensResult],
+    circumstances: Circumstances,
+) -> Option<QaReport> {
+    let gates: BTreeMap<GateName, QaGate> = plans
+        .iter()
+        .zip(results)
+        .filter_map(|(plan, result)| Some((gates::find(&plan.lens_id)?, plan, result)))
+        .map(|(name, plan, result)| {
+            (name, gate(name, plan, result, circumstances.durations.get(&name).copied()))
+        })
+        .collect();
+    if gates.is_empty() {
+        return None;
+    }
+    let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES.0)).collect();
+    let errors = gates.values().map(fixes_count).sum::<usize>();
+    let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES.1).collect();
+    let (feature_id, feature_description) = circumstances.feature.unzip();
+    let passed = gates.values().filter(|gate| gate.passed).count();
+    let has_failed = gates.values().any(|gate| fixes_count(gate) > 0);
+    Some(QaReport {
+        schema_version: Default::default(),
+        feature_id,
+        feature_description,
+        status: match (passed == gates.len(), has_failed) {
+            (true, _) => QaStatus::Passed,
+            (false, true) => QaStatus::Failed,
+            (false, false) => QaStatus::Error,
+        },
+        summary: format!("{passed} of {} gates passed", gates.len()),
+        priority_fixes_omitted: (errors - priority_fixes.len()) as u64,
+        priority_fixes,
+        gates,
+        screenshots: circumstances.screenshots,
+        timestamp: circumstances.timestamp,
+        duration_total_ms: circumstances.duration_total_ms,
+        retry_count: circumstances.retry_count,
+    })
+}
+
+fn gate(name: GateName, plan: &LensPlan, result: &LensResult, duration_ms: Option<u64>) -> QaGate {
+    let failing = [rule_id(name, GateRule::Error), rule_id(name, GateRule::Failure)];
+    let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
+        result.findings.iter().partition(|finding| failing.contains(&finding.rule_id));
+    let messages = |findings: Vec<&Finding>, severity: &str| {
+        findings.into_iter().map(|finding| message(finding, severity)).collect::<Vec<_>>()
+    };
+    QaGate {
+        gate_name: name,
+        passed: result.status == LensStatus::Completed
+            && !result.degraded
+            && !result.findings.iter().any(|finding| finding.blocking),
+        required: plan.required,
+        duration_ms,
+        errors: messages(errors, "error"),
+        warnings: messages(warnings, "warning"),
+        error_codes: result.error_codes.clone(),
+        notes: result.evidence_summary.clone(),
+    }
+}
+
+fn message(finding: &Finding, severity: &str) -> QaMessage {
+    let column = finding.evidence.get("startColumn").and_then(serde_json::Value::as_u64);
+    QaMessage {
+        file: finding.file.clone(),
+        line: finding.start_line,
+        column: column.filter(|column| *column > 0),
+        message: finding.summary.clone(),
+        severity: severity.to_owned(),
+        finding_id: finding.finding_id.as_str().to_owned(),
+        pre_existing: finding.origin == FindingOrigin::PreExisting,
+    }
+}
+
+/// What fails a gate now, in its order.
+fn fixes(gate: &QaGate) -> impl Iterator<Item = String> + '_ {
+    gate.errors.iter().filter(|error| !error.pre_existing).map(|error| {
+        let message = shown_cut(&error.message, 200);
+        format!("[{}] {}:{} - {message}", gate.gate_name, error.file, error.line)
+    })
+}
+
+fn fixes_count(gate: &QaGate) -> usize {
+    gate.errors.iter().filter(|error| !error.pre_existing).count()
+}

@@ -1,0 +1,118 @@
+//! Reviews as the policy and the planner know them: lenses whose judgement is a model's.
+
+use serde::Serialize;
+
+use super::policy_text::{PolicyTextError, line_of_table};
+use qa_contracts::v1::{PolicyFile, PolicyLens, TokenEstimator};
+
+/// What the ids of reviews begin with, and of no other lens.
+const PREFIX: &str = "review-";
+/// The review that holds changes to the rubric.
+pub const CONSISTENCY: &str = "review-consistency";
+/// The most tokens a review reads for one answer, all its parts together (S003-130).
+const MAX_INPUT_TOKENS: u64 = 70_000;
+/// How many tokens a part may have. Smaller parts are read better and fewer are asked again when a file changes; larger
+/// ones repeat the instructions less.
+pub(crate) const PART_TOKENS: u64 = 20_000;
+
+/// Whether a lens is a review.
+pub fn is_review(lens_id: &str) -> bool {
+    lens_id.starts_with(PREFIX)
+}
+
+/// The effective settings of a review that has a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewPolicy {
+    /// The model's name in the policy.
+    pub model: String,
+    pub(crate) samples: u64,
+    pub(crate) agree: u64,
+    pub(crate) canary: bool,
+    pub(crate) max_input_tokens: u64,
+}
+
+impl ReviewPolicy {
+    /// None for a lens that names no model.
+    pub(crate) fn of(lens: &PolicyLens) -> Option<Self> {
+        let samples = lens.samples.unwrap_or(1);
+        Some(Self {
+            model: lens.model.clone()?,
+            samples,
+            agree: lens.agree.unwrap_or(samples / 2 + 1),
+            canary: lens.canary.unwrap_or(false),
+            max_input_tokens: lens.max_input_tokens.unwrap_or(MAX_INPUT_TOKENS),
+        })
+    }
+}
+
+/// Refuses settings that no review could keep, where they are written.
+pub(crate) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    for (id, lens) in &file.lenses {
+        let line = line_of_table(text, &format!("[lenses.{id}]"));
+        if let Some((message, suggestion)) = fault(id, lens, file) {
+            return Err(PolicyTextError { line, message, suggestion });
+        }
+    }
+    Ok(())
+}
+
+fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Option<String>)> {
+    let stated = [
+        ("model", lens.model.is_some()),
+        ("samples", lens.samples.is_some()),
+        ("agree", lens.agree.is_some()),
+        ("canary", lens.canary.is_some()),
+        ("max-input-tokens", lens.max_input_tokens.is_some()),
+    ];
+    if !is_review(id) {
+        let (name, _) = stated.into_iter().find(|(_, is_stated)| *is_stated)?;
+        return Some((format!("`{id}` asks no model, so `{name}` means nothing there"), None));
+    }
+    let Some(model) = &lens.model else {
+        let needs = lens.enabled == Some(true) || lens.required == Some(true);
+        let more = stated.iter().any(|(_, is_stated)| *is_stated);
+        return (needs || more).then(|| (format!("`{id}` names no `model`, so it could not run"), None));
+    };
+    if !file.models.contains_key(model) {
+        let shown = crate::masking::shown_cut(model, 80);
+        let names = file.models.keys().map(String::as_str);
+        return Some((
+            format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),
+            super::policy_text::nearest(model, names),
+        ));
+    }
+    if id == CONSISTENCY && file.consistency.rubric.is_none() {
+        return Some((format!("`{id}` holds a change to a rubric, and [consistency] names none"), None));
+    }
+    let ranges = [
+        ("samples", lens.samples, 1, 9),
+        ("agree", lens.agree, 1, lens.samples.unwrap_or(1)),
+        ("max-input-tokens", lens.max_input_tokens, 1000, 10_000_000),
+    ];
+    ranges.into_iter().find_map(|(name, value, least, most)| {
+        let value = value.filter(|value| !(least..=most).contains(value))?;
+        Some((format!("{name} of `{id}` is {value}, it must be from {least} to {most}"), None))
+    })
+}
+
+/// Estimates the tokens of a text from its size, rounded up.
+pub(crate) fn estimated_tokens(estimator: TokenEstimator, bytes: u64) -> u64 {
+    match estimator {
+        TokenEstimator::OpenaiBytes => bytes.div_ceil(3),
+        TokenEstimator::AnthropicBytes => bytes.saturating_mul(10).div_ceil(22),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_counted_upwards() {
+        let of =
+            |estimator: TokenEstimator| [0, 1, 3, 4, 22, 23].map(|bytes| estimated_tokens(estimator, bytes));
+        assert_eq!(of(TokenEstimator::OpenaiBytes), [0, 1, 1, 2, 8, 8]);
+        assert_eq!(of(TokenEstimator::AnthropicBytes), [0, 1, 2, 2, 10, 11]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Marks data so that only who has a key could have made it.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use sha2::Sha256;
+
+use super::canonical::{self, CanonicalError};
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::secret::Secret;
+
+/// What keeps a seal from meaning anything elsewhere.
+const PURPOSE: &[u8] = b"qa-skill reply v1\0";
+
+/// The seal over a value's canonical JSON.
+pub fn seal<T: Serialize + ?Sized>(value: &T, key: &Secret) -> Result<Sha256Hex, CanonicalError> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.expose().as_bytes()).expect("any length is a key");
+    mac.update(PURPOSE);
+    mac.update(&canonical::to_vec(value)?);
+    // The digest of the code, so that comparing it says nothing about the code.
+    Ok(canonical::sha256(&mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_follows_value_and_key() {
+        let of = |value: &str, key: &str| seal(value, &Secret::new(key).unwrap()).unwrap();
+        assert_eq!(of("a", "k"), of("a", "k"));
+        assert_ne!(of("a", "k"), of("a", "l"));
+        assert_ne!(of("a", "k"), of("b", "k"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Which files of a change a shard looks at: contiguous ranges of nearly equal weight, the same on every machine.
+
+use std::ops::Range;
+
+/// The most shards: the most jobs of a matrix of GitHub Actions.
+pub const MAX_SHARDS: u64 = 256;
+
+/// One of several shards: `2/4`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub number: u64,
+    pub of: u64,
+}
+
+impl Shard {
+    /// Reads `k/N`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, of) = text.split_once('/')?;
+        let shard = Self { number: number.parse().ok()?, of: of.parse().ok()? };
+        ((1..=shard.of).contains(&shard.number) && shard.of <= MAX_SHARDS).then_some(shard)
+    }
+
+    /// The positions this shard looks at, of files with these weights.
+    pub fn range(self, weights: &[u64]) -> Range<usize> {
+        boundary(weights, self.number - 1, self.of)..boundary(weights, self.number, self.of)
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}/{}", self.number, self.of)
+    }
+}
+
+/// How many files come before the `part`th of `of` equal shares of the weight; a file belongs where its middle falls.
+fn boundary(weights: &[u64], part: u64, of: u64) -> usize {
+    let weight = |file: &u64| u128::from(*file) + 1;
+    let total: u128 = weights.iter().map(weight).sum();
+    let share = total * u128::from(part) * 2;
+    let mut before = 0u128;
+    weights
+        .iter()
+        .position(|file| {
+            let middle = before * 2 + weight(file);
+            before += weight(file);
+            middle * u128::from(of) > share
+        })
+        .unwrap_or(weights.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_shard_is_one_of_so_many() {
+        assert_eq!(Shard::parse("2/4"), Some(Shard { number: 2, of: 4 }));
+        for wrong in ["0/4", "5/4", "1/0", "1/257", "1", "1/4/2", "a/b", "-1/4", ""] {
+            assert_eq!(Shard::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_are_nearly_equal_by_weight() {
+        let ranges = |weights: &[u64], of| {
+            (1..=of).map(|number| Shard { number, of }.range(weights)).collect::<Vec<_>>()
+        };
+        assert_eq!(ranges(&[9, 9, 9, 9], 2), [0..2, 2..4]);
+        assert_eq!(ranges(&[99, 9, 9, 9], 2), [0..1, 1..4]);
+        assert_eq!(ranges(&[], 3), [0..0, 0..0, 0..0]);
+        assert_eq!(ranges(&[5], 3), [0..0, 0..1, 1..1]);
+    }
+
+    proptest! {
+        #[test]
+        fn shards_cover_every_file_once(weights in prop::collection::vec(0u64..1_000_000, 0..60), of in 1u64..20) {
+            let mut next = 0;
+            for number in 1..=of {
+                let range = Shard { number, of }.range(&weights);
+                prop_assert_eq!(range.start, next);
+                next = range.end;
+            }
+            prop_assert_eq!(next, weights.len());
+        }
+    }
+}

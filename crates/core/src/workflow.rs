@@ -1,0 +1,300 @@
+//! The phases of the work on a feature, which may follow which, and which steps an event leads through (S004-16…28).
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::findings::day;
+use qa_contracts::codes::Code;
+use qa_contracts::schema;
+use qa_contracts::strict_json::{self, StrictJsonError};
+use qa_contracts::v1::{
+    QaStatus, WorkflowAgent, WorkflowPhase, WorkflowState, WorkflowStep, WorkflowTrigger,
+};
+
+/// Why there is no next state.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// The table does not have it.
+    #[error("the workflow does not go from {from} to {to}")]
+    InvalidTransition { from: WorkflowPhase, to: WorkflowPhase },
+    /// Not JSON, or JSON that means different things to different readers.
+    #[error("{0}")]
+    NotJson(#[from] StrictJsonError),
+    /// Not what the schema says.
+    #[error("{pointer}: {message}")]
+    Schema { pointer: String, message: String },
+    /// Members that cannot all be true.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+impl WorkflowError {
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::InvalidTransition { .. } => Code::WorkflowInvalidTransition,
+            Self::NotJson(_) | Self::Schema { .. } | Self::Contradiction(_) => Code::WorkflowStateInvalid,
+        }
+    }
+}
+
+/// What a report says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    pub status: QaStatus,
+    /// The feature it is about.
+    pub feature_id: Option<u64>,
+    /// `N of M gates passed`.
+    pub summary: Option<String>,
+}
+
+/// What happens to a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkflowEvent {
+    /// The list of features exists.
+    FeaturesListed,
+    /// Commits were pushed, and QA is to look at them.
+    Push,
+    /// A pull request was opened or made ready.
+    PullRequest,
+    /// A pull request was opened or pushed to that is not to be judged yet.
+    DraftPullRequest,
+    /// QA has looked.
+    Verdict(QaStatus),
+    /// Every feature of the list passes.
+    AllFeaturesPass,
+}
+
+/// The phases that may follow a phase.
+pub(crate) fn followers(phase: WorkflowPhase) -> &'static [WorkflowPhase] {
+    use WorkflowPhase::{Complete, Dev, DevFeedback, DevReady, Initializer, Qa, QaPassed, QaReady, Start};
+    match phase {
+        Start => &[Initializer],
+        Initializer => &[DevReady],
+        DevReady => &[Dev],
+        Dev => &[QaReady],
+        QaReady => &[Qa],
+        Qa => &[QaPassed, DevFeedback],
+        QaPassed => &[DevReady, Complete],
+        DevFeedback => &[Dev],
+        Complete => &[],
+    }
+}
+
+/// Whose turn it is in a phase.
+pub(crate) fn agent(phase: WorkflowPhase) -> WorkflowAgent {
+    use WorkflowPhase::{Complete, Dev, DevFeedback, DevReady, Initializer, Qa, QaPassed, QaReady, Start};
+    match phase {
+        Start | Initializer => WorkflowAgent::Initializer,
+        QaReady | Qa => WorkflowAgent::Qa,
+        DevReady | Dev | QaPassed | DevFeedback | Complete => WorkflowAgent::Dev,
+    }
+}
+
+/// The state of a repository that has none (S004-26).
+pub fn start(now: &str) -> WorkflowState {
+    WorkflowState {
+        current_state: WorkflowPhase::Start,
+        next_agent: agent(WorkflowPhase::Start),
+        current_feature_id: None,
+        qa_retries: 0,
+        last_transition: now.to_owned(),
+        history: Vec::new(),
+    }
+}
+
+/// Reads a state. One that says what no sequence of steps leads to is refused: a phase somebody wrote by hand is none.
+pub fn read(bytes: &[u8]) -> Result<WorkflowState, WorkflowError> {
+    let value = strict_json::parse(bytes)?;
+    let schema = schema::find("workflow-state.v1").expect("the schema is embedded");
+    if let Some(fault) = schema.faults(&value).into_iter().next() {
+        return Err(WorkflowError::Schema { pointer: fault.pointer, message: fault.message });
+    }
+    let state: WorkflowState = serde_json::from_value(value)
+        .map_err(|error| WorkflowError::Schema { pointer: String::new(), message: error.to_string() })?;
+    check(&state)?;
+    Ok(state)
+}
+
+fn check(state: &WorkflowState) -> Result<(), WorkflowError> {
+    let phase = state.current_state;
+    let expected = agent(phase);
+    if state.next_agent != expected {
+        let message = format!("/next_agent: in {phase} it is {expected} and not {}", state.next_agent);
+        return Err(WorkflowError::Contradiction(message));
+    }
+    for (index, step) in state.history.iter().enumerate() {
+        if !followers(step.from).contains(&step.to) {
+            let message =
+                format!("/history/{index}: the workflow does not go from {} to {}", step.from, step.to);
+            return Err(WorkflowError::Contradiction(message));
+        }
+        let next = state.history.get(index + 1).map_or(phase, |next| next.from);
+        if step.to != next {
+            let message =
+                format!("/history/{index}: it leads to {}, and what follows begins at {next}", step.to);
+            return Err(WorkflowError::Contradiction(message));
+        }
+    }
+    // Someone may have cut old steps away; but nobody comes to these without a step.
+    let needs_history = matches!(phase, WorkflowPhase::QaPassed | WorkflowPhase::Complete);
+    if needs_history && state.history.is_empty() {
+        return Err(WorkflowError::Contradiction(format!("/history: nothing leads to {phase}")));
+    }
+    Ok(())
+}
+
+/// The state after one step (S004-27, 28). `qa_retries` counts how often QA sent the feature back (C-19).
+pub(crate) fn transition(
+    state: &WorkflowState,
+    to: WorkflowPhase,
+    now: &str,
+    triggered_by: WorkflowTrigger,
+) -> Result<WorkflowState, WorkflowError> {
+    let from = state.current_state;
+    if !followers(from).contains(&to) {
+        return Err(WorkflowError::InvalidTransition { from, to });
+    }
+    let mut next = state.clone();
+    next.history.push(WorkflowStep { from, to, timestamp: now.to_owned(), triggered_by: Some(triggered_by) });
+    next.current_state = to;
+    next.next_agent = agent(to);
+    next.last_transition = now.to_owned();
+    match to {
+        WorkflowPhase::QaPassed => next.qa_retries = 0,
+        WorkflowPhase::DevFeedback => next.qa_retries += 1,
+        WorkflowPhase::Start
+        | WorkflowPhase::Initializer
+        | WorkflowPhase::DevReady
+        | WorkflowPhase::Dev
+        | WorkflowPhase::QaReady
+        | WorkflowPhase::Qa
+        | WorkflowPhase::Complete => {}
+    }
+    Ok(next)
+}
+
+/// The state with another feature to work on; its retries begin anew (C-19).
+pub fn choose(state: WorkflowState, feature_id: u64) -> WorkflowState {
+    if state.current_feature_id == Some(feature_id) {
+        return state;
+    }
+    WorkflowState { current_feature_id: Some(feature_id), qa_retries: 0, ..state }
+}
+
+/// The state after an event, step by step.
+pub fn advance(
+    state: &WorkflowState,
+    event: WorkflowEvent,
+    now: &str,
+) -> Result<WorkflowState, WorkflowError> {
+    let mut state = state.clone();
+    for to in derive(state.current_state, event)? {
+        state = transition(&state, to, now, trigger(event))?;
+    }
+    Ok(state)
+}
+
+/// The phases that an event leads through from a phase; none when the event changes nothing there.
+pub(crate) fn derive(
+    phase: WorkflowPhase,
+    event: WorkflowEvent,
+) -> Result<Vec<WorkflowPhase>, WorkflowError> {
+    use WorkflowPhase::{Complete, Dev, DevFeedback, DevReady, Initializer, Qa, QaPassed, QaReady, Start};
+    match event {
+        WorkflowEvent::FeaturesListed => match phase {
+            Start | Initializer => path(phase, DevReady),
+            DevReady | Dev | QaReady | Qa | QaPassed | DevFeedback | Complete => Ok(Vec::new()),
+        },
+        WorkflowEvent::Push | WorkflowEvent::PullRequest => match phase {
+            // QA's next verdict is about the new commits.
+            Qa => Ok(Vec::new()),
+            Start | Initializer | DevReady | Dev | QaReady | QaPassed | DevFeedback | Complete => {
+                path(phase, QaReady)
+            }
+        },
+        WorkflowEvent::DraftPullRequest => match phase {
+            QaReady | Qa => Ok(Vec::new()),
+            Start | Initializer | DevReady | Dev | QaPassed | DevFeedback | Complete => path(phase, Dev),
+        },
+        WorkflowEvent::Verdict(verdict) => {
+            let to = match verdict {
+                QaStatus::Passed => QaPassed,
+                QaStatus::Failed => DevFeedback,
+                QaStatus::Error => Qa,
+            };
+            match phase {
+                QaReady | Qa => path(phase, to),
+                // The same verdict of the same commits again.
+                QaPassed | DevFeedback if phase == to => Ok(Vec::new()),
+                Start | Initializer | DevReady | Dev | QaPassed | DevFeedback | Complete => {
+                    Err(WorkflowError::InvalidTransition { from: phase, to })
+                }
+            }
+        }
+        WorkflowEvent::AllFeaturesPass => match phase {
+            QaPassed | Complete => path(phase, Complete),
+            Start | Initializer | DevReady | Dev | QaReady | Qa | DevFeedback => {
+                Err(WorkflowError::InvalidTransition { from: phase, to: Complete })
+            }
+        },
+    }
+}
+
+/// The steps from one phase to another, along the table. Nothing leads past [`WorkflowPhase::Qa`] but the verdict that
+/// `to` names, and without the end of the list the way from [`WorkflowPhase::QaPassed`] is to more work.
+fn path(from: WorkflowPhase, to: WorkflowPhase) -> Result<Vec<WorkflowPhase>, WorkflowError> {
+    let mut steps: Vec<WorkflowPhase> = Vec::new();
+    let mut phase = from;
+    while phase != to {
+        let followers = followers(phase);
+        let onwards = followers.first().filter(|_| phase != WorkflowPhase::Qa);
+        match followers.iter().find(|next| **next == to).or(onwards) {
+            Some(next) if steps.len() < WorkflowPhase::ALL.len() => phase = *next,
+            Some(_) | None => return Err(WorkflowError::InvalidTransition { from, to }),
+        }
+        steps.push(phase);
+    }
+    Ok(steps)
+}
+
+fn trigger(event: WorkflowEvent) -> WorkflowTrigger {
+    match event {
+        WorkflowEvent::FeaturesListed => WorkflowTrigger::FeatureList,
+        WorkflowEvent::Push => WorkflowTrigger::Push,
+        WorkflowEvent::PullRequest | WorkflowEvent::DraftPullRequest => WorkflowTrigger::PullRequest,
+        WorkflowEvent::Verdict(_) => WorkflowTrigger::Qa,
+        WorkflowEvent::AllFeaturesPass => WorkflowTrigger::AllFeaturesPass,
+    }
+}
+
+/// Reads what `qa-report.json` says (S004-31…34, 58). One that passes without a gate, or with a gate that did not, is
+/// refused.
+pub fn reported(bytes: &[u8]) -> Result<Reported, WorkflowError> {
+    let report = strict_json::parse(bytes)?;
+    let wrong = |pointer: &str, message: &str| WorkflowError::Schema {
+        pointer: pointer.to_owned(),
+        message: message.to_owned(),
+    };
+    let status = QaStatus::deserialize(&report["status"])
+        .map_err(|_| wrong("/status", "it is not PASSED, FAILED or ERROR"))?;
+    let gates = report["gates"].as_object().ok_or_else(|| wrong("/gates", "it is not an object"))?;
+    let all_passed = !gates.is_empty() && gates.values().all(|gate| gate["passed"] == true);
+    if (status == QaStatus::Passed) != all_passed {
+        return Err(wrong("/status", "it says something else than the gates"));
+    }
+    let id = |id: &Value| id.as_u64().ok_or_else(|| wrong("/feature_id", "it is not an integer"));
+    let feature_id = report.get("feature_id").filter(|id| !id.is_null()).map(id).transpose()?;
+    Ok(Reported { status, feature_id, summary: report["summary"].as_str().map(str::to_owned) })
+}
+
+/// A time in seconds since 1970, as `YYYY-MM-DDThh:mm:ssZ`.
+pub fn timestamp(seconds: i64) -> String {
+    let second = seconds.rem_euclid(86_400);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{}T{hour:02}:{minute:02}:{second:02}Z", day(seconds))
+}
+
+#[cfg(test)]
+#[path = "workflow_tests.rs"]
+mod tests;

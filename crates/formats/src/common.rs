@@ -1,0 +1,528 @@
+//! What all formats say in the same words: the verdict, why a finding blocks, and the order findings are shown in.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::contract::Report;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, LensStatus,
+    QaGate, RegistryRule, Severity, Strength,
+};
+use qa_core::escape::{visible, visible_cut};
+use qa_core::findings::all_places;
+use qa_core::qa_report::{Circumstances, qa_report};
+use qa_core::verdict::unread_files;
+
+/// All findings of a run: blocking ones first, each half worst first, then by place.
+pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
+    let mut all: Vec<&Finding> =
+        report.result.lens_results.iter().flat_map(|result| &result.findings).collect();
+    all.sort_by_key(|finding| {
+        let place = (&finding.file, finding.start_line, &finding.rule_id, &finding.finding_id);
+        (Reverse(finding.blocking), finding.severity, place)
+    });
+    all
+}
+
+/// As [`findings`], without those that were there before in files that the change leaves alone: tools of gates look at
+/// the whole repository, and what they always said is counted in surfaces that are read from top to bottom.
+pub(crate) fn findings_here<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, usize) {
+    let files = Files::of(report);
+    let all = findings(report);
+    let total = all.len();
+    let is_here =
+        |finding: &&Finding| finding.origin != FindingOrigin::PreExisting || files.get(finding).is_some();
+    let here: Vec<&Finding> = all.into_iter().filter(is_here).collect();
+    let elsewhere = total - here.len();
+    (here, elsewhere)
+}
+
+/// How many were left out by [`findings_here`], as a sentence; none when none were.
+pub(crate) fn elsewhere(count: usize) -> Option<String> {
+    (count > 0).then(|| {
+        let counted = counted(count, "finding");
+        format!("{counted} in files that the change leaves alone were there before; report.html and results.sarif list them")
+    })
+}
+
+/// How many findings each rule has, blocking and not, by rule.
+pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize, usize)> {
+    let mut counts = BTreeMap::new();
+    for finding in findings {
+        let entry: &mut (usize, usize) = counts.entry(finding.rule_id.as_str()).or_default();
+        let places = all_places([*finding]);
+        if finding.blocking { entry.0 += places } else { entry.1 += places }
+    }
+    counts
+}
+
+/// The verdict in the words every surface uses.
+pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Pass => "PASS",
+        Conclusion::Fail => "FAIL",
+        Conclusion::CouldNotComplete => "COULD NOT COMPLETE",
+    }
+}
+
+/// The verdict's reason in one sentence.
+pub(crate) fn reason(report: &Report<'_>) -> String {
+    let verdict = &report.result.final_verdict;
+    let all = all_places(report.result.lens_results.iter().flat_map(|result| &result.findings));
+    let blocking = all_places(&verdict.blocking_findings);
+    match verdict.conclusion {
+        Conclusion::Pass if verdict.vacuous => "Nothing was there to look at.".to_owned(),
+        Conclusion::Pass if is_partial(report) => {
+            let unread = unread_files(&report.result.lens_plans).len();
+            let advice = match all {
+                0 => "Nothing was found in what was read".to_owned(),
+                count => format!("Nothing blocks in what was read, {} for advice", counted(count, "finding")),
+            };
+            let verb = if unread == 1 { "was" } else { "were" };
+            format!("{advice}; {} {verb} NOT read in full.", counted(unread, "file"))
+        }
+        Conclusion::Pass => {
+            let advice = match all {
+                0 => "Nothing was found".to_owned(),
+                count => format!("Nothing blocks; {} for advice", counted(count, "finding")),
+            };
+            let gap = if verdict.degraded { ", and something optional is missing" } else { "" };
+            format!("{advice}{gap}.")
+        }
+        Conclusion::Fail => {
+            let verb = if blocking == 1 { "blocks" } else { "block" };
+            format!("{} {verb} this change.", counted(blocking, "finding"))
+        }
+        Conclusion::CouldNotComplete => {
+            "The run could not be completed; this says nothing about the code.".to_owned()
+        }
+    }
+}
+
+/// Returns whether changed files were left out of plans, as `limits.allow-omitted` permits.
+pub(crate) fn is_partial(report: &Report<'_>) -> bool {
+    !unread_files(&report.result.lens_plans).is_empty()
+}
+
+/// `1 finding`, `2 findings`, `20,000 findings`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let digits = count.to_string();
+    let mut number = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            number.push(',');
+        }
+        number.push(digit);
+    }
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// Why a finding blocks or does not, in one sentence.
+pub(crate) fn why(finding: &Finding) -> String {
+    if finding.blocking {
+        return format!("blocks: {}", why_blocks(finding));
+    }
+    let because = if let Some(waiver) = &finding.waiver {
+        format!("{} waived it until {}: {}", waiver.owner, waiver.expires, waiver.reason)
+    } else if finding.codes.contains(&Code::EvidenceUnverified) {
+        "its quote does not stand where it claims, so it does not count".to_owned()
+    } else if finding.origin == FindingOrigin::PreExisting {
+        "pre-existing, the same text stood in the base already".to_owned()
+    } else {
+        why_advises(finding)
+    };
+    format!("does not block: {because}")
+}
+
+fn why_blocks(finding: &Finding) -> String {
+    let (rule, scope) = (&finding.rule_id, finding.scope);
+    match (finding.strength, &finding.ratchet) {
+        (Strength::Block, _) => format!("the policy's strength of {rule} in {scope} files is block"),
+        (Strength::Ratchet, Some(ratchet)) => format!(
+            "{} of {} places at the base comply, and the ratchet holds from {}",
+            ratchet.complying,
+            ratchet.support,
+            percent(ratchet.theta_permille)
+        ),
+        (Strength::Ratchet | Strength::Advise | Strength::Off, _) => {
+            format!("severity {} reaches the policy's blocking threshold", finding.severity)
+        }
+    }
+}
+
+fn why_advises(finding: &Finding) -> String {
+    let scope = finding.scope;
+    match (finding.strength, &finding.ratchet) {
+        (Strength::Ratchet, Some(ratchet)) if ratchet.support < ratchet.min_support => format!(
+            "the ratchet needs {} places at the base to compare with and has {}",
+            ratchet.min_support, ratchet.support
+        ),
+        (Strength::Ratchet, Some(ratchet)) => format!(
+            "{} of {} places at the base comply, and the ratchet holds from {}",
+            ratchet.complying,
+            ratchet.support,
+            percent(ratchet.theta_permille)
+        ),
+        (Strength::Ratchet, None) => "the ratchet has nothing to compare with".to_owned(),
+        (Strength::Block, _) => "the policy's blocking policy or threshold lets it stand".to_owned(),
+        (Strength::Advise | Strength::Off, _) => format!("the rule only advises in {scope} files"),
+    }
+}
+
+fn percent(permille: u16) -> String {
+    match permille % 10 {
+        0 => format!("{} %", permille / 10),
+        tenth => format!("{}.{tenth} %", permille / 10),
+    }
+}
+
+/// What kind of finding it is beside its severity, in a word or two.
+pub(crate) fn standing(finding: &Finding) -> &'static str {
+    if finding.blocking {
+        "blocks"
+    } else if finding.waiver.is_some() {
+        "waived"
+    } else if finding.origin == FindingOrigin::PreExisting {
+        "pre-existing"
+    } else {
+        "advice"
+    }
+}
+
+/// What else proves it, beside what stands at the place: `imported by: src/cart.ts; missing: total`.
+pub(crate) fn note(finding: &Finding) -> Option<String> {
+    /// Members that say where and what, or mean nothing to people.
+    const ELSEWHERE: &[&str] = &["convention", "endColumn", "quote", "side", "startColumn", "subject"];
+    let shown = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        Value::Bool(_) | Value::Null | Value::Object(_) => None,
+    };
+    let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
+    let parts: Vec<String> = members
+        .filter_map(|(name, value)| Some((name, shown(value).filter(|text| !text.is_empty())?)))
+        .map(|(name, value)| format!("{}: {value}", words(name)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `importedBy` as `imported by`.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 1);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
+/// A text member of the evidence; empty when absent.
+pub(crate) fn evidence_text<'a>(finding: &'a Finding, name: &str) -> &'a str {
+    finding.evidence.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A number of the evidence; 0 when absent.
+pub(crate) fn evidence_number(finding: &Finding, name: &str) -> u64 {
+    finding.evidence.get(name).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Whether the lines are those of the base.
+pub(crate) fn is_on_base(finding: &Finding) -> bool {
+    evidence_text(finding, "side") == "base"
+}
+
+/// `path:line:column` for people, the path in its escaped form.
+pub(crate) fn location(finding: &Finding) -> String {
+    let column = evidence_number(finding, "startColumn");
+    let column = if column > 0 { format!(":{column}") } else { String::new() };
+    let side = if is_on_base(finding) { " (base)" } else { "" };
+    format!("{}:{}{column}{side}", finding.file, finding.start_line)
+}
+
+/// Changed files by their paths at both sides.
+pub(crate) struct Files<'a> {
+    head: BTreeMap<&'a RepoPath, &'a ChangedFile>,
+    base: BTreeMap<&'a RepoPath, &'a ChangedFile>,
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn of(report: &Report<'a>) -> Self {
+        let files = &report.change_set.files;
+        Self {
+            head: files.iter().map(|file| (&file.path, file)).collect(),
+            base: files.iter().map(|file| (file.old_path.as_ref().unwrap_or(&file.path), file)).collect(),
+        }
+    }
+
+    /// The changed file a finding is in.
+    pub(crate) fn get(&self, finding: &Finding) -> Option<&'a ChangedFile> {
+        let by_side = if is_on_base(finding) { &self.base } else { &self.head };
+        by_side.get(&finding.file).copied()
+    }
+
+    /// Where a reader of head can be pointed to: the finding's own lines, or the line where removed ones stood.
+    pub(crate) fn anchor(&self, finding: &'a Finding) -> Anchor<'a> {
+        let start_column = evidence_number(finding, "startColumn");
+        let end_column = evidence_number(finding, "endColumn");
+        let (start_line, end_line) =
+            (finding.start_line.max(1), finding.end_line.max(finding.start_line).max(1));
+        if !is_on_base(finding) {
+            let columns = (start_line == end_line && start_column > 0 && end_column >= start_column)
+                .then_some((start_column, end_column));
+            return Anchor { path: &finding.file, start_line, end_line, columns };
+        }
+        let file = self.get(finding);
+        let line = file.filter(|file| file.kind != ChangeKind::Deleted).map_or(1, |file| {
+            let after = file.hunks.partition_point(|hunk| hunk.old_start <= start_line);
+            file.hunks[..after].last().map_or(1, |hunk| hunk.new_start.max(1))
+        });
+        let path = file.map_or(&finding.file, |file| &file.path);
+        Anchor { path, start_line: line, end_line: line, columns: None }
+    }
+}
+
+/// A place at head.
+pub(crate) struct Anchor<'a> {
+    /// The path at head; at the base for a deleted file.
+    pub(crate) path: &'a RepoPath,
+    /// The first line.
+    pub(crate) start_line: u64,
+    /// The last line.
+    pub(crate) end_line: u64,
+    /// The first column and the one after the last, where they are known and inside one line.
+    pub(crate) columns: Option<(u64, u64)>,
+}
+
+/// The finding's message with what a reader needs when nothing else is shown; harmless, its lines are ours.
+pub(crate) fn message(finding: &Finding) -> String {
+    let place = match is_on_base(finding) {
+        true => format!(" (line {} of the base)", finding.start_line),
+        false => String::new(),
+    };
+    let quote = match evidence_text(finding, "quote") {
+        "" => String::new(),
+        quote => format!("\nQuote: {}", visible_cut(quote, 200)),
+    };
+    let note = note(finding).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
+    let [summary, why, fix] = [&finding.summary, &why(finding), &finding.fix].map(|text| visible(text));
+    format!("{summary}{place}.{quote}{note}\nWhy: {why}.\nFix: {fix}")
+}
+
+/// Titles of rules, by id.
+pub(crate) fn rules<'a>(report: &Report<'a>) -> BTreeMap<&'a str, &'a RegistryRule> {
+    let rules = report.registry.lenses.iter().flat_map(|lens| &lens.rules);
+    rules.map(|rule| (rule.rule_id.as_str(), rule)).collect()
+}
+
+/// Every code of the run with the word a reader knows it by, each once: those of the verdict, then those that only a
+/// plan or a file has.
+pub(crate) fn codes(report: &Report<'_>) -> Vec<(&'static str, Code)> {
+    let verdict = &report.result.final_verdict;
+    let errors = verdict.error_codes.iter().map(|&code| ("error", code));
+    let mut codes: Vec<_> =
+        errors.chain(verdict.warning_codes.iter().map(|&code| ("warning", code))).collect();
+    let plans =
+        report.result.lens_results.iter().flat_map(|one| one.error_codes.iter().chain(&one.warning_codes));
+    let cells = report.coverage.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.code.as_ref());
+    let files = report.change_set.files.iter().flat_map(|file| &file.codes);
+    let mut rest: BTreeSet<Code> = plans.chain(cells).chain(files).copied().collect();
+    for (_, code) in &codes {
+        rest.remove(code);
+    }
+    codes.extend(rest.into_iter().map(|code| ("note", code)));
+    codes
+}
+
+/// A plan's name: its lens and part.
+pub(crate) fn plan_name(plan: &LensPlan) -> String {
+    match &plan.sub_lens_id {
+        Some(part) => format!("{}/{part}", plan.lens_id),
+        None => plan.lens_id.clone(),
+    }
+}
+
+/// How much was looked at, as one sentence without a full stop.
+pub(crate) fn extent(report: &Report<'_>) -> String {
+    let coverage = report.coverage;
+    let hunks: u64 = coverage.rows.iter().map(|row| row.hunks).sum();
+    format!(
+        "{} over {} of {}",
+        counted(coverage.full_cells as usize, "complete check"),
+        counted(hunks as usize, "hunk"),
+        counted(coverage.rows.len(), "file")
+    )
+}
+
+/// The quality gates in the words of `qa-report.json`, in its order; empty where the policy declares none.
+pub(crate) fn quality_gates(report: &Report<'_>) -> Vec<QaGate> {
+    let result = report.result;
+    let gates = qa_report(&result.lens_plans, &result.lens_results, Circumstances::default());
+    gates.map_or_else(Vec::new, |report| report.gates.into_values().collect())
+}
+
+/// What a model answered to a plan.
+pub(crate) struct ModelReview<'a> {
+    /// The plan's name.
+    pub(crate) plan: String,
+    pub(crate) required: bool,
+    pub(crate) status: LensStatus,
+    /// What was asked, answered and used, in sentences.
+    pub(crate) notes: &'a [String],
+}
+
+/// The plans that a model was to be asked for, by ordinal.
+pub(crate) fn model_reviews<'a>(report: &Report<'a>) -> Vec<ModelReview<'a>> {
+    let results = report.result.lens_plans.iter().zip(&report.result.lens_results);
+    results
+        .filter(|(_, result)| result.review.is_some())
+        .map(|(plan, result)| ModelReview {
+            plan: plan_name(plan),
+            required: plan.required,
+            status: result.status,
+            notes: &result.evidence_summary,
+        })
+        .collect()
+}
+
+/// How a gate ended, as two words at most.
+pub(crate) fn gate_word(gate: &QaGate) -> &'static str {
+    match (gate.passed, gate.error_codes.is_empty()) {
+        (true, _) => "passed",
+        (false, true) => "failed",
+        (false, false) => "no result",
+    }
+}
+
+/// A plan's share of the coverage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PlanTotals {
+    pub(crate) full: usize,
+    pub(crate) partial: usize,
+    pub(crate) omitted: usize,
+    pub(crate) inspected_hunks: u64,
+}
+
+/// Coverage per plan, by ordinal.
+pub(crate) fn plan_totals(report: &Report<'_>) -> BTreeMap<u64, PlanTotals> {
+    let mut totals: BTreeMap<u64, PlanTotals> =
+        report.result.lens_plans.iter().map(|plan| (plan.plan_ordinal, PlanTotals::default())).collect();
+    for cell in report.coverage.rows.iter().flat_map(|row| &row.cells) {
+        let entry = totals.entry(cell.plan_ordinal).or_default();
+        entry.inspected_hunks += cell.inspected_hunks;
+        match cell.status {
+            CoverageStatus::Full => entry.full += 1,
+            CoverageStatus::Partial => entry.partial += 1,
+            CoverageStatus::Omitted => entry.omitted += 1,
+        }
+    }
+    totals
+}
+
+/// How a finding that does not block is ranked where a surface knows only warnings and notes.
+pub(crate) fn is_warning(finding: &Finding) -> bool {
+    finding.waiver.is_none()
+        && finding.origin == FindingOrigin::Introduced
+        && matches!(finding.severity, Severity::Critical | Severity::High | Severity::Medium)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use qa_contracts::v1::RatchetEvidence;
+
+    #[test]
+    fn blocking_findings_come_first_and_the_worst_before_the_others() {
+        let sample = sample::fail();
+        let report = sample.report(false);
+        let order: Vec<(&str, Severity)> =
+            findings(&report).iter().map(|finding| (standing(finding), finding.severity)).collect();
+        assert_eq!(
+            order,
+            [
+                ("blocks", Severity::Critical),
+                ("blocks", Severity::Medium),
+                ("waived", Severity::High),
+                ("advice", Severity::High),
+                ("advice", Severity::Medium),
+                ("pre-existing", Severity::Low),
+                ("advice", Severity::Low),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_there_before_elsewhere_is_counted_and_everything_else_shown() {
+        let mut sample = sample::fail();
+        let whole = findings(&sample.report(false)).len();
+        assert_eq!((findings_here(&sample.report(false)).0.len(), elsewhere(0)), (whole, None));
+        for finding in sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings) {
+            if finding.origin == FindingOrigin::PreExisting {
+                finding.file = RepoPath::from_bytes(b"untouched/elsewhere.py").unwrap();
+            }
+        }
+        let report = sample.report(false);
+        assert_eq!(findings_here(&report).1, 1);
+        for format in crate::ALL {
+            let text = String::from_utf8(format.render(&report)).unwrap();
+            let shown = text.contains("untouched/elsewhere.py");
+            let short = ["terminal", "github", "markdown"].contains(&format.spec().id);
+            assert_eq!(shown, !short, "{}", format.spec().id);
+        }
+    }
+
+    #[test]
+    fn every_way_to_block_or_not_has_its_reason() {
+        let sample = sample::fail();
+        let report = sample.report(false);
+        let plain = Finding { waiver: None, ..findings(&report)[4].clone() };
+        let ratchet = |support, complying| {
+            Some(RatchetEvidence { theta_permille: 900, min_support: 20, support, complying, holds: false })
+        };
+        let check = |change: &dyn Fn(&mut Finding), expected: &str| {
+            let mut finding = plain.clone();
+            change(&mut finding);
+            assert_eq!(why(&finding), expected);
+        };
+        check(&|_| {}, "does not block: the rule only advises in product files");
+        check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
+        check(
+            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
+            "does not block: the ratchet needs 20 places at the base to compare with and has 3",
+        );
+        check(
+            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),
+            "does not block: 20 of 30 places at the base comply, and the ratchet holds from 90 %",
+        );
+        check(
+            &|one| one.codes = vec![Code::EvidenceUnverified],
+            "does not block: its quote does not stand where it claims, so it does not count",
+        );
+        check(
+            &|one| one.origin = FindingOrigin::PreExisting,
+            "does not block: pre-existing, the same text stood in the base already",
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_nouns_agree() {
+        let cases = [
+            (0, "0 files"),
+            (1, "1 file"),
+            (999, "999 files"),
+            (1000, "1,000 files"),
+            (1234567, "1,234,567 files"),
+        ];
+        for (count, expected) in cases {
+            assert_eq!(counted(count, "file"), expected);
+        }
+    }
+}

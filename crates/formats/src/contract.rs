@@ -1,0 +1,68 @@
+//! What a format is: a pure function from the whole outcome of a run to bytes.
+
+use std::collections::BTreeMap;
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangeSensitivity, ChangeSet, Coverage, CrossCheck, FileText, Registry, SkillInput, SkillResult,
+};
+use qa_core::pictures::Screenshot;
+
+/// A format as the command line and the store know it.
+#[derive(Debug)]
+pub struct FormatSpec {
+    /// The name after `--format`.
+    pub id: &'static str,
+    /// One sentence for the help.
+    pub title: &'static str,
+    /// The file in the run directory; null when it is not kept there.
+    pub file: Option<&'static str>,
+}
+
+/// How a terminal wants it; only the terminal format looks at this.
+#[derive(Debug, Clone, Copy)]
+pub struct TerminalStyle {
+    /// Whether colours and other escape sequences may be used.
+    pub color: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+/// Everything a format may show. All text in it that comes from the repository is untrusted: a format escapes it for
+/// its own surface (`core::escape`). The same report gives the same bytes on every machine; only `run_directory`,
+/// `replayed` and `terminal` differ, and formats with a `file` do not use them.
+pub struct Report<'a> {
+    /// The normalised input.
+    pub input: &'a SkillInput,
+    /// Plans, results, verdict.
+    pub result: &'a SkillResult,
+    /// What changed.
+    pub change_set: &'a ChangeSet,
+    /// Which lens looked at which hunk.
+    pub coverage: &'a Coverage,
+    /// The second look.
+    pub cross_check: &'a CrossCheck,
+    /// How much attention the change deserves.
+    pub sensitivity: &'a ChangeSensitivity,
+    /// Titles and fixes of all rules.
+    pub registry: &'a Registry,
+    /// The text of files that have findings (secrets masked), by path at head.
+    pub texts: &'a BTreeMap<RepoPath, FileText>,
+    /// The pictures that tests left, by path.
+    pub screenshots: &'a [Screenshot],
+    /// Where the run is kept, for people.
+    pub run_directory: Option<&'a str>,
+    /// Whether an earlier run of the same key was found and agrees.
+    pub replayed: bool,
+    /// How a terminal wants it.
+    pub terminal: TerminalStyle,
+}
+
+/// A format. The application calls `render` once; an implementer reads nothing but the report.
+pub trait Format: Sync {
+    /// The description.
+    fn spec(&self) -> &'static FormatSpec;
+
+    /// The bytes.
+    fn render(&self, report: &Report<'_>) -> Vec<u8>;
+}

@@ -1,0 +1,187 @@
+//! The findings of the page, each in the lines around it.
+
+use maud::{Markup, html};
+
+use super::sections::{columns, left_out};
+use crate::common::{Files, by_rule, counted, evidence_text, is_on_base, location, note, standing, why};
+use crate::contract::Report;
+use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
+use qa_contracts::v1::Finding;
+use qa_core::escape::{visible, visible_cut};
+
+/// The most findings shown with their lines.
+const MAX_CARDS: usize = 300;
+/// The most findings shown as a line of a table after those.
+const MAX_ROWS: usize = 2000;
+/// Unchanged lines on each side of a finding.
+const CONTEXT: usize = 4;
+
+/// The section.
+pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
+    let files = Files::of(report);
+    let (cards, rest) = all.split_at(all.len().min(MAX_CARDS));
+    html! {
+        section aria-labelledby="findings" {
+            h2 id="findings" { "Findings" small { (all.len()) } }
+            @if all.is_empty() { p.muted { "No rule has anything to say about this change." } }
+            @if all.len() > 1 { (filter(cards)) }
+            @for (index, finding) in cards.iter().enumerate() { (card(report, &files, finding, index)) }
+            @if !rest.is_empty() { (table_of_rest(all, rest)) }
+        }
+    }
+}
+
+/// Radio buttons that need no script: the style sheet hides what is not chosen.
+fn filter(cards: &[&Finding]) -> Markup {
+    let count = |word: &str| cards.iter().filter(|finding| standing(finding) == word).count();
+    let words = ["blocks", "advice", "pre-existing", "waived"];
+    html! {
+        fieldset.filter {
+            legend { "Show" }
+            input type="radio" name="show" id="show-all" checked;
+            label for="show-all" { "all " (cards.len()) }
+            @for (word, count) in words.iter().map(|word| (word, count(word))).filter(|(_, count)| *count > 0) {
+                input type="radio" name="show" id={ "show-" (word) };
+                label for={ "show-" (word) } { (word) " " (count) }
+            }
+        }
+    }
+}
+
+fn card(report: &Report<'_>, files: &Files<'_>, finding: &Finding, index: usize) -> Markup {
+    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+    let last = lines.iter().rposition(|line| line.flagged);
+    let standing = standing(finding);
+    html! {
+        article.card.(standing) aria-labelledby={ "finding-" (index) } {
+            header {
+                p.tags {
+                    span.tag.(standing) { (standing) }
+                    span.tag { (finding.severity) }
+                    code { (visible(&finding.rule_id)) }
+                    span.muted { (finding.scope) " file" }
+                }
+                h3 id={ "finding-" (index) } { (capital(&visible_cut(&finding.summary, 400))) }
+                p.where { code { (visible(&location(finding))) } }
+            }
+            @if lines.is_empty() { (message(finding)) } @else { (diff(finding, &lines, last)) }
+            (facts(finding))
+        }
+    }
+}
+
+fn diff(finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup {
+    html! {
+        table.diff {
+            caption.hidden { "Lines around " (visible(&location(finding))) }
+            colgroup { col.number; col.number; col.sign; col; }
+            thead.hidden { tr { (columns(&["Base", "Head", "Change", "Text"], &[])) } }
+            tbody {
+                @for (index, line) in lines.iter().enumerate() {
+                    (row(line))
+                    @if last == Some(index) { tr.note { td colspan="4" { (message(finding)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn row(line: &ExcerptLine) -> Markup {
+    let (class, sign) = match line.kind {
+        LineKind::Context => ("context", " "),
+        LineKind::Removed => ("removed", "−"),
+        LineKind::Added => ("added", "+"),
+    };
+    let flagged = line.flagged.then_some("flagged");
+    html! {
+        tr.(class).(flagged.unwrap_or("plain")) {
+            td.n { @if let Some(number) = line.old { (number) } }
+            td.n { @if let Some(number) = line.new { (number) } }
+            td.s { (sign) }
+            td.c { (line.before) @if !line.marked.is_empty() { mark { (line.marked) } } (line.after) }
+        }
+    }
+}
+
+fn message(finding: &Finding) -> Markup {
+    html! {
+        div.message {
+            @if let Some(note) = note(finding) { p { (capital(&visible_cut(&note, 600))) "." } }
+            p { (capital(&visible_cut(&why(finding), 600))) "." }
+            @if is_on_base(finding) { p.muted { "The change removes this text; its line is numbered as at the base." } }
+            p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
+            @for code in &finding.codes { p { code { (code) } " " (code.hint()) } }
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+fn facts(finding: &Finding) -> Markup {
+    let quote = visible_cut(evidence_text(finding, "quote"), 400);
+    html! {
+        details {
+            summary { "Evidence and waiver" }
+            dl.facts {
+                @if !quote.is_empty() { dt { "Quote" } dd { code { (quote) } } }
+                dt { "Finding" } dd { code { (finding.finding_id) } }
+                dt { "Evidence hash" } dd { code { (finding.evidence_hash) } }
+                dt { "Origin" } dd { (finding.origin.text().replace('_', "-")) }
+                dt { "Strength" } dd { (finding.strength) }
+                @if let Some(ratchet) = &finding.ratchet {
+                    dt { "Ratchet" }
+                    dd {
+                        (ratchet.complying) " of " (ratchet.support) " places at the base comply; holds from "
+                        (ratchet.theta_permille) " ‰ and " (ratchet.min_support) " files"
+                    }
+                }
+                @if let Some(waiver) = &finding.waiver {
+                    dt { "Waiver" }
+                    dd {
+                        (visible_cut(&waiver.owner, 100)) ", until " (visible(&waiver.expires)) ": "
+                        (visible_cut(&waiver.reason, 400))
+                    }
+                }
+                dt { "Explain" } dd { code { "qa-skill explain " (visible(&finding.rule_id)) } }
+            }
+        }
+    }
+}
+
+fn table_of_rest(all: &[&Finding], rest: &[&Finding]) -> Markup {
+    html! {
+        h3 { "All findings by rule" }
+        div.scroll tabindex="0" role="region" aria-label="Findings by rule" {
+            table.list {
+                thead { tr { (columns(&["Rule", "Blocking", "Not blocking"], &[1, 2])) } }
+                tbody {
+                    @for (rule, (blocking, other)) in by_rule(all) {
+                        tr { th scope="row" { code { (visible(rule)) } } td.r { (blocking) } td.r { (other) } }
+                    }
+                }
+            }
+        }
+        details {
+            summary { (counted(rest.len().min(MAX_ROWS), "further finding")) " in short" }
+            div.scroll tabindex="0" role="region" aria-label="Further findings" {
+                table.list {
+                    thead { tr { (columns(&["Where", "Rule", "Severity", "Standing"], &[])) } }
+                    tbody {
+                        @for finding in rest.iter().take(MAX_ROWS) {
+                            tr {
+                                th scope="row" { code { (visible_cut(&location(finding), 300)) } }
+                                td { code { (visible(&finding.rule_id)) } }
+                                td { (finding.severity) }
+                                td { (standing(finding)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        (left_out(MAX_ROWS, rest.len(), "finding", "lens-results.json"))
+    }
+}

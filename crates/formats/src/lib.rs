@@ -1,0 +1,32 @@
+//! The output formats: each a file here and an entry in [`ALL`].
+
+pub mod check_run;
+mod common;
+pub mod contract;
+mod excerpt;
+mod gaps;
+mod github;
+pub mod html;
+mod json;
+mod junit;
+mod markdown;
+pub mod rubric_draft;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod sarif;
+mod terminal;
+#[cfg(test)]
+mod tests;
+
+use contract::Format;
+
+/// Every format, by id.
+pub static ALL: &[&dyn Format] = &[
+    &github::Github,
+    &html::Html,
+    &json::Json,
+    &junit::Junit,
+    &markdown::Markdown,
+    &sarif::Sarif,
+    &terminal::Terminal,
+];

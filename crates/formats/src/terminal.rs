@@ -1,0 +1,445 @@
+//! `terminal`: what a person reads at a prompt or in a log.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use crate::common::{
+    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
+    location, model_reviews, note, quality_gates, reason, verdict_word, why,
+};
+use crate::contract::{Format, FormatSpec, Report};
+use crate::excerpt::{ExcerptLine, Sides, excerpt};
+use crate::gaps::{FileGap, gaps};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
+use qa_core::escape::{visible, visible_cut};
+use qa_core::masking::shown;
+
+/// From this many findings on, those that do not block are counted by rule instead of shown.
+const MANY: usize = 50;
+/// The most blocking findings shown whole; those after them get a line each.
+const MAX_WHOLE: usize = 30;
+/// The most blocking findings shown at all.
+const MAX_SHOWN: usize = 200;
+/// The most lines of any list below the findings.
+const MAX_LIST: usize = 20;
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[1;91m";
+const GREEN: &str = "\x1b[1;92m";
+const YELLOW: &str = "\x1b[1;93m";
+const DIM: &str = "\x1b[2m";
+
+/// The format.
+pub(crate) struct Terminal;
+
+impl Format for Terminal {
+    fn spec(&self) -> &'static FormatSpec {
+        &FormatSpec { id: "terminal", title: "For people: verdict, excerpts, what to do", file: None }
+    }
+
+    fn render(&self, report: &Report<'_>) -> Vec<u8> {
+        let mut page = Page {
+            out: String::new(),
+            color: report.terminal.color,
+            width: report.terminal.width.clamp(40, 160),
+        };
+        verdict(&mut page, report);
+        let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
+        let parts: [fn(&mut Page, &Report<'_>); 5] = [all_findings, not_looked_at, reviews, gates, notes];
+        // What is missing is the message of a run that could not complete, so there it comes first.
+        for part in if incomplete { [parts[1], parts[2], parts[3], parts[4], parts[0]] } else { parts } {
+            part(&mut page, report);
+        }
+        preview(&mut page, report);
+        cross_check(&mut page, report);
+        proof(&mut page, report);
+        disarmed(&page.out).into_bytes()
+    }
+}
+
+/// A runner obeys the older form of its commands wherever it stands in a line, also in one that is only quoted.
+fn disarmed(text: &str) -> String {
+    text.replace("##[", "## [")
+}
+
+/// Text that knows the terminal's width and whether it may be coloured.
+struct Page {
+    out: String,
+    color: bool,
+    width: usize,
+}
+
+impl Page {
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.color && !style.is_empty() { format!("{style}{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn heading(&mut self, text: &str) {
+        let painted = self.paint(BOLD, text);
+        self.out.truncate(self.out.trim_end().len());
+        self.out.push_str(&format!("\n\n{painted}\n"));
+    }
+
+    /// A line that begins with `lead` and whose further lines are indented as wide as it.
+    fn item(&mut self, lead: &str, style: &str, text: &str) {
+        let indent = lead.chars().count();
+        let lines = wrap(&visible(text), self.width.saturating_sub(indent).max(20));
+        let painted = self.paint(style, lead);
+        self.out.push_str(&format!("{painted}{}\n", lines.join(&format!("\n{}", " ".repeat(indent)))));
+    }
+
+    fn left_out(&mut self, shown: usize, total: usize, noun: &str) {
+        if total > shown {
+            let rest = counted(total - shown, noun);
+            self.item("  … ", DIM, &format!("and {rest} more, all in lens-results.json and coverage.json"));
+        }
+    }
+}
+
+/// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
+/// the text may have anywhere and a runner obeys only there.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width && !word.starts_with("::") {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += length;
+        }
+    }
+    lines
+}
+
+fn verdict(page: &mut Page, report: &Report<'_>) {
+    let verdict = &report.result.final_verdict;
+    let style = match verdict.conclusion {
+        Conclusion::Pass => GREEN,
+        Conclusion::Fail => RED,
+        Conclusion::CouldNotComplete => YELLOW,
+    };
+    page.item(&format!("{}  ", verdict_word(verdict.conclusion)), style, &reason(report));
+    for line in verdict.rationale.iter().take(MAX_LIST) {
+        page.item("  ", "", &visible_cut(line, 400));
+    }
+}
+
+fn all_findings(page: &mut Page, report: &Report<'_>) {
+    let (all, before) = findings_here(report);
+    let (files, split) = (Files::of(report), all.partition_point(|finding| finding.blocking));
+    let (blocking, advice) = all.split_at(split);
+    if !blocking.is_empty() {
+        page.heading(&format!("Blocking ({})", blocking.len()));
+        for finding in blocking.iter().take(MAX_WHOLE) {
+            one_finding(page, report, &files, finding);
+        }
+        for finding in blocking.iter().take(MAX_SHOWN).skip(MAX_WHOLE) {
+            let (severity, rule) = (finding.severity.text(), &finding.rule_id);
+            let summary = visible_cut(&finding.summary, 120);
+            page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
+        }
+        page.left_out(MAX_SHOWN, blocking.len(), "blocking finding");
+        page.item("", "", WAIVE);
+    }
+    if let Some(text) = elsewhere(before) {
+        page.item("", "", &text);
+    }
+    if advice.is_empty() {
+        return;
+    }
+    page.heading(&format!("Not blocking ({})", advice.len()));
+    if all.len() <= MANY {
+        for finding in advice {
+            one_finding(page, report, &files, finding);
+        }
+        return;
+    }
+    let rules = by_rule(advice);
+    for (rule, (_, count)) in rules.iter().take(MAX_LIST) {
+        page.item(&format!("  {count:>7}  "), "", rule);
+    }
+    page.left_out(MAX_LIST, rules.len(), "rule");
+    page.item("  ", DIM, "counted by rule because there are many; the report shows each");
+}
+
+fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding: &Finding) {
+    let lines = excerpt(report, files, finding, 2, Sides::Own);
+    let source = source_of(&lines, is_on_base(finding));
+    let path = finding.file.to_string();
+    let column = evidence_number(finding, "startColumn").max(1) as usize;
+    let level = if finding.blocking { Level::ERROR } else { Level::WARNING };
+    let title = visible_cut(&finding.summary, 300);
+    let title = level.with_name(finding.severity.text()).primary_title(title).id(finding.rule_id.as_str());
+    let origin = Origin::path(path.as_str()).line(finding.start_line as usize).char_column(column);
+    let mut group = Group::with_title(title);
+    match source {
+        None => group = group.element(origin),
+        Some((text, first, span)) => {
+            // The column shown is counted in the text as shown: where characters had to be escaped before it, it is the
+            // place the mark points at and not the one in the file.
+            let snippet = Snippet::source(text)
+                .line_start(first)
+                .fold(false)
+                .path(path.as_str())
+                .annotation(AnnotationKind::Primary.span(span));
+            group = group.element(snippet);
+        }
+    }
+    let width = page.width.saturating_sub(14);
+    for (name, text) in footers(finding) {
+        let lines = wrap(&text, width).join("\n");
+        group = group.element(Level::NOTE.with_name(name).message(lines));
+    }
+    let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
+    let text = renderer.term_width(page.width).render(&[group]);
+    page.out.push_str(&text);
+    page.out.push_str("\n\n");
+}
+
+/// The excerpt as one text, its first line number and the marked bytes.
+fn source_of(lines: &[ExcerptLine], on_base: bool) -> Option<(String, usize, std::ops::Range<usize>)> {
+    let first = lines.first().and_then(|line| if on_base { line.old } else { line.new })?;
+    let mut text = String::new();
+    let mut span: Option<std::ops::Range<usize>> = None;
+    for line in lines {
+        text.push_str(&line.before);
+        let start = text.len();
+        text.push_str(&line.marked);
+        if line.flagged {
+            let begin = span.map_or(start, |span| span.start);
+            span = Some(begin..text.len());
+        }
+        text.push_str(&line.after);
+        text.push('\n');
+    }
+    Some((text, usize::try_from(first).ok()?, span?))
+}
+
+fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut footers = Vec::new();
+    if is_on_base(finding) {
+        footers.push(("where", "in text the change removes; the line is numbered as at the base".to_owned()));
+    }
+    footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
+    footers.push(("why", visible_cut(&why(finding), 600)));
+    footers.push(("fix", visible_cut(&finding.fix, 600)));
+    for code in &finding.codes {
+        footers.push(("code", format!("{code}: {}", code.hint())));
+    }
+    let id = finding.finding_id.short();
+    footers.push(("more", format!("qa-skill explain {} (finding {id})", visible(&finding.rule_id))));
+    if finding.blocking {
+        footers.push(("waive", format!("evidence-hash = \"{}\"", finding.evidence_hash)));
+    }
+    footers
+}
+
+fn not_looked_at(page: &mut Page, report: &Report<'_>) {
+    let gaps = gaps(report);
+    if gaps.is_empty() {
+        return;
+    }
+    page.heading("Not looked at");
+    for lens in &gaps.missing {
+        page.item("  - ", DIM, &format!("required lens {lens} has no result"));
+    }
+    for gap in gaps.plans.iter().take(MAX_LIST) {
+        let required = if gap.required { "required lens" } else { "lens" };
+        let codes: Vec<&str> = gap.codes.iter().map(|code| code.text()).collect();
+        page.item("  - ", DIM, &format!("{required} {} {}: {}", gap.plan, gap.status, codes.join(", ")));
+    }
+    page.left_out(MAX_LIST, gaps.plans.len(), "lens run");
+    for gap in gaps.files.iter().take(MAX_LIST) {
+        page.item("  - ", DIM, &file_gap(gap));
+    }
+    page.left_out(MAX_LIST, gaps.files.len(), "file");
+}
+
+fn reviews(page: &mut Page, report: &Report<'_>) {
+    let reviews = model_reviews(report);
+    if reviews.is_empty() {
+        return;
+    }
+    page.heading("Reviews by a model");
+    for review in reviews.iter().take(MAX_LIST) {
+        let style = if review.status == LensStatus::Completed { GREEN } else { RED };
+        let required = if review.required { "" } else { " (not required)" };
+        page.item("  - ", style, &format!("{} {}{required}", review.plan, review.status));
+        for note in review.notes.iter().take(MAX_LIST) {
+            page.item("    ", DIM, &visible_cut(note, 300));
+        }
+    }
+    page.left_out(MAX_LIST, reviews.len(), "review");
+}
+
+fn gates(page: &mut Page, report: &Report<'_>) {
+    let gates = quality_gates(report);
+    if gates.is_empty() {
+        return;
+    }
+    page.heading("Quality gates");
+    for gate in &gates {
+        let style = if gate.passed { GREEN } else { RED };
+        let required = if gate.required { "" } else { " (not required)" };
+        page.item("  - ", style, &format!("{} {}{required}", gate.gate_name, gate_word(gate)));
+        for note in gate.notes.iter().take(MAX_LIST) {
+            page.item("    ", DIM, &visible_cut(note, 300));
+        }
+        page.left_out(MAX_LIST, gate.notes.len(), "report");
+    }
+}
+
+fn file_gap(gap: &FileGap<'_>) -> String {
+    let code = gap.code.map(Code::text);
+    let why: Vec<&str> = gap.reasons.iter().copied().chain(code).collect();
+    format!("{}: {} looked at {} ({})", gap.file, gap.plans.join(", "), gap.looked_at, why.join("; "))
+}
+
+fn notes(page: &mut Page, report: &Report<'_>) {
+    let codes = codes(report);
+    if codes.is_empty() {
+        return;
+    }
+    page.heading("Codes");
+    for (kind, code) in codes {
+        let style = match kind {
+            "error" => RED,
+            "warning" => YELLOW,
+            _ => DIM,
+        };
+        let lead = page.paint(style, &format!("  {kind:<8}"));
+        page.out.push_str(&lead);
+        page.out.push_str(code.text());
+        page.out.push('\n');
+        page.item("          ", "", code.hint());
+    }
+}
+
+fn preview(page: &mut Page, report: &Report<'_>) {
+    let Some(preview) = &report.result.final_verdict.policy_preview else { return };
+    page.heading("Policy preview (not binding: the base's policy decided)");
+    match (&preview.conclusion, &preview.error) {
+        (Some(conclusion), _) => page.item(
+            "  ",
+            "",
+            &format!(
+                "under the new policy: {}, {} would block",
+                verdict_word(*conclusion),
+                counted(preview.blocking_findings as usize, "finding")
+            ),
+        ),
+        (None, error) => {
+            let error = error.as_deref().unwrap_or("no reason is known");
+            page.item("  ", "", &format!("the new policy cannot be read: {}", visible_cut(error, 300)));
+        }
+    }
+    for setting in preview.weakened.iter().take(MAX_LIST) {
+        let [base, head] = [&setting.base, &setting.head].map(|value| visible_cut(value, 120));
+        page.item("  weaker  ", YELLOW, &format!("{}: {base} → {head}", visible_cut(&setting.name, 200)));
+    }
+    page.left_out(MAX_LIST, preview.weakened.len(), "setting");
+}
+
+fn cross_check(page: &mut Page, report: &Report<'_>) {
+    let failed = |outcome| match outcome {
+        ItemOutcome::Failed => true,
+        ItemOutcome::Passed | ItemOutcome::NotApplicable => false,
+    };
+    let items: Vec<_> = report.cross_check.items.iter().filter(|item| failed(item.outcome)).collect();
+    if items.is_empty() {
+        return;
+    }
+    page.heading("The cross-check contradicts");
+    for item in items {
+        page.item("  failed  ", RED, &format!("{}: {}", item.item, visible_cut(&item.detail, 400)));
+    }
+}
+
+fn proof(page: &mut Page, report: &Report<'_>) {
+    page.heading("Proof");
+    page.item("  checked ", DIM, &extent(report));
+    page.item("  key     ", DIM, report.result.execution_key.as_str());
+    if let Some(directory) = report.run_directory {
+        let directory = shown(directory);
+        page.item("  kept in ", DIM, &directory);
+        page.item("  verify  ", DIM, &format!("qa-skill verify {directory}"));
+    }
+    if report.replayed {
+        page.item("  replay  ", DIM, "an earlier run of the same key was found and says the same");
+    }
+}
+
+/// How a finding is let stand.
+const WAIVE: &str = "To let a finding stand, commit a [[waiver]] with its rule, evidence-hash, owner, reason and \
+    expires to .qa-skill/waivers.toml on the base branch.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn text(sample: &sample::Sample, color: bool) -> String {
+        String::from_utf8(Terminal.render(&sample.report(color))).unwrap()
+    }
+
+    #[test]
+    fn a_finding_shows_its_line_with_the_quote_marked() {
+        let text = text(&sample::fail(), false);
+        let expected = format!(
+            "critical[secret-token/github-token]: a GitHub token is added
+  --> src/config.rs:13:20
+   |
+11 | fn load() -> Result<Config> {{
+12 |     let url = \"https://example.com\";
+13 |     let token = \"…\"{};
+   |                    {}
+",
+            "*".repeat(40),
+            "^".repeat(40)
+        );
+        assert!(text.starts_with("FAIL  2 findings block this change.\n"), "{text}");
+        assert!(text.contains(&expected), "{text}");
+    }
+
+    #[test]
+    fn without_colour_there_is_no_escape_byte_and_with_it_only_styles() {
+        let styles = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
+        for (name, sample) in sample::all() {
+            assert!(!text(&sample, false).contains('\x1b'), "{name}");
+            let colored = text(&sample, true);
+            assert!(!styles.replace_all(&colored, "").contains('\x1b'), "{name}");
+        }
+    }
+
+    #[test]
+    fn many_findings_are_counted_by_rule_and_blocking_ones_stay_whole() {
+        let text = text(&sample::large(300, 3000), false);
+        assert_eq!(text.matches("critical[secret-token/github-token]").count(), 75);
+        assert!(text.contains("     2925  debug-leftover/dbg"), "{text}");
+    }
+
+    #[test]
+    fn a_quoted_line_commands_no_runner() {
+        let mut sample = sample::fail();
+        for text in sample.texts.values_mut() {
+            text.text = text.text.replace("let", "##[");
+        }
+        let shown = String::from_utf8(Terminal.render(&sample.report(false))).unwrap();
+        assert!(shown.contains("## [") && !shown.contains("##["), "{shown}");
+    }
+
+    #[test]
+    fn words_are_wrapped_at_the_width() {
+        assert_eq!(wrap("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
+        assert_eq!(wrap("", 6), [""]);
+        assert_eq!(wrap("a bb ::error::x cc", 6), ["a bb ::error::x", "cc"]);
+    }
+}

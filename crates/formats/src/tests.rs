@@ -1,0 +1,67 @@
+//! What holds for every format and every kind of run.
+
+use crate::{ALL, sample};
+use qa_contracts::ids::is_unprintable;
+
+fn render(id: &str, sample: &sample::Sample, color: bool) -> String {
+    let format = ALL.iter().find(|format| format.spec().id == id).unwrap();
+    String::from_utf8(format.render(&sample.report(color))).unwrap()
+}
+
+#[test]
+fn formats_are_sorted_by_id() {
+    assert!(ALL.windows(2).all(|pair| pair[0].spec().id < pair[1].spec().id));
+}
+
+#[test]
+fn nothing_invisible_leaves_through_any_format() {
+    for (name, sample) in sample::all() {
+        for format in ALL {
+            let text = render(format.spec().id, &sample, false);
+            // JSON spells control characters out and keeps the others: it is for programs.
+            let is_json = matches!(format.spec().id, "json");
+            let bad = text
+                .chars()
+                .find(|&c| c != '\n' && if is_json { c.is_ascii_control() } else { is_unprintable(c) });
+            assert_eq!(bad, None, "{} of {name}", format.spec().id);
+        }
+    }
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    for (name, sample) in sample::all() {
+        for format in ALL {
+            let id = format.spec().id;
+            assert!(render(id, &sample, true) == render(id, &sample, true), "{id} of {name}");
+        }
+    }
+}
+
+#[test]
+fn what_differs_between_machines_stays_out_of_kept_files() {
+    for (name, sample) in sample::all() {
+        for format in ALL.iter().filter(|format| format.spec().file.is_some()) {
+            let id = format.spec().id;
+            let text = render(id, &sample, false);
+            assert!(!text.contains("volatile") && !text.contains(".qa-skill/runs/"), "{id} of {name}");
+            assert!(text == render(id, &sample, true), "{id} of {name}");
+        }
+    }
+}
+
+/// Leaves everything where a person can look at it: `formats` beside the test's own directory.
+#[test]
+fn every_format_can_be_written_down() {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().join("formats");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, sample) in sample::all() {
+        for format in ALL {
+            let id = format.spec().id;
+            let file = format.spec().file.unwrap_or(id);
+            std::fs::write(folder.join(format!("{name}-{file}")), render(id, &sample, id == "terminal"))
+                .unwrap();
+        }
+    }
+}

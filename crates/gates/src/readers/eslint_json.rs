@@ -1,0 +1,44 @@
+//! ESLint's formatter `json`: one entry per file that was linted, clean ones included.
+
+use super::json::{document, flag_or_no, items, list, number, object, position, text, text_if};
+use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::text as clean;
+
+/// Reads a report. One without any file is a run that looked at nothing.
+pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+    let value = document(report)?;
+    let files = items(&value)?;
+    let mut read = Report::default();
+    read.totals.files = Some(files.len() as u64);
+    for file in files {
+        let path = clean::path(text(object(file, "an entry")?, "filePath")?, places);
+        let mut errors = 0;
+        for entry in list(file, "messages")? {
+            let fatal = flag_or_no(entry, "fatal")?;
+            let severity = match number(entry, "severity")? {
+                1 if !fatal => DiagnosticSeverity::Warning,
+                1 | 2 => DiagnosticSeverity::Error,
+                other => return Err(ReportError::unreadable(format!("`severity` is {other}"))),
+            };
+            errors += u64::from(severity == DiagnosticSeverity::Error);
+            read.diagnostics.push(Diagnostic {
+                path: path.clone(),
+                line: position(entry, "line")?,
+                column: position(entry, "column")?,
+                rule: text_if(entry, "ruleId")?.map(|rule| clean::name(rule, places)),
+                message: clean::message(text(entry, "message")?, places),
+                severity,
+                end_line: position(entry, "endLine")?,
+                end_column: position(entry, "endColumn")?,
+            });
+        }
+        let declared = number(file, "errorCount")?;
+        if declared != errors {
+            let name = clean::name(text(file, "filePath")?, places);
+            return Err(ReportError::Inconsistent(format!(
+                "{name} has {errors} errors and states {declared}"
+            )));
+        }
+    }
+    Ok(read)
+}

@@ -1,0 +1,346 @@
+//! JUnit XML in the dialects of its writers: pytest, Vitest, jest-junit, Playwright, gotestsum, nextest, Surefire.
+
+use super::libtest::panic;
+use super::xml::{Element, parse};
+use crate::contract::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
+use crate::tags::{StoryReader, stories};
+use crate::text;
+use qa_contracts::ids::{CommitId, RepoPath};
+
+/// Attempts that did not decide: they failed, and the test was tried again.
+const RETRIED: &[&str] = &["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
+/// How much of the text of a failure is searched for its place, in bytes.
+const MAX_SEARCHED: usize = 64 << 10;
+/// How many places in it are looked at.
+const MAX_PLACES: usize = 64;
+/// Names under which writers state the commit.
+const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
+/// What the message of a failure is when the writer has none.
+const NO_MESSAGE: &[&str] =
+    &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
+
+/// Reads a report whose lines are counted from `first_line`.
+pub(crate) fn read(report: &[u8], places: &Places<'_>, first_line: u32) -> Result<Report, ReportError> {
+    let root = parse(report)?;
+    let mut read = Report::default();
+    match root.name.as_str() {
+        "testsuites" | "testsuite" => {
+            suite(&root, &Context { places, first_line, name: "", file: None }, &mut read)?;
+        }
+        other => return Err(ReportError::unreadable(format!("its root is `{other}` and no test suite"))),
+    }
+    if read.tests.is_empty() {
+        return Err(ReportError::Nothing("it has no test case".to_owned()));
+    }
+    Ok(read)
+}
+
+struct Context<'a> {
+    places: &'a Places<'a>,
+    first_line: u32,
+    name: &'a str,
+    file: Option<&'a str>,
+}
+
+/// How many tests a part of the document has, and how many of them fail.
+#[derive(Default)]
+struct Seen {
+    tests: u64,
+    faults: u64,
+}
+
+fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Seen, ReportError> {
+    let inner = Context {
+        places: outer.places,
+        first_line: outer.first_line,
+        name: element.attribute("name").filter(|name| !name.is_empty()).unwrap_or(outer.name),
+        file: element.attribute("file").or(element.attribute("filepath")).or(outer.file),
+    };
+    let mut seen = Seen::default();
+    for child in &element.children {
+        let part = match child.name.as_str() {
+            "testsuite" => suite(child, &inner, read)?,
+            "testcase" => {
+                let case = test_case(child, &inner);
+                let faults = u64::from(case.outcome.fails());
+                read.tests.push(case);
+                Seen { tests: 1, faults }
+            }
+            "failure" | "error" => {
+                read.tests.push(suite_fault(&inner, &reason(child)));
+                Seen { tests: 0, faults: 1 }
+            }
+            "properties" => {
+                read.commit = read.commit.take().or_else(|| commit(child));
+                Seen::default()
+            }
+            _ => Seen::default(),
+        };
+        seen.tests += part.tests;
+        seen.faults += part.faults;
+    }
+    if let Some(stated) = declared(element, "tests")?.filter(|&stated| stated > seen.tests) {
+        let name = text::name(inner.name, inner.places);
+        let found = seen.tests;
+        return Err(ReportError::Inconsistent(format!(
+            "suite {name:?} states {stated} tests and has {found}"
+        )));
+    }
+    let stated =
+        declared(element, "failures")?.unwrap_or(0).saturating_add(declared(element, "errors")?.unwrap_or(0));
+    if stated > seen.faults {
+        let hidden = stated - seen.faults;
+        read.tests.push(suite_fault(&inner, &format!("the suite states {hidden} more faults than it shows")));
+        seen.faults = stated;
+    }
+    Ok(seen)
+}
+
+fn declared(element: &Element, name: &str) -> Result<Option<u64>, ReportError> {
+    let refuse = |stated: &str| ReportError::unreadable(format!("`{name}` of a suite is {stated:?}"));
+    element.attribute(name).map(|stated| stated.trim().parse().map_err(|_| refuse(stated))).transpose()
+}
+
+/// Something failed outside every test, such as a file that does not load.
+fn suite_fault(context: &Context<'_>, reason: &str) -> TestCase {
+    TestCase {
+        id: text::name(if context.name.is_empty() { "(suite)" } else { context.name }, context.places),
+        outcome: Outcome::Errored,
+        path: place_of(context.file, "", context),
+        line: None,
+        message: Some(text::message(reason, context.places)),
+        attempts: 1,
+        stories: Vec::new(),
+        attachments: Vec::new(),
+    }
+}
+
+fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
+    let places = context.places;
+    let class = element.attribute("classname").filter(|class| !class.is_empty()).unwrap_or(context.name);
+    let name = element.attribute("name").unwrap_or("");
+    let retried = element.children.iter().filter(|child| RETRIED.contains(&child.name.as_str())).count();
+    let (outcome, fault) = outcome(element, retried);
+    let path = place_of(element.attribute("file").or(context.file), class, context);
+    let stated: Option<u32> = element.attribute("line").and_then(|line| line.parse().ok());
+    let line = stated
+        .and_then(|line| line.saturating_add(1).checked_sub(context.first_line))
+        .filter(|&line| line > 0);
+    let panic = fault.and_then(|fault| panic(text::head(&fault.text, MAX_SEARCHED), places));
+    let failed_at = match &panic {
+        Some((path, line, _)) => Some((path.clone(), *line)),
+        None => {
+            path.as_ref().zip(fault).and_then(|(path, fault)| place_in(&path.to_text(), &fault.text, places))
+        }
+    };
+    let (path, line) = failed_at.unwrap_or((path, line));
+    TestCase {
+        id: text::name(&joined(class, name), places),
+        outcome,
+        path,
+        line,
+        message: fault.map(|fault| match panic {
+            Some((_, _, said)) => text::message(said, places),
+            None => text::message(&reason(fault), places),
+        }),
+        attempts: u32::try_from(retried).unwrap_or(u32::MAX).saturating_add(1),
+        stories: shown(element, context.name, class, name),
+        attachments: attachments(element, places),
+    }
+}
+
+/// `class::name`, or the name alone where the writer repeats one in the other.
+fn joined(class: &str, name: &str) -> String {
+    if class.is_empty() || name.starts_with(class) { name.to_owned() } else { format!("{class}::{name}") }
+}
+
+fn outcome(element: &Element, retried: usize) -> (Outcome, Option<&Element>) {
+    let first = |name| element.children.iter().find(|child| child.name == name);
+    if let Some(error) = first("error") {
+        return (Outcome::Errored, Some(error));
+    }
+    if let Some(failure) = first("failure") {
+        return (Outcome::Failed, Some(failure));
+    }
+    if let Some(skipped) = first("skipped") {
+        return (Outcome::Skipped, Some(skipped).filter(|skipped| !reason(skipped).is_empty()));
+    }
+    let stated =
+        element.attribute("status").or(element.attribute("result")).unwrap_or("").to_ascii_lowercase();
+    match stated.as_str() {
+        "fail" | "failed" | "failure" => (Outcome::Failed, None),
+        "error" | "errored" | "broken" | "aborted" | "timeout" | "timedout" => (Outcome::Errored, None),
+        "notrun" | "skip" | "skipped" | "disabled" | "suppressed" | "ignored" | "pending" | "todo" => {
+            (Outcome::Skipped, None)
+        }
+        _ if retried > 0 => {
+            (Outcome::Flaky, element.children.iter().find(|child| RETRIED.contains(&child.name.as_str())))
+        }
+        _ => (Outcome::Passed, None),
+    }
+}
+
+/// What a failure says: its message, or its text where that is all there is. Of pytest's listings only the lines that
+/// state the error are kept, as the others show code of pytest.
+fn reason(element: &Element) -> String {
+    let message = element.attribute("message").unwrap_or("").trim();
+    let text = element.text.trim();
+    if !NO_MESSAGE.contains(&message) || text.is_empty() {
+        return message.to_owned();
+    }
+    let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("E  ")).map(str::trim).collect();
+    if stated.is_empty() { text.to_owned() } else { stated.join("\n") }
+}
+
+/// Where the text of a failure names a file first, with a full path before a relative one: that of a test may be
+/// relative to a directory which the report does not state.
+fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
+    let said = text::head(said, MAX_SEARCHED);
+    let needle = format!("{path}:");
+    let named = said.match_indices(&needle).take(MAX_PLACES).filter_map(|(at, found)| {
+        let start = said[..at].rfind([' ', '\n', '\t', '(', '"', '\'']).map_or(0, |before| before + 1);
+        let after = &said[at + found.len()..];
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let line = after[..digits].parse().ok().filter(|&line: &u32| line > 0)?;
+        let full = &said[start..at + path.len()];
+        Some((full, text::address(full, places)?, line))
+    });
+    let named: Vec<_> = named.collect();
+    let full = named
+        .iter()
+        .find(|(full, _, _)| full.starts_with('/') || full.contains(":/") || full.contains(":\\"));
+    let (_, path, line) = full.or(named.first())?;
+    Some((Some(path.clone()), Some(*line)))
+}
+
+/// The file of a test: stated, or the class where writers put it there.
+fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<RepoPath> {
+    let candidates = [stated, Some(class), Some(context.name)];
+    let looks_like_file = |candidate: &&str| {
+        let extension = candidate.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let known =
+            ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php"];
+        known.contains(&extension) && !candidate.contains(' ')
+    };
+    let stated = candidates.into_iter().flatten().find(looks_like_file)?;
+    text::path(stated, context.places)
+}
+
+fn properties(element: &Element) -> impl Iterator<Item = (&str, &str)> {
+    let all =
+        element.children.iter().filter(|child| child.name == "properties").flat_map(|list| &list.children);
+    all.filter_map(|property| {
+        Some((property.attribute("name")?, property.attribute("value").unwrap_or(&property.text)))
+    })
+}
+
+/// From names of suites and test, then from properties `feature`, `step` and `tag`.
+fn shown(element: &Element, suite: &str, class: &str, name: &str) -> Vec<Story> {
+    let mut found = stories([suite, class, name]);
+    let mut reader = StoryReader::default();
+    for (key, value) in properties(element) {
+        match key {
+            "feature" | "step" => reader.add(key, value.trim()),
+            _ => found.extend(stories([value])),
+        }
+    }
+    found.extend(reader.finish());
+    found
+}
+
+fn commit(list: &Element) -> Option<CommitId> {
+    let stated = |property: &Element| {
+        let name = property.attribute("name").filter(|name| COMMIT.contains(name));
+        name.and_then(|_| CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok())
+    };
+    list.children.iter().find_map(stated)
+}
+
+/// `[[ATTACHMENT|path]]` in what a test printed.
+fn attachments(element: &Element, places: &Places<'_>) -> Vec<Attachment> {
+    let printed = element.children.iter().filter(|child| child.name == "system-out");
+    let all = printed.flat_map(|output| output.text.split("[[ATTACHMENT|").skip(1));
+    let names = all.filter_map(|rest| rest.split_once("]]")).map(|(path, _)| path);
+    let one = |path: &str| Attachment {
+        path: text::path(path, places),
+        name: text::name(path.rsplit(['/', '\\']).next().unwrap_or(path), places),
+        media_type: String::new(),
+    };
+    names.map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(report: &str) -> Result<Vec<String>, &'static str> {
+        let places = Places { roots: &[], directory: "", module: "" };
+        let read = read(report.as_bytes(), &places, 1).map_err(|error| error.kind())?.finish();
+        let one = |test: &TestCase| {
+            let stories: Vec<String> =
+                test.stories.iter().map(|it| format!("{}.{:?}", it.feature, it.step)).collect();
+            let words = [test.outcome.text(), &test.id, test.message.as_deref().unwrap_or("-")];
+            format!("{} x{} {}", words.join(" | "), test.attempts, stories.join(" ")).trim().to_owned()
+        };
+        Ok(read.tests.iter().map(one).collect())
+    }
+
+    #[test]
+    fn each_dialect_says_how_its_tests_ended() {
+        let cases: &[(&str, &[&str])] = &[
+            // Surefire: attempts that did not decide stand in the case.
+            (
+                r#"<testsuite name="a.B" tests="2" failures="0" errors="1"><testcase classname="a.B" name="one"><flakyError message="first"/></testcase><testcase classname="a.B" name="two"><error message="npe" type="x"/><rerunFailure message="again"/><rerunError/></testcase></testsuite>"#,
+                &["errored | a.B::two | npe x3", "flaky | a.B::one | first x2"],
+            ),
+            // gotestsum: the message is empty of meaning and the text has it.
+            (
+                r#"<testsuites tests="1" failures="1"><testsuite name="demo/calc" tests="1" failures="1"><testcase classname="demo/calc" name="TestAdd"><failure message="Failed" type="">    calc_test.go:8: sum is 2</failure></testcase></testsuite></testsuites>"#,
+                &["failed | demo/calc::TestAdd | calc_test.go:8: sum is 2 x1"],
+            ),
+            // Suites in suites, as PHPUnit and Mocha write them; a title of a suite names the feature.
+            (
+                r#"<testsuites><testsuite name="all" tests="2" failures="1"><testsuite name="cart @feature:7" tests="2" failures="1"><testcase name="adds @step:2"/><testcase name="takes"><failure>no</failure></testcase></testsuite></testsuite></testsuites>"#,
+                &[
+                    "failed | cart @feature:7::takes | no x1 7.None",
+                    "passed | cart @feature:7::adds @step:2 | - x1 7.Some(2)",
+                ],
+            ),
+            // GoogleTest and CTest: words in attributes.
+            (
+                r#"<testsuite name="g"><testcase name="a" status="run" result="completed"/><testcase name="b" status="notrun"/><testcase name="c" status="fail"/></testsuite>"#,
+                &["failed | g::c | - x1", "passed | g::a | - x1", "skipped | g::b | - x1"],
+            ),
+            // A fault of the suite itself.
+            (
+                r#"<testsuite name="s" errors="1"><error message="does not load"/><testcase name="a"/></testsuite>"#,
+                &["errored | s | does not load x1", "passed | s::a | - x1"],
+            ),
+        ];
+        for (report, expected) in cases {
+            let mut found = shown(report).unwrap();
+            found.sort();
+            assert_eq!(found, *expected, "{report}");
+        }
+    }
+
+    #[test]
+    fn a_report_that_states_more_than_it_shows_is_no_pass() {
+        assert_eq!(shown(r#"<testsuite tests="2"><testcase name="a"/></testsuite>"#), Err("inconsistent"));
+        assert_eq!(shown(r#"<testsuite tests="many"><testcase name="a"/></testsuite>"#), Err("unreadable"));
+        assert_eq!(shown(r#"<testsuites tests="0"/>"#), Err("nothing"));
+        assert_eq!(shown(r#"<results><testcase name="a"/></results>"#), Err("unreadable"));
+        let hidden =
+            shown(r#"<testsuites failures="1"><testsuite><testcase name="a"/></testsuite></testsuites>"#);
+        assert_eq!(hidden.unwrap()[0], "errored | (suite) | the suite states 1 more faults than it shows x1");
+    }
+
+    #[test]
+    fn the_commit_and_steps_stand_in_properties() {
+        let report = r#"<testsuite name="s"><properties><property name="git.commit" value="0123456789abcdef0123456789abcdef01234567"/></properties><testcase name="a"><properties><property name="feature" value="3"/><property name="step" value="1"/></properties></testcase></testsuite>"#;
+        let places = Places { roots: &[], directory: "", module: "" };
+        let read = read(report.as_bytes(), &places, 1).unwrap();
+        assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
+        assert_eq!(read.tests[0].stories, [Story { feature: 3, step: Some(1) }]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether what other files may use has a documentation comment.
+
+use super::sighting::{Sighting, Source};
+use qa_contracts::v1::{ConventionFamily, Scope};
+use qa_reading::syntax::{Language, Span, Symbol, SymbolKind};
+
+/// It has one.
+pub(crate) const DOCUMENTED: &str = "documented";
+
+pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
+    if source.part == Scope::Test {
+        return;
+    }
+    for symbol in source.outline.symbols.iter().filter(|symbol| symbol.exported && is_surface(source, symbol))
+    {
+        if !source.is_whole(symbol.span) || source.is_test(symbol.span.start) {
+            continue;
+        }
+        let value = if is_documented(source, symbol) { DOCUMENTED } else { "undocumented" };
+        let is_function = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let topic = if is_function { "functions" } else { "types" };
+        let seen = (value, symbol.name.as_str());
+        all.push(source.sighting(ConventionFamily::PublicDoc, topic, seen, Some(symbol.name_span)));
+    }
+}
+
+fn is_surface(source: &Source<'_>, symbol: &Symbol) -> bool {
+    match symbol.kind {
+        SymbolKind::Function => symbol.top_level && symbol.name != "main",
+        SymbolKind::Class
+        | SymbolKind::Enum
+        | SymbolKind::Interface
+        | SymbolKind::Struct
+        | SymbolKind::Trait
+        | SymbolKind::Type => symbol.top_level,
+        SymbolKind::Method => source.language == Language::Go,
+        SymbolKind::Constant
+        | SymbolKind::Field
+        | SymbolKind::Imported
+        | SymbolKind::Macro
+        | SymbolKind::Module
+        | SymbolKind::Variable => false,
+    }
+}
+
+fn is_documented(source: &Source<'_>, symbol: &Symbol) -> bool {
+    if source.language == Language::Python {
+        // The first thing after the colon that ends the head.
+        let body = Span { start: symbol.name_span.end, end: symbol.span.end };
+        let first =
+            source.outline.strings.iter().find(|each| each.start >= body.start && each.end <= body.end);
+        return first.is_some_and(|first| {
+            let before = Span { start: body.start, end: first.start }.of(source.text);
+            let line = before.rsplit('\n').next().unwrap_or("");
+            let code = before.trim_end();
+            line.trim().is_empty() && (code.ends_with(':') || ends_in_comment(source, code, body.start))
+        });
+    }
+    let mut line_start = start_of_line(source.text, symbol.span.start);
+    // Up over attributes, annotations and decorators.
+    loop {
+        let above = source.text[..line_start].trim_end_matches(['\n', '\r']);
+        let begin = start_of_line(source.text, above.len());
+        let line = above[begin..].trim();
+        let ends_comment = source.outline.comments.iter().any(|comment| {
+            let end = above.trim_end().len();
+            let text = comment.of(source.text).trim_end();
+            comment.start + text.len() == end && !is_trailing(source.text, comment.start)
+        });
+        if ends_comment {
+            return source.text[line_start.min(above.len())..line_start].matches('\n').count() <= 1;
+        }
+        let is_attribute = line.starts_with(['#', '@']) || line.ends_with(")]");
+        if line.is_empty() || !is_attribute || begin == 0 {
+            return false;
+        }
+        line_start = begin;
+    }
+}
+
+fn ends_in_comment(source: &Source<'_>, code: &str, offset: usize) -> bool {
+    let end = offset + code.len();
+    source.outline.comments.iter().any(|comment| (comment.start..=comment.end).contains(&end))
+}
+
+/// Whether code stands before a comment on its line.
+fn is_trailing(text: &str, start: usize) -> bool {
+    !text[start_of_line(text, start)..start].trim().is_empty()
+}
+
+fn start_of_line(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}

@@ -1,0 +1,184 @@
+//! Holds what a change adds to the conventions of a rubric.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::super::contract::{Draft, Fact, Inspection};
+use super::case::Fit;
+use super::sighting::{self, Sighting, fit};
+use super::{rule_of, words};
+use qa_contracts::v1::{ChangeKind, Convention, ConventionFamily, FileText, Rubric, Side, Strength};
+use qa_core::classify::PathSet;
+use qa_core::packet::{Line, Packet};
+
+/// A file changed that another changes with.
+pub(super) const DUE: &str = "due";
+/// That other file changed.
+pub(super) const FOLLOWED: &str = "followed";
+/// How many exemplars a message names.
+const NAMED: usize = 2;
+
+/// Whether added lines can hold anything that a convention is about.
+pub(super) fn may_matter(hunks: &FileText) -> bool {
+    const WORDS: &[&str] = &[
+        "(",
+        "=>",
+        "class",
+        "interface",
+        "struct",
+        "enum",
+        "trait",
+        "type",
+        "import",
+        "from",
+        "const",
+        "catch",
+        "except",
+        "?",
+    ];
+    hunks.cuts.iter().any(|cuts| {
+        let added = hunks.text.get(cuts.removed as usize..cuts.added as usize).unwrap_or("");
+        WORDS.iter().any(|word| added.contains(word))
+    })
+}
+
+pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
+    let mut inspection = Inspection::default();
+    let Ok(path) = std::str::from_utf8(packet.path().as_bytes()) else { return inspection };
+    co_changes(packet, path, rubric, &mut inspection.facts);
+    if packet.file.kind == ChangeKind::Deleted
+        || !sighting::keeps_conventions(packet.path(), packet.file.scope)
+    {
+        return inspection;
+    }
+    let in_force: Vec<&Convention> =
+        rubric.conventions.iter().filter(|convention| holds_for(convention, packet)).collect();
+    if in_force.is_empty() {
+        return inspection;
+    }
+    let head = head_text(packet)
+        .map_or_else(|| sighting::of_path(path), |text| sighting::of_changed(path, packet.file.scope, &text));
+    let mut before = of_base(packet, path);
+    let lines: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
+    let text = head_text(packet).unwrap_or_default();
+    for seen in &head {
+        let key = identity(seen);
+        if let Some(count) = before.get_mut(&key).filter(|count| **count > 0) {
+            *count -= 1;
+            continue;
+        }
+        let broken = in_force.iter().filter(|convention| is_about(convention, seen));
+        let broken =
+            broken.filter(|convention| fit(seen.family, &convention.form, &seen.value) == Fit::Breaks);
+        for convention in broken {
+            inspection.drafts.extend(draft(packet, path, convention, seen, &text, &lines));
+        }
+    }
+    inspection
+}
+
+/// What the whole file says at head; an added file is in its hunks.
+fn head_text<'p>(packet: &Packet<'p>) -> Option<Cow<'p, str>> {
+    if let Some(whole) = &packet.text.full_head {
+        return Some(Cow::Borrowed(whole));
+    }
+    let is_all =
+        packet.file.kind == ChangeKind::Added && packet.file.hunks.len() == 1 && packet.included == [true];
+    is_all
+        .then(|| packet.hunks().next().map(|hunk| Cow::Borrowed(&packet.text.text[hunk.added_span()])))
+        .flatten()
+}
+
+type Identity = (ConventionFamily, &'static str, String, String);
+
+fn identity(seen: &Sighting) -> Identity {
+    (seen.family, seen.topic, seen.value.clone(), seen.name.clone())
+}
+
+/// What the file said before, each thing as often as it did.
+fn of_base(packet: &Packet<'_>, path: &str) -> BTreeMap<Identity, usize> {
+    let mut before = BTreeMap::new();
+    if packet.file.kind == ChangeKind::Added {
+        return before;
+    }
+    let old = packet.file.old_path.as_ref().map_or(Ok(path), |old| std::str::from_utf8(old.as_bytes()));
+    let old = old.unwrap_or(path);
+    let base = packet.text.full_base.as_deref();
+    let seen = base
+        .map_or_else(|| sighting::of_path(old), |text| sighting::of_changed(old, packet.file.scope, text));
+    for one in seen {
+        *before.entry(identity(&one)).or_insert(0) += 1;
+    }
+    before
+}
+
+fn holds_for(convention: &Convention, packet: &Packet<'_>) -> bool {
+    let paths = PathSet::new(convention.paths.iter().map(String::as_str));
+    convention.part == packet.file.scope && paths.is_ok_and(|paths| paths.matches(packet.path()))
+}
+
+fn is_about(convention: &Convention, seen: &Sighting) -> bool {
+    (convention.family, convention.topic.as_str(), convention.language.as_str())
+        == (seen.family, seen.topic, &*seen.language)
+}
+
+fn draft(
+    packet: &Packet<'_>,
+    path: &str,
+    convention: &Convention,
+    seen: &Sighting,
+    text: &str,
+    lines: &BTreeMap<u64, Line<'_>>,
+) -> Option<Draft> {
+    let rule = rule_of(convention.family, convention.strength);
+    let summary = summary(convention, path, &seen.value);
+    let draft = match seen.span {
+        None => {
+            // What a file lacks is asked of new files alone.
+            let is_new = packet.file.kind == ChangeKind::Added;
+            let of_place =
+                matches!(convention.family, ConventionFamily::FileName | ConventionFamily::TestPlacement);
+            let is_judged = is_new || of_place && packet.file.kind == ChangeKind::Renamed;
+            is_judged.then(|| Draft::on_file(rule, packet.path(), Side::Head, summary))?
+        }
+        Some(span) => {
+            let before = text.get(..span.start)?;
+            let start_of_line = before.rfind('\n').map_or(0, |end| end + 1);
+            let number = before.matches('\n').count() as u64 + 1;
+            let line = lines.get(&number)?;
+            let start = span.start - start_of_line;
+            let end = (span.end - start_of_line).min(line.text.len());
+            if line.text.get(start..end)?.is_empty() {
+                return None;
+            }
+            Draft::on_line(rule, packet, line, start..end, summary)
+        }
+    };
+    Some(draft.with("convention", convention.id.clone()))
+}
+
+/// The convention with its numbers and where to see it kept, and the form that keeps it.
+fn summary(convention: &Convention, path: &str, value: &str) -> String {
+    let Convention { statement, support, exceptions, exemplars, .. } = convention;
+    let places: Vec<String> =
+        exemplars.iter().take(NAMED).map(|place| format!("{}:{}", place.path, place.line)).collect();
+    let shown = if places.is_empty() { String::new() } else { format!(", as in {}", places.join(" and ")) };
+    let instead = words::conforming(convention, path, value);
+    format!("{statement} ({} of {support} places{shown}); {instead}", support - exceptions)
+}
+
+fn co_changes(packet: &Packet<'_>, path: &str, rubric: &Rubric, facts: &mut Vec<Fact>) {
+    let pairs =
+        rubric.conventions.iter().filter(|convention| convention.family == ConventionFamily::CoChange);
+    for convention in pairs.filter(|convention| convention.strength != Strength::Off) {
+        if convention.form == path {
+            facts.push(Fact { kind: FOLLOWED.into(), name: convention.id.clone(), draft: None });
+        }
+        if convention.topic == path && packet.file.kind == ChangeKind::Modified {
+            let rule = rule_of(convention.family, convention.strength);
+            let draft = Draft::on_file(rule, packet.path(), Side::Head, summary(convention, path, ""))
+                .with("convention", convention.id.clone());
+            facts.push(Fact { kind: DUE.into(), name: convention.id.clone(), draft: Some(draft) });
+        }
+    }
+}

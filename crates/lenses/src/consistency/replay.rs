@@ -1,0 +1,225 @@
+//! What conventions would have said of changes that were merged, and which files changed together in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::case::Fit;
+use super::mine::{Found, exemplars};
+use super::sighting::{self, Sighting, fit};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::ids::{BlobId, CommitId};
+use qa_contracts::v1::{Convention, ConventionFamily, Scope, Witness};
+use qa_core::classify::PathSet;
+use qa_reading::syntax::Language;
+
+/// One merged change, as far as it may matter: files before and after.
+#[derive(Debug, Clone)]
+pub struct MergedChange {
+    pub commit: CommitId,
+    /// Paths with their blobs before and after.
+    pub files: Vec<(RepoPath, Option<BlobId>, Option<BlobId>)>,
+}
+
+/// What breaks conventions in one version of a file: the convention's position and what tells the place from others.
+pub type Broken = Vec<(usize, String)>;
+
+/// Finds what breaks conventions.
+pub struct Reader<'a> {
+    conventions: &'a [Convention],
+    paths: Vec<PathSet>,
+}
+
+/// What of a version of a file has to be known to say what it breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Needed {
+    Nothing,
+    Path,
+    Text,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(conventions: &'a [Convention]) -> Self {
+        let nothing = || PathSet::new([]).expect("no globs are globs");
+        let paths = conventions
+            .iter()
+            .map(|convention| {
+                PathSet::new(convention.paths.iter().map(String::as_str)).unwrap_or_else(|_| nothing())
+            })
+            .collect();
+        Self { conventions, paths }
+    }
+
+    /// What has to be known of a file's versions.
+    pub fn needed(&self, path: &RepoPath, part: Scope) -> Needed {
+        let text = path.to_text();
+        let language = Language::of(&text).map(sighting::word);
+        let of_path = sighting::of_path(&text);
+        let needed = |convention: &Convention| {
+            let is_about = |seen: &Sighting| {
+                (convention.family, convention.language.as_str()) == (seen.family, &*seen.language)
+            };
+            if of_path.iter().any(is_about) {
+                Needed::Path
+            } else if sighting::is_of_path(convention.family)
+                || Some(convention.language.as_str()) != language
+            {
+                Needed::Nothing
+            } else {
+                Needed::Text
+            }
+        };
+        let in_force = self.in_force(path, part).map(|(_, convention)| convention);
+        in_force.map(needed).max().unwrap_or(Needed::Nothing)
+    }
+
+    fn in_force(&self, path: &RepoPath, part: Scope) -> impl Iterator<Item = (usize, &'a Convention)> {
+        let of_part = self.conventions.iter().enumerate().filter(move |(_, convention)| {
+            convention.part == part && convention.family != ConventionFamily::CoChange
+        });
+        of_part.filter(move |(position, _)| self.paths[*position].matches(path))
+    }
+
+    /// What in one version of a file breaks them.
+    pub fn broken<'s>(
+        &'s self,
+        path: &RepoPath,
+        part: Scope,
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
+    ) -> Broken {
+        let breaks = self.fits(path, part, sightings).filter(|(_, _, fit)| *fit == Fit::Breaks);
+        breaks.map(|(position, seen, _)| (position, seen.name.clone())).collect()
+    }
+
+    /// How many places of one file could keep or break each convention, and how many break it.
+    pub fn counts<'s>(
+        &'s self,
+        path: &RepoPath,
+        part: Scope,
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
+    ) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.conventions.len()];
+        for (position, _, fit) in self.fits(path, part, sightings) {
+            let (support, exceptions) = &mut counts[position];
+            *support += u64::from(fit != Fit::Silent);
+            *exceptions += u64::from(fit == Fit::Breaks);
+        }
+        counts
+    }
+
+    /// Each sighting that a convention is about, by the convention's position.
+    fn fits<'s>(
+        &'s self,
+        path: &RepoPath,
+        part: Scope,
+        sightings: impl Iterator<Item = &'s Sighting> + Clone,
+    ) -> impl Iterator<Item = (usize, &'s Sighting, Fit)> {
+        self.in_force(path, part).flat_map(move |(position, convention)| {
+            let about = sightings.clone().filter(|seen| {
+                (convention.family, convention.topic.as_str(), convention.language.as_str())
+                    == (seen.family, seen.topic, &*seen.language)
+            });
+            about.map(move |seen| (position, seen, fit(seen.family, &convention.form, &seen.value)))
+        })
+    }
+}
+
+/// Counts for each convention the changes, newest first, that break it anew. What was removed elsewhere in the change has moved.
+pub fn count(
+    conventions: &mut [Convention],
+    changes: &[MergedChange],
+    broken_in: &BTreeMap<(RepoPath, BlobId), Broken>,
+) {
+    /// How many commits are named.
+    const MOST_NAMED: usize = 20;
+    for convention in conventions.iter_mut() {
+        convention.back_test.changes = changes.len() as u64;
+    }
+    for (age, change) in changes.iter().enumerate() {
+        let mut balance: BTreeMap<&(usize, String), i64> = BTreeMap::new();
+        for (path, old, new) in &change.files {
+            for (blob, weight) in [(old, -1), (new, 1)] {
+                let Some(blob) = blob else { continue };
+                let Some(broken) = broken_in.get(&(path.clone(), blob.clone())) else { continue };
+                for one in broken {
+                    // A file that stays without something is not a new one without it.
+                    *balance.entry(one).or_default() += weight;
+                }
+            }
+        }
+        let anew: BTreeSet<usize> =
+            balance.into_iter().filter(|(_, more)| *more > 0).map(|(one, _)| one.0).collect();
+        for position in anew {
+            let back_test = &mut conventions[position].back_test;
+            back_test.broken += 1;
+            back_test.lately += u64::from(age < changes.len() / 2);
+            if back_test.commits.len() < MOST_NAMED {
+                back_test.commits.push(change.commit.clone());
+            }
+        }
+    }
+}
+
+/// Larger changes say nothing about what belongs together.
+const MOST_FILES: usize = 30;
+/// How many pairs are worth a look.
+const MOST_PAIRS: usize = 10;
+
+/// Files that nearly always change with another one. `blob` gives the content of a file that is still there.
+pub fn co_changes(changes: &[MergedChange], blob: &dyn Fn(&RepoPath) -> Option<BlobId>) -> Vec<Convention> {
+    let mut alone: BTreeMap<&RepoPath, u64> = BTreeMap::new();
+    let mut together: BTreeMap<(&RepoPath, &RepoPath), u64> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.files.len() <= MOST_FILES) {
+        let modified: Vec<&RepoPath> = change
+            .files
+            .iter()
+            .filter(|(_, old, new)| old.is_some() && new.is_some())
+            .map(|(path, _, _)| path)
+            .collect();
+        for path in &modified {
+            *alone.entry(path).or_default() += 1;
+            for other in modified.iter().filter(|other| other != &path) {
+                *together.entry((path, other)).or_default() += 1;
+            }
+        }
+    }
+    let mut pairs: Vec<(u64, u64, &RepoPath, &RepoPath)> = together
+        .into_iter()
+        .map(|((path, other), count)| (alone[path], count, path, other))
+        .filter(|(all, count, path, other)| {
+            *count >= 10 && count * 1000 >= all * 950 && is_telling(path, other)
+        })
+        .collect();
+    pairs.sort_by(|left, right| (right.1, left.2, left.3).cmp(&(left.1, right.2, right.3)));
+    pairs.truncate(MOST_PAIRS);
+    let convention = |(all, count, path, other): (u64, u64, &RepoPath, &RepoPath)| {
+        let (topic, form) = (utf8(path)?, utf8(other)?);
+        let witness = |path: &RepoPath| {
+            Some(Witness { path: utf8(path)?, blob: blob(path)?, line: 1, text: String::new() })
+        };
+        let witnesses = [witness(path)?, witness(other)?];
+        let found = Found {
+            family: ConventionFamily::CoChange,
+            language: String::new(),
+            part: Scope::Product,
+            topic,
+            paths: vec!["**".to_owned()],
+            form,
+        };
+        Some(found.convention((all, all - count), exemplars(witnesses.into_iter()), Vec::new()))
+    };
+    pairs.into_iter().filter_map(convention).collect()
+}
+
+/// Whether a pair says more than that a release touches many files at once.
+fn is_telling(path: &RepoPath, other: &RepoPath) -> bool {
+    let (path, other) = (path.to_text().to_lowercase(), other.to_text().to_lowercase());
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let automation = |path: &str| path.starts_with(".github/") || path.starts_with(".circleci/");
+    name(&path) != name(&other)
+        && !qa_core::classify::is_lockfile(&name(&path))
+        && !(automation(&path) && automation(&other))
+}
+
+fn utf8(path: &RepoPath) -> Option<String> {
+    let text = std::str::from_utf8(path.as_bytes()).ok()?;
+    text.bytes().all(|byte| byte >= b' ' && byte != 127).then(|| text.to_owned())
+}

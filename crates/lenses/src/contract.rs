@@ -1,0 +1,311 @@
+//! What a lens is: a description and pure functions from what changed to drafts of findings.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PlacedImport, PresetStrengths,
+    RecordedMentions, RegistryRule, Rubric, Severity, Side,
+};
+use qa_core::packet::Packet;
+pub(crate) use qa_core::plan::Need;
+use qa_core::policy::Policy;
+pub use qa_core::policy::{everywhere, presets};
+
+/// A lens as the registry, the planner and the documentation know it.
+#[derive(Debug)]
+pub struct LensSpec {
+    /// Kebab-case; the file in snake_case and the corpus page have the same name.
+    pub id: &'static str,
+    /// Changed whenever the same input may give another result; it is part of the execution key.
+    pub version: &'static str,
+    /// The class.
+    pub class: LensClass,
+    /// One sentence.
+    pub title: &'static str,
+    /// Whether PASS needs it unless the policy says otherwise.
+    pub required_by_default: bool,
+    /// Globs over paths; a file matches when one does.
+    pub triggers: &'static [&'static str],
+    /// Lower-case identifiers that make a matching file more likely to concern the lens; empty for "any".
+    pub trigger_symbols: &'static [&'static str],
+    /// The rules, by id.
+    pub rules: &'static [RuleSpec],
+    /// The corpus page, which is also the documentation: `include_str!("../../../tests/corpus/lenses/<id>.md")`.
+    pub page: &'static str,
+}
+
+/// A rule of a lens.
+#[derive(Debug)]
+pub struct RuleSpec {
+    /// `lens-id/pattern-found`.
+    pub id: &'static str,
+    /// One sentence that names the pattern.
+    pub title: &'static str,
+    /// How bad its findings are unless a draft says otherwise.
+    pub severity: Severity,
+    /// What its findings weigh.
+    pub strengths: PresetStrengths,
+    /// What to do about a finding, one or two sentences.
+    pub fix: &'static str,
+    /// Whether the same text removed elsewhere in the change makes a finding pre-existing: true for rules about what
+    /// added text says, false for rules about the act of changing.
+    pub moves: bool,
+}
+
+impl RuleSpec {
+    /// Its entry in the registry.
+    pub(crate) fn registered(&self) -> RegistryRule {
+        RegistryRule {
+            rule_id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            severity: self.severity,
+            strengths: self.strengths,
+        }
+    }
+}
+
+/// A rule about the act of changing.
+pub(crate) const fn rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { id, title, severity, strengths, fix, moves: false }
+}
+
+/// A rule about what added text says: the same text moved within the change is nothing new.
+pub(crate) const fn text_rule(
+    id: &'static str,
+    title: &'static str,
+    severity: Severity,
+    strengths: PresetStrengths,
+    fix: &'static str,
+) -> RuleSpec {
+    RuleSpec { moves: true, ..rule(id, title, severity, strengths, fix) }
+}
+
+/// A finding as a lens states it, before evidence is verified and strength decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Draft {
+    /// The rule, one of the lens's own.
+    pub rule: &'static str,
+    /// The path on `side`.
+    pub file: RepoPath,
+    /// Which version the lines are of.
+    pub side: Side,
+    /// The first line, from 1.
+    pub start_line: u64,
+    /// The last line.
+    pub end_line: u64,
+    /// The first column in characters, from 1; 0 when whole lines are meant.
+    pub start_column: u64,
+    /// The column after the last; 0 when whole lines are meant.
+    pub end_column: u64,
+    /// What stands there, verbatim: the columns of one line, or the first line of several. Empty when the finding is
+    /// about the file and not its text.
+    pub quote: String,
+    /// What tells it from another with the same quote, where the quote is masked: [`MaskedSecret::value`]. Not part of
+    /// the evidence.
+    ///
+    /// [`MaskedSecret::value`]: qa_contracts::v1::MaskedSecret::value
+    pub value: Option<u32>,
+    /// One sentence, no trailing full stop, untrusted text only as `detail`.
+    pub summary: String,
+    /// What else proves it; becomes part of the evidence.
+    pub detail: BTreeMap<Cow<'static, str>, Value>,
+    /// A severity of its own.
+    pub severity: Option<Severity>,
+}
+
+/// Something seen in one file that means something only beside other files: `conclude` gets all of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// The kind, in the lens's own words.
+    pub kind: Cow<'static, str>,
+    /// What it is about: a test's name, a file's stem.
+    pub name: String,
+    /// The finding it becomes unless another fact explains it.
+    pub draft: Option<Draft>,
+}
+
+/// What one file gave.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Inspection {
+    /// Findings.
+    pub drafts: Vec<Draft>,
+    /// Facts for `conclude`.
+    pub facts: Vec<Fact>,
+}
+
+/// How many places of a base file a ratcheted rule has something to say about, and how many of them comply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    pub support: u64,
+    pub complying: u64,
+}
+
+impl FromIterator<bool> for Census {
+    fn from_iter<I: IntoIterator<Item = bool>>(places: I) -> Self {
+        places.into_iter().fold(Self::default(), |census, complies| Self {
+            support: census.support + 1,
+            complying: census.complying + u64::from(complies),
+        })
+    }
+}
+
+/// A lens.
+///
+/// The scheduler calls `need` while planning, `inspect` once for each planned file, from any thread and in any order,
+/// then `conclude` once with the facts in path order. An implementer keeps no state, reads nothing but the arguments,
+/// returns the same for the same, and reports only on hunks the packet includes.
+pub trait Lens: Sync {
+    /// The description.
+    fn spec(&self) -> &'static LensSpec;
+
+    /// How much of a file it needs. Files are read before plans are made, so a lens is asked about files outside its
+    /// triggers too, and wants none of those as a whole.
+    fn need(&self, _file: &ChangedFile) -> Need {
+        Need::Hunks
+    }
+
+    /// Asked about files whose `need` is the whole file, once their hunks are known: whether the whole versions can add
+    /// anything. To read, mask and record them costs more than all else about a file, so a lens says no where its hunks
+    /// already show that they cannot.
+    fn wants_whole_file(&self, _file: &ChangedFile, _hunks: &FileText) -> bool {
+        true
+    }
+
+    /// Looks at one file.
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection;
+
+    /// As [`Lens::inspect`], which it is for all but the one lens that holds files to the frozen rubric.
+    fn inspect_by(&self, packet: &Packet<'_>, _rubric: Option<&Rubric>) -> Inspection {
+        self.inspect(packet)
+    }
+
+    /// Looks at what all files gave together.
+    fn conclude(&self, _facts: &[Fact]) -> Vec<Draft> {
+        Vec::new()
+    }
+
+    /// As [`Lens::conclude`], for what can only be said beside files that did not change, or with the base's policy.
+    fn look_up(&self, _facts: &[Fact], _policy: &Policy, _lookups: &dyn Lookups) -> Vec<Draft> {
+        Vec::new()
+    }
+
+    /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
+    fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
+        None
+    }
+
+    /// What a base file says about a ratcheted rule: the file counts as one place, unless a lens counts finer where a
+    /// repository has few files of a kind.
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        self.complies(rule, file, text).into_iter().collect()
+    }
+}
+
+/// What a lens may ask about the trees of the merge base and head. Every answer is recorded, and a replay answers from
+/// the record; so a lens asks little, and only once something in the change makes it ask. Where an answer cannot be had
+/// the run fails afterwards, and what is returned meanwhile says the least.
+pub trait Lookups: Sync {
+    /// Whether something stands at a path, or what is on the way there is no directory.
+    fn is_present(&self, side: Side, path: &str) -> bool;
+
+    /// The names of the regular files of a directory, sorted; none when there is no such directory.
+    fn files_in(&self, side: Side, directory: &str) -> Vec<String>;
+
+    /// What a file defines and imports; null when it is no regular file that could be read.
+    fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>>;
+
+    /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less
+    /// than an outline. Every import of that is among them, as one that has to resolve unless it is known that it need
+    /// not, and some may only look like imports: what is said of one is to be held against the outline first.
+    fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>>;
+
+    /// Which files have one of some words.
+    fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;
+
+    /// Told by a lens that it is about to ask for the outlines of most of these files, so that they can be made at the
+    /// same time. It changes no answer and records nothing.
+    fn expect_outlines(&self, _side: Side, _paths: &[&str]) {}
+
+    /// As [`Self::expect_outlines`], for imports.
+    fn expect_imports(&self, _side: Side, _paths: &[&str]) {}
+
+    /// Told by a lens that leaves something out because it would have to ask for too much. The verdict says so.
+    fn stop_short(&self);
+}
+
+impl Draft {
+    /// A draft about columns of one line, given byte offsets inside the line's text.
+    pub fn on_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &qa_core::packet::Line<'_>,
+        span: std::ops::Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            file: packet.path().clone(),
+            side: Side::Head,
+            start_line: line.number,
+            end_line: line.number,
+            start_column: qa_core::packet::column(line.text, span.start),
+            end_column: qa_core::packet::column(line.text, span.end),
+            quote: line.text[span].to_owned(),
+            value: None,
+            summary: summary.into(),
+            detail: BTreeMap::new(),
+            severity: None,
+        }
+    }
+
+    /// As [`Draft::on_line`], about a removed line.
+    pub(crate) fn on_base_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &qa_core::packet::Line<'_>,
+        span: std::ops::Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            file: packet.file.old_path.as_ref().unwrap_or(&packet.file.path).clone(),
+            side: Side::Base,
+            ..Self::on_line(rule, packet, line, span, summary)
+        }
+    }
+
+    /// A draft about a file as such.
+    pub fn on_file(rule: &'static str, file: &RepoPath, side: Side, summary: impl Into<String>) -> Self {
+        Self {
+            rule,
+            file: file.clone(),
+            side,
+            start_line: 1,
+            end_line: 1,
+            start_column: 0,
+            end_column: 0,
+            quote: String::new(),
+            value: None,
+            summary: summary.into(),
+            detail: BTreeMap::new(),
+            severity: None,
+        }
+    }
+
+    /// Adds a member to the evidence.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.detail.insert(name.into(), value.into());
+        self
+    }
+}

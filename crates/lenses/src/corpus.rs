@@ -1,0 +1,421 @@
+//! Runs the pages in `tests/corpus/lenses`: each is the documentation of a lens and its cases at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::ALL;
+use super::contract::{Draft, Lens, Lookups, Need};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, PlacedImport, RecordedMentions, Side,
+};
+use qa_core::classify::{self, ScopeGlobs};
+use qa_core::diff::{Content, content, diff_file};
+use qa_core::packet::Packet;
+use qa_core::policy::{Overrides, Policy};
+use qa_core::{masking, secrets};
+use qa_reading::outlines;
+
+/// The two versions of a case's files.
+#[derive(Debug, Default)]
+pub(crate) struct Case {
+    title: String,
+    rule: String,
+    files: Vec<CaseFile>,
+    policy: Option<String>,
+    expect: Vec<String>,
+}
+
+/// One file of a case.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct CaseFile {
+    pub(crate) old: Option<(String, String)>,
+    pub(crate) new: Option<(String, String)>,
+    /// The git modes at the base and at head, where a case gives them.
+    pub(crate) modes: Option<(String, String)>,
+}
+
+#[derive(Debug)]
+struct Section {
+    rule: String,
+    prose: String,
+    cases_elsewhere: bool,
+}
+
+struct Page {
+    title: String,
+    sections: Vec<Section>,
+    cases: Vec<Case>,
+}
+
+fn pages() -> Vec<(String, Page)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses");
+    let mut pages: Vec<(String, Page)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let page = read_page(&std::fs::read_to_string(&path).unwrap());
+            (name, page)
+        })
+        .collect();
+    pages.sort_by(|left, right| left.0.cmp(&right.0));
+    pages
+}
+
+/// Undoes what keeps a page from being taken for the real thing by scanners and by git.
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("{{") {
+        let end = start + rest[start..].find("}}").map_or(rest.len() - start, |end| end + 2);
+        out.push_str(&rest[..start]);
+        let inside = rest[start..end].trim_start_matches("{{").trim_end_matches("}}");
+        if let Some(hex) = inside.strip_prefix("u:") {
+            out.push(u32::from_str_radix(hex, 16).ok().and_then(char::from_u32).expect("a code point"));
+        } else if inside != "+" {
+            out.push_str(&rest[start..end]);
+        }
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+fn read_page(text: &str) -> Page {
+    let mut page = Page { title: String::new(), sections: Vec::new(), cases: Vec::new() };
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(title) = line.strip_prefix("# ") {
+            page.title = title.to_owned();
+        } else if let Some(rule) = line.strip_prefix("## ") {
+            page.sections.push(Section {
+                rule: rule.trim().to_owned(),
+                prose: String::new(),
+                cases_elsewhere: false,
+            });
+        } else if let Some(title) = line.strip_prefix("### ") {
+            let rule = page.sections.last().expect("a case stands below a rule").rule.clone();
+            page.cases.push(Case { title: title.to_owned(), rule, ..Case::default() });
+        } else if let Some(opening) = line.strip_prefix("~~~") {
+            let block: String =
+                lines.by_ref().take_while(|line| *line != "~~~").map(|line| format!("{line}\n")).collect();
+            let case = page.cases.last_mut().expect("a block stands in a case");
+            read_block(case, opening, &unescape(&block));
+        } else if line == "(cases: elsewhere)" {
+            page.sections.last_mut().expect("below a rule").cases_elsewhere = true;
+        } else if let Some(section) = page.sections.last_mut() {
+            section.prose.push_str(line);
+        }
+    }
+    page
+}
+
+fn read_block(case: &mut Case, opening: &str, block: &str) {
+    let (word, argument) = opening.split_once(' ').unwrap_or((opening, ""));
+    let argument = unescape(argument);
+    let place = |case: &mut Case, path: &str| -> usize {
+        let named = |side: &Option<(String, String)>| side.as_ref().is_some_and(|(name, _)| name == path);
+        let found = case.files.iter().position(|file| named(&file.old) || named(&file.new));
+        found.unwrap_or_else(|| {
+            case.files.push(CaseFile::default());
+            case.files.len() - 1
+        })
+    };
+    match word {
+        "base" => {
+            let at = place(case, &argument);
+            case.files[at].old = Some((argument, block.to_owned()));
+        }
+        "head" => {
+            let at = place(case, &argument);
+            case.files[at].new = Some((argument, block.to_owned()));
+        }
+        "rename" => {
+            let (old, new) = argument.split_once(" -> ").expect("~~~rename OLD -> NEW");
+            let names = (Some((old.to_owned(), String::new())), Some((new.to_owned(), String::new())));
+            case.files.push(CaseFile { old: names.0, new: names.1, modes: None });
+        }
+        "mode" => {
+            let (path, modes) = argument.split_once(' ').expect("~~~mode PATH OLD -> NEW");
+            let (old, new) = modes.split_once(" -> ").expect("~~~mode PATH OLD -> NEW");
+            let at = place(case, path);
+            case.files[at].modes = Some((old.to_owned(), new.to_owned()));
+        }
+        "policy" => case.policy = Some(block.to_owned()),
+        "expect" => case.expect.extend(block.lines().map(str::to_owned)),
+        other => panic!("unknown block {other:?}"),
+    }
+}
+
+/// One file as the change set and the recording would hold it.
+pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
+    let path = |side: &Option<(String, String)>| {
+        side.as_ref().map(|(name, _)| RepoPath::from_bytes(name.as_bytes()).expect("a usable path"))
+    };
+    let (old_path, new_path) = (path(&file.old), path(&file.new));
+    let (old_mode, new_mode) = file.modes.clone().unwrap_or_else(|| ("100644".into(), "100644".into()));
+    let is_file = |mode: &str| mode.starts_with("100");
+    let kind = match (&old_path, &new_path) {
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Deleted,
+        (old, new) if old != new => ChangeKind::Renamed,
+        _ if is_file(&old_mode) != is_file(&new_mode) => ChangeKind::TypeChanged,
+        _ if old_mode != new_mode && file.old == file.new => ChangeKind::ModeChanged,
+        _ => ChangeKind::Modified,
+    };
+    let name = new_path.clone().or(old_path.clone()).expect("a file has a side");
+    let class = classify::class(&name);
+    let bytes = |side: &Option<(String, String)>| {
+        let text = side.as_ref().map_or("", |(_, text)| text.as_str());
+        match content(text.as_bytes(), class) {
+            Content::Text(text) => text.into_owned(),
+            Content::Binary => Vec::new(),
+        }
+    };
+    let (old, new) = (bytes(&file.old), bytes(&file.new));
+    let is_binary = |side: &Option<(String, String)>, read: &[u8]| {
+        read.is_empty() && side.as_ref().is_some_and(|(_, text)| !text.is_empty())
+    };
+    let binary = is_binary(&file.old, &old) || is_binary(&file.new, &new);
+    let diff = diff_file(&old, &new, 1 << 20);
+    let full = |side: &Option<(String, String)>, bytes: &[u8]| {
+        side.as_ref().map(|_| String::from_utf8_lossy(bytes).into_owned())
+    };
+    let mut text = diff.text;
+    (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
+    masking::mask_secrets(&mut text, &[], |_| {});
+    let masked = masking::masked_name(&name);
+    let holds_secret = masked.is_some();
+    let changed = ChangedFile {
+        old_path: old_path.clone().filter(|old| *old != name),
+        old_mode: old_path.is_some().then_some(old_mode),
+        new_mode: new_path.is_some().then_some(new_mode),
+        old_blob: None,
+        new_blob: None,
+        scope: ScopeGlobs::new(|_| &[]).unwrap().scope(&name, class),
+        language: classify::language(&name).map(str::to_owned),
+        path: masked.unwrap_or(name),
+        kind,
+        class,
+        text: !binary || !diff.hunks.is_empty(),
+        hunks: diff.hunks,
+        codes: [(binary, Code::BinaryContent), (holds_secret, Code::SecretInName)]
+            .into_iter()
+            .filter_map(|(holds, code)| holds.then_some(code))
+            .collect(),
+    };
+    (changed, text)
+}
+
+/// Runs one lens over files, giving each file what the lens said it needs and no more.
+pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Vec<Draft> {
+    run_lens_under(lens, files, &policy(None))
+}
+
+/// The policy of a case; the default one where it has none.
+fn policy(text: Option<&str>) -> Policy {
+    Policy::read(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
+}
+
+fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &Policy) -> Vec<Draft> {
+    let triggers = lens.spec().triggers;
+    let globs = classify::PathSet::new(triggers.iter().copied()).unwrap();
+    let mut facts = Vec::new();
+    let mut drafts = Vec::new();
+    for (file, text) in files {
+        if !globs.matches(&file.path) && !file.old_path.as_ref().is_some_and(|old| globs.matches(old)) {
+            continue;
+        }
+        let mut text = text.clone();
+        let need = match lens.need(file) {
+            Need::WholeFile if !lens.wants_whole_file(file, &text) => Need::Hunks,
+            need @ (Need::Nothing | Need::Hunks | Need::WholeFile) => need,
+        };
+        if need != Need::WholeFile {
+            (text.full_base, text.full_head) = (None, None);
+        }
+        let included = vec![need != Need::Nothing; file.hunks.len()];
+        let seen = lens.inspect(&Packet { file, text: &text, included: &included });
+        drafts.extend(seen.drafts);
+        facts.extend(seen.facts);
+    }
+    drafts.extend(lens.conclude(&facts));
+    drafts.extend(lens.look_up(&facts, policy, &CaseTrees(files)));
+    drafts
+}
+
+/// The two trees of a case.
+struct CaseTrees<'a>(&'a [(ChangedFile, FileText)]);
+
+impl CaseTrees<'_> {
+    fn files(&self, side: Side) -> Vec<(String, &str)> {
+        let versions = self.0.iter().map(|(file, text)| match side {
+            Side::Base => (file.old_path.as_ref().unwrap_or(&file.path), text.full_base.as_deref()),
+            Side::Head => (&file.path, text.full_head.as_deref()),
+        });
+        versions.filter_map(|(path, text)| Some((path.to_text().into_owned(), text?))).collect()
+    }
+
+    fn masked(&self, side: Side, path: &str) -> Option<String> {
+        let found = self.files(side).into_iter().find(|(file, _)| file == path);
+        found.map(|(_, text)| secrets::masked(text.to_owned()))
+    }
+}
+
+impl Lookups for CaseTrees<'_> {
+    fn is_present(&self, side: Side, path: &str) -> bool {
+        self.files(side).iter().any(|(file, _)| file == path || file.starts_with(&format!("{path}/")))
+    }
+
+    fn files_in(&self, side: Side, directory: &str) -> Vec<String> {
+        let of =
+            |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
+        let files = self.files(side).into_iter().filter(|(path, _)| of(path) == directory);
+        files.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>> {
+        self.masked(side, path).map(|text| Arc::new(outlines::outline(path, &text)))
+    }
+
+    fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
+        self.masked(side, path).map(|text| outlines::imports(path, &text).into())
+    }
+
+    fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {
+        use crate::mentions::{has_word, is_of};
+        let files = self
+            .files(side)
+            .into_iter()
+            .filter(|(path, text)| is_of(kind, path) && words.iter().any(|word| has_word(kind, text, word)));
+        let paths = files.map(|(path, _)| path).collect();
+        RecordedMentions { side, kind, words: words.to_vec(), paths, complete: true }
+    }
+
+    fn stop_short(&self) {}
+}
+
+fn shown(draft: &Draft) -> String {
+    let side = if draft.side == Side::Base { " base" } else { "" };
+    format!("{}:{} {}{side}", draft.file.to_text(), draft.start_line, draft.rule)
+}
+
+/// Holds every draft to what the evidence check will ask of it.
+fn verify_quote(case: &Case, draft: &Draft) {
+    if draft.quote.is_empty() {
+        return;
+    }
+    let side = |file: &CaseFile| if draft.side == Side::Base { file.old.clone() } else { file.new.clone() };
+    let text = case
+        .files
+        .iter()
+        .filter_map(side)
+        .find(|(name, _)| name.as_bytes() == draft.file.as_bytes())
+        .unwrap_or_else(|| panic!("{}: {} names no file of its side", case.title, shown(draft)))
+        .1;
+    let raw = text.split_inclusive('\n').nth(draft.start_line as usize - 1).unwrap_or("");
+    let line = qa_core::packet::trim_line_end(raw);
+    let (from, to) = (draft.start_column.max(1) as usize - 1, draft.end_column as usize);
+    let found: String = match to {
+        0 => line.to_owned(),
+        _ => line.chars().take(to - 1).skip(from).collect(),
+    };
+    let verbatim = found.chars().count() == draft.quote.chars().count()
+        && qa_core::crosscheck::stands_in(&draft.quote, &found);
+    assert!(verbatim, "{}: {} quotes {:?}, there is {found:?}", case.title, shown(draft), draft.quote);
+}
+
+#[test]
+fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
+    let mut wrong = Vec::new();
+    for (name, page) in pages() {
+        for mut case in page.cases {
+            case.files.sort_by_key(|file| file.new.clone().or(file.old.clone()).map(|(name, _)| name));
+            let files: Vec<_> = case.files.iter().map(changed_file).collect();
+            let policy = policy(case.policy.as_deref());
+            let mut found = Vec::new();
+            for lens in ALL {
+                for draft in run_lens_under(*lens, &files, &policy) {
+                    let rules = lens.spec().rules;
+                    assert!(rules.iter().any(|rule| rule.id == draft.rule), "{} is not declared", draft.rule);
+                    verify_quote(&case, &draft);
+                    found.push(shown(&draft));
+                }
+            }
+            found.sort();
+            let mut expected = case.expect.clone();
+            expected.sort();
+            if found != expected {
+                wrong.push(format!(
+                    "{name}.md, {} / {}:\n  found {found:#?}\n  expected {expected:#?}",
+                    case.rule, case.title
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
+    for lens in ALL {
+        let triggers = classify::PathSet::new(lens.spec().triggers.iter().copied()).unwrap();
+        let files = pages().into_iter().flat_map(|(_, page)| page.cases).flat_map(|case| case.files);
+        for (file, text) in files.map(|file| changed_file(&file)) {
+            let outside = !triggers.matches(&file.path)
+                && !file.old_path.as_ref().is_some_and(|old| triggers.matches(old));
+            let wants = lens.need(&file) == Need::WholeFile && lens.wants_whole_file(&file, &text);
+            assert!(!(outside && wants), "{} wants the whole of {}", lens.spec().id, file.path);
+        }
+    }
+}
+
+#[test]
+fn every_lens_has_a_page_and_every_page_a_lens() {
+    let ids: Vec<&str> = ALL.iter().map(|lens| lens.spec().id).collect();
+    let mut sorted = ids.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(ids, sorted, "the registry is sorted by id");
+    let pages = pages();
+    assert_eq!(ids, pages.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+    for (name, page) in &pages {
+        assert_eq!(page.title, *name);
+        let module = name.replace('-', "_");
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
+        let exists =
+            folder.join(format!("{module}.rs")).exists() || folder.join(&module).join("mod.rs").exists();
+        assert!(exists, "{name} stands in a file of its name");
+    }
+}
+
+#[test]
+fn every_rule_has_a_section_with_prose_and_each_kind_of_case() {
+    let pages: BTreeMap<String, Page> = pages().into_iter().collect();
+    for lens in ALL {
+        let spec = lens.spec();
+        let page = &pages[spec.id];
+        let rules: Vec<&str> = spec.rules.iter().map(|rule| rule.id).collect();
+        let mut sorted = rules.clone();
+        sorted.sort_unstable();
+        assert_eq!(rules, sorted, "the rules are sorted by id");
+        let sections: BTreeSet<&str> = page.sections.iter().map(|section| section.rule.as_str()).collect();
+        assert_eq!(sections, rules.iter().copied().collect(), "{} has one section per rule", spec.id);
+        for section in &page.sections {
+            assert!(section.rule.starts_with(&format!("{}/", spec.id)));
+            assert!(section.prose.len() > 400, "{} is explained", section.rule);
+            assert!(section.prose.contains("waiver"), "{} says how to waive", section.rule);
+            for kind in ["hit: ", "near miss: ", "outside the diff: "] {
+                let shown =
+                    page.cases.iter().any(|case| case.rule == section.rule && case.title.starts_with(kind));
+                assert!(shown || section.cases_elsewhere, "{} shows a {kind}", section.rule);
+            }
+            for case in page.cases.iter().filter(|case| case.rule == section.rule) {
+                let hits = case.expect.iter().any(|line| line.contains(&section.rule));
+                assert_eq!(hits, case.title.starts_with("hit: "), "{}: {}", section.rule, case.title);
+            }
+        }
+    }
+}

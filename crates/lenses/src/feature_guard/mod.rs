@@ -1,0 +1,227 @@
+//! Changes to a list of features that only QA may make, or nobody: results set by hand, features removed or replaced.
+
+mod anchors;
+mod compare;
+
+use std::collections::BTreeMap;
+
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
+use anchors::Anchors;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, Scope, Severity, Strength};
+use qa_core::classify::{self, ScopeGlobs};
+use qa_core::features::{FeatureDocument, FeatureListError};
+use qa_core::packet::Packet;
+
+const ADDED_PASSING: &str = "feature-guard/added-as-passing";
+const DUPLICATE_ID: &str = "feature-guard/duplicate-id";
+const REDEFINED: &str = "feature-guard/feature-redefined";
+const REMOVED: &str = "feature-guard/feature-removed";
+const REPLACED: &str = "feature-guard/feature-replaced";
+const LIST_PASSING: &str = "feature-guard/list-added-as-passing";
+const LIST_REMOVED: &str = "feature-guard/list-removed";
+const LIST_UNREADABLE: &str = "feature-guard/list-unreadable";
+const PASSES_SET: &str = "feature-guard/passes-set";
+const QA_FIELD: &str = "feature-guard/qa-field-changed";
+const REORDERED: &str = "feature-guard/reordered";
+
+const FILE_NAME: &str = "feature_list.json";
+
+/// The scope is that of the path at head, which a change can choose; so it says nothing here.
+const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
+const GUARDED: PresetStrengths = presets(everywhere(Strength::Advise), everywhere(Strength::Block));
+const NOTICE: PresetStrengths = presets(everywhere(Strength::Advise), everywhere(Strength::Advise));
+
+static SPEC: LensSpec = LensSpec {
+    id: "feature-guard",
+    version: "1",
+    class: LensClass::Security,
+    title: "Changes to a list of features that only QA may make, or nobody",
+    required_by_default: true,
+    triggers: &["**/feature_list.json"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/feature-guard.md"),
+    rules: &[
+        rule(
+            ADDED_PASSING,
+            "A feature is added that already passes",
+            Severity::High,
+            ALWAYS,
+            "Add the feature with `\"passes\": false` and let QA set it.",
+        ),
+        rule(
+            DUPLICATE_ID,
+            "Two features have one id",
+            Severity::High,
+            ALWAYS,
+            "Give the new feature an id that no other has.",
+        ),
+        rule(
+            REDEFINED,
+            "What a feature asks for is edited",
+            Severity::Medium,
+            GUARDED,
+            "Keep the feature as it is and add another one with what is new.",
+        ),
+        rule(
+            REMOVED,
+            "A feature is removed or gets another id",
+            Severity::High,
+            ALWAYS,
+            "Put the feature back under its id.",
+        ),
+        rule(
+            REPLACED,
+            "The id of one feature is given to another",
+            Severity::High,
+            ALWAYS,
+            "Put the feature back, and give the other one an id of its own.",
+        ),
+        rule(
+            LIST_PASSING,
+            "A list of features is added in which some already pass",
+            Severity::Medium,
+            GUARDED,
+            "Begin with `\"passes\": false` everywhere and let QA set it.",
+        ),
+        rule(
+            LIST_REMOVED,
+            "A list of features is deleted or renamed away",
+            Severity::High,
+            ALWAYS,
+            "Keep the list where it is.",
+        ),
+        rule(
+            LIST_UNREADABLE,
+            "A list of features could not be read any more",
+            Severity::High,
+            ALWAYS,
+            "Mend what is named; `qa-skill schema feature-list` says what is expected.",
+        ),
+        rule(
+            PASSES_SET,
+            "A feature is set to pass by hand",
+            Severity::High,
+            ALWAYS,
+            "Set it back to `false`; QA sets it after the merge.",
+        ),
+        rule(
+            QA_FIELD,
+            "What QA noted is changed by hand",
+            Severity::Medium,
+            GUARDED,
+            "Leave passes, qa_validated, last_qa_run, qa_notes and qa_report_path to QA.",
+        ),
+        rule(
+            REORDERED,
+            "Features stand in another order",
+            Severity::Low,
+            NOTICE,
+            "Keep the order, in which features are worked on.",
+        ),
+    ],
+};
+
+/// The lens.
+pub(crate) struct FeatureGuard;
+
+impl Lens for FeatureGuard {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    /// Two lists are compared as lists, so both are wanted whole.
+    fn need(&self, file: &ChangedFile) -> Need {
+        let guarded = is_guarded(&file.path) || file.old_path.as_ref().is_some_and(is_guarded);
+        if guarded { Need::WholeFile } else { Need::Nothing }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let old_path = packet.file.old_path.as_ref().unwrap_or(packet.path());
+        let base = packet.text.full_base.as_deref().filter(|_| is_guarded(old_path));
+        let head = packet.text.full_head.as_deref().filter(|_| is_guarded(packet.path()));
+        let drafts = match (base.map(|text| (text, FeatureDocument::read(text))), head) {
+            (Some((text, Ok(before))), head) => judge(packet, text, &before, head),
+            // What was no list before is not guarded: there is nothing to compare with.
+            (Some((_, Err(_))), _) | (None, None) => Vec::new(),
+            (None, Some(text)) => first_list(packet, text),
+        };
+        Inspection { drafts: fold(drafts), facts: Vec::new() }
+    }
+}
+
+/// How many findings of one rule a list has at most.
+const MOST_FINDINGS: usize = 20;
+
+/// Lets the last finding of a rule that is kept speak for all that follow it; it is bound to their features, so that no
+/// waiver covers one that was not there.
+fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
+    let mut seen: BTreeMap<&str, Vec<Draft>> = BTreeMap::new();
+    for draft in drafts {
+        seen.entry(draft.rule).or_default().push(draft);
+    }
+    let folded = seen.into_values().map(|mut drafts| {
+        let others = drafts.split_off(drafts.len().min(MOST_FINDINGS));
+        if let Some(last) = drafts.last_mut().filter(|_| !others.is_empty()) {
+            last.summary = format!("{}, and so it is with {} more", last.summary, others.len());
+            let features = others.into_iter().filter_map(|mut other| other.detail.remove("feature"));
+            last.detail.insert("alsoFeatures".into(), features.collect());
+        }
+        drafts
+    });
+    folded.flatten().collect()
+}
+
+/// Whether a path is a list that is worked with: lists that stand among tests, documents, generated or vendored files
+/// are examples.
+fn is_guarded(path: &RepoPath) -> bool {
+    let text = path.to_text();
+    let named = text.rsplit('/').next().is_some_and(|name| name == FILE_NAME);
+    let built_in = || ScopeGlobs::new(|_| &[]).expect("no globs are globs");
+    named && built_in().scope(path, classify::class(path)) == Scope::Product
+}
+
+fn first_list(packet: &Packet<'_>, text: &str) -> Vec<Draft> {
+    let Ok(list) = FeatureDocument::read(text) else { return Vec::new() };
+    let anchors = Anchors::new(packet, "", text);
+    let passing = list.entries.iter().filter(|entry| entry.passes()).count();
+    let first = list.entries.iter().find(|entry| entry.passes());
+    let duplicates = compare::duplicates(None, &list, &anchors);
+    let passing = first.map(|entry| {
+        let summary = format!("the list begins with {passing} features that pass, and QA saw none of them");
+        anchors.on_member(LIST_PASSING, entry, "passes", summary).with("features", passing)
+    });
+    passing.into_iter().chain(duplicates).collect()
+}
+
+fn judge(packet: &Packet<'_>, base: &str, before: &FeatureDocument, head: Option<&str>) -> Vec<Draft> {
+    let anchors = Anchors::new(packet, base, head.unwrap_or(""));
+    let Some(head) = head else {
+        let count = before.entries.len();
+        let summary = format!("a list of {count} features is deleted, or is where nothing guards it");
+        let draft = anchors.on_gone_file(LIST_REMOVED, summary).with("features", count);
+        return if count == 0 { Vec::new() } else { vec![draft] };
+    };
+    let summary = "the list of features could not be read after a merge, and nothing would guard it";
+    match FeatureDocument::read(head) {
+        Err(error) => {
+            let line = match &error {
+                FeatureListError::NotJson { line, .. } => *line,
+                FeatureListError::AnotherShape
+                | FeatureListError::Fault(_)
+                | FeatureListError::UnknownFeature(_) => 1,
+            };
+            vec![anchors.on_line(LIST_UNREADABLE, line, summary).with("error", error.to_string())]
+        }
+        Ok(after) => {
+            let fault = after.faults.first().filter(|_| before.faults.is_empty());
+            let unreadable = fault.map(|fault| {
+                anchors.on_line(LIST_UNREADABLE, fault.line, summary).with("error", fault.to_string())
+            });
+            unreadable.into_iter().chain(compare::compare(before, &after, &anchors)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

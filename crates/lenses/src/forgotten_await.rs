@@ -1,0 +1,86 @@
+//! Calls of asynchronous functions that nothing waits for, so that they never run.
+
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::parsed::Parsed;
+use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
+use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::{Language, Span};
+
+const NEVER_RUNS: &str = "forgotten-await/coroutine-never-runs";
+
+const OFF: ScopeStrengths = everywhere(Strength::Off);
+const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, test: Strength::Advise, ..OFF };
+
+static SPEC: LensSpec = LensSpec {
+    id: "forgotten-await",
+    version: "1",
+    class: LensClass::Style,
+    title: "Calls of asynchronous functions that never run",
+    required_by_default: true,
+    triggers: &["**/*.py"],
+    trigger_symbols: &[],
+    page: include_str!("../../../tests/corpus/lenses/forgotten-await.md"),
+    rules: &[text_rule(
+        NEVER_RUNS,
+        "A coroutine is made and dropped, so it never runs",
+        Severity::High,
+        presets(ADVISE, ScopeStrengths { product: Strength::Block, ..ADVISE }),
+        "Await the call, or hand it to a task that is kept.",
+    )],
+};
+
+/// The lens.
+pub(crate) struct ForgottenAwait;
+
+impl Lens for ForgottenAwait {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let python = Language::of(&file.path.to_text()) == Some(Language::Python);
+        if python { Need::WholeFile } else { Need::Hunks }
+    }
+
+    /// Whether added lines call something, or define something asynchronous.
+    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
+        hunks.text.lines().any(may_tell)
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let path = packet.path().to_text();
+        let file = packet.text.full_head.as_deref().filter(|text| text.contains("async def "));
+        let file = file.filter(|_| packet.added().any(|line| may_tell(line.text)));
+        let python = Language::of(&path) == Some(Language::Python);
+        let Some(file) = file.filter(|_| python).and_then(|text| Parsed::of(&path, text)) else {
+            return Inspection::default();
+        };
+        let mut drafts = Vec::new();
+        let lines: Vec<(usize, Line<'_>)> =
+            packet.added().filter_map(|line| Some((file.start(&line)?, line))).collect();
+        let on = |span: Span| {
+            lines.iter().find(|(start, line)| (*start..*start + line.text.len()).contains(&span.start))
+        };
+        for dropped in &file.outline.dropped_coroutines {
+            let (span, summary) = match on(dropped.call) {
+                Some(_) => (dropped.call, "a coroutine is made and dropped, so it never runs"),
+                None => (
+                    dropped.definition,
+                    "a function gives a coroutine, and one of its calls does not wait for it",
+                ),
+            };
+            let Some((start, line)) = on(span) else { continue };
+            let end = (span.end - start).min(line.text.len());
+            drafts.push(Draft::on_line(NEVER_RUNS, packet, line, span.start - start..end, summary));
+        }
+        Inspection { drafts, facts: Vec::new() }
+    }
+}
+
+/// Whether a line may hold a call that is a statement, or the definition of an asynchronous function.
+fn may_tell(line: &str) -> bool {
+    let line = line.trim_start();
+    let name = line.strip_prefix("self.").unwrap_or(line);
+    let end = name.find(|character: char| !(character.is_alphanumeric() || character == '_'));
+    end.is_some_and(|end| end > 0 && name[end..].starts_with('(')) || line.starts_with("async def ")
+}

@@ -1,0 +1,99 @@
+//! Compares the committed policy of both sides as policies and not as text.
+
+use std::collections::BTreeMap;
+
+use super::{POLICY_UNREADABLE, POLICY_WEAKENED, whole};
+use crate::contract::{Draft, Inspection};
+use qa_contracts::v1::{Registry, WeakenedSetting};
+use qa_core::packet::{Line, Packet};
+use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError};
+use qa_core::weakening::weakened;
+
+/// Whether this is the policy, which is compared as a whole.
+pub(super) fn is_policy(path: &[u8]) -> bool {
+    path == POLICY_PATH.as_bytes()
+}
+
+pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
+    if !is_policy(packet.path().as_bytes()) {
+        return Inspection::default();
+    }
+    let read = |text: Option<&str>| Policy::read(text, &Overrides::default(), registry);
+    let drafts = match (read(packet.text.full_base.as_deref()), read(packet.text.full_head.as_deref())) {
+        // A base that cannot be read ends the run before any lens; here it says nothing about the change.
+        (Err(_), _) => Vec::new(),
+        (Ok(_), Err(error)) => unreadable(packet, &error).into_iter().collect(),
+        (Ok(base), Ok(head)) => report(packet, weakened(&base, &head)),
+    };
+    Inspection { drafts, facts: Vec::new() }
+}
+
+/// After a merge nobody would get a verdict any more, because a policy that cannot be read is an error.
+fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
+    let stated = match error {
+        PolicyError::Text(error) => Some(error.line as u64),
+        PolicyError::Glob(_) => None,
+    };
+    let line = packet.added().find(|line| Some(line.number) == stated).or_else(|| packet.added().next());
+    let summary = "the policy could not be read after a merge, and no later change would get a verdict";
+    let draft = match line {
+        Some(line) => Draft::on_line(POLICY_UNREADABLE, packet, &line, whole(line.text), summary),
+        None => {
+            let line = packet.removed().next()?;
+            Draft::on_base_line(POLICY_UNREADABLE, packet, &line, whole(line.text), summary)
+        }
+    };
+    Some(draft.with("error", error.to_string()))
+}
+
+/// One finding per line, with all settings that stand or fall with it.
+fn report(packet: &Packet<'_>, settings: Vec<WeakenedSetting>) -> Vec<Draft> {
+    let mut by_line: BTreeMap<(bool, u64), (Line<'_>, Vec<WeakenedSetting>)> = BTreeMap::new();
+    for setting in settings {
+        let added = anchor(packet.added().collect(), &setting);
+        let removed = || anchor(packet.removed().collect(), &setting);
+        let Some((on_base, line)) =
+            added.map(|line| (false, line)).or_else(|| removed().map(|line| (true, line)))
+        else {
+            continue;
+        };
+        by_line.entry((on_base, line.number)).or_insert((line, Vec::new())).1.push(setting);
+    }
+    by_line
+        .into_iter()
+        .map(|((on_base, _), (line, settings))| {
+            let summary = match settings.as_slice() {
+                [one] => format!("{} becomes less strict: {} instead of {}", one.name, one.head, one.base),
+                many => format!("{} settings become less strict", many.len()),
+            };
+            let span = whole(line.text);
+            let draft = if on_base {
+                Draft::on_base_line(POLICY_WEAKENED, packet, &line, span, summary)
+            } else {
+                Draft::on_line(POLICY_WEAKENED, packet, &line, span, summary)
+            };
+            let settings = serde_json::to_value(&settings).expect("settings are made of strings");
+            draft.with("weakened", settings)
+        })
+        .collect()
+}
+
+/// The line that names the setting most closely: its last word, then the rule or lens it is about, then the preset,
+/// then the first line there is.
+fn anchor<'a>(lines: Vec<Line<'a>>, setting: &WeakenedSetting) -> Option<Line<'a>> {
+    let leaf = setting.name.rsplit('.').next().unwrap_or("");
+    let about = setting.name.split('.').nth(1).unwrap_or("");
+    let key = |word: &str| {
+        lines.iter().find(|line| line.text.trim_start().trim_start_matches('"').starts_with(word)).copied()
+    };
+    let mention =
+        |word: &str| lines.iter().find(|line| !word.is_empty() && line.text.contains(word)).copied();
+    let strength =
+        || setting.name.starts_with("rules.").then(|| mention(about).and_then(|_| key("strength"))).flatten();
+    key(leaf)
+        .or_else(strength)
+        .or_else(|| mention(about))
+        .or_else(|| key("preset"))
+        .or_else(|| key("strength"))
+        .or_else(|| lines.first().copied())
+}

@@ -1,0 +1,308 @@
+//! Comments and attributes that silence a linter or take code out of the coverage.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::{BLANKET, COVERAGE, SUPPRESSION, UNEXPLAINED};
+use crate::contract::{Draft, Inspection};
+use crate::idioms::{Idiom, Place, Table, code};
+use crate::pattern::Pattern;
+use crate::scan::{self, Kind, Parts};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::Scope;
+use qa_core::classify;
+use qa_core::packet::{Line, Packet};
+
+const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Comment }
+}
+
+const JS: &[&str] = &["javascript", "typescript", "html", "css"];
+
+/// For a whole file, or for every rule.
+static BLANKET_IDIOMS: &[Idiom] = &[
+    comment(JS, "eslint-disable", r"(/\*\s*eslint-disable\s*(?:\*/|--|$|\s+[\w@]))"),
+    comment(JS, "@ts-nocheck", r"(@ts-nocheck)\b"),
+    comment(JS, "oxlint-disable", r"(/\*\s*oxlint-disable\s*\*/)"),
+    comment(JS, "biome-ignore-all", r"(biome-ignore-all)\b"),
+    comment(&["python"], "noqa", r"(#\s*(?:flake8|ruff):\s*noqa)\b"),
+    comment(&["python"], "mypy:", r"(#\s*mypy:\s*ignore-errors)\b"),
+    comment(&["python"], "pylint:", r"(#\s*pylint:\s*(?:skip-file|disable=all))\b"),
+    comment(&["python"], "pyright:", r"^\s*(#\s*pyright:\s*(?:ignore|basic|off)\b)"),
+    comment(&["python"], "type:", r"^(#\s*type:\s*ignore)\s*$"),
+    code(&["rust"], "#![allow", r"(#!\[allow\((?:warnings|clippy::all|clippy::pedantic|unused|dead_code)\b)"),
+    comment(&["php"], "phpcs:ignoreFile", r"(phpcs:ignoreFile)"),
+    comment(&["ruby"], "rubocop:disable all", r"(rubocop:disable all)\b"),
+    comment(&["swift"], "swiftlint:disable all", r"(swiftlint:disable all)\b"),
+    comment(&["go"], "nolint", r"^\s*(//\s*nolint(?::all)?)\s*$"),
+    code(&["java", "kotlin"], "all", r#"(@SuppressWarnings\(\s*"all"\s*\)|@Suppress\(\s*"all"\s*\))"#),
+    code(&["c#"], "#pragma", r"^\s*(#pragma\s+warning\s+disable)\s*$"),
+];
+static BLANKETS: LazyLock<Table> = LazyLock::new(|| Table::new(BLANKET_IDIOMS));
+
+/// For one place and one rule.
+static SUPPRESSION_IDIOMS: &[Idiom] = &[
+    comment(JS, "lint-disable-", r"((?:es|ox|style)lint-disable-(?:next-)?line)\b"),
+    comment(JS, "@ts-", r"(@ts-(?:ignore|expect-error))\b"),
+    comment(JS, "biome-ignore", r"(biome-ignore)\s"),
+    comment(JS, "flint-ignore", r"(tslint:disable|flint-ignore)"),
+    comment(&["python"], "noqa", r"(#\s*noqa)\b"),
+    comment(&["python"], "ignore", r"(#\s*(?:type|ty|pyright|pyre|mypy):\s*ignore)\b"),
+    comment(&["python"], "pylint", r"(#\s*pylint:\s*disable)"),
+    comment(&["python"], "nosec", r"(#\s*nosec)\b"),
+    code(&["rust"], "allow(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?allow\()"),
+    code(&["rust"], "expect(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?expect\()"),
+    comment(&["go"], "nolint", r"(//\s*nolint)\b"),
+    comment(&["go"], "#nosec", r"(#nosec)\b"),
+    code(
+        &["java", "kotlin", "scala"],
+        "@Suppress",
+        r"(@(?:Suppress|SuppressWarnings|SuppressLint|SuppressFBWarnings))\b",
+    ),
+    comment(&[], "NOSONAR", r"(NOSONAR)\b"),
+    comment(&["c", "c++", "objective-c"], "NOLINT", r"(NOLINT\w*)\b"),
+    code(
+        &["c", "c++", "objective-c"],
+        "diagnostic ignored",
+        r"(#pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored)\b",
+    ),
+    code(&["c#"], "#pragma", r"(#pragma\s+warning\s+disable)\b"),
+    code(&["c#"], "SuppressMessage", r"(\[(?:assembly:\s*)?SuppressMessage)\b"),
+    comment(&["ruby"], "rubocop:disable", r"(rubocop:(?:disable|todo))\b"),
+    comment(&["php"], "ignore", r"(@?phpstan-ignore[\w-]*|@psalm-suppress|phpcs:ignore)\b"),
+    comment(&["swift"], "swiftlint:disable", r"(swiftlint:disable)\b"),
+    comment(&["kotlin"], "ktlint-disable", r"(ktlint-disable)\b"),
+    comment(&["dart"], "ignore", r"(//\s*ignore(?:_for_file)?:)"),
+    comment(&["shell"], "shellcheck disable", r"(shellcheck disable)\b"),
+    comment(&["elixir"], "credo:disable", r"(credo:disable)"),
+];
+static SUPPRESSIONS: LazyLock<Table> = LazyLock::new(|| Table::new(SUPPRESSION_IDIOMS));
+
+static UNCOVERED_IDIOMS: &[Idiom] = &[
+    comment(&["python"], "pragma", r"(#\s*pragma:\s*no\s*(?:cover|branch))\b"),
+    comment(JS, "ignore", r"((?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable))\b"),
+    comment(&["c", "c++", "rust", "go"], "LCOV_EXCL", r"(LCOV_EXCL_\w+)"),
+    code(&["rust"], "coverage", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?coverage\(off\))"),
+    comment(&["go", "dart"], "cov", r"(coverage:\s?ignore[\w-]*|//\s*coverage-ignore)"),
+    comment(&["php"], "@codeCoverageIgnore", r"(@codeCoverageIgnore\w*)"),
+    comment(&["ruby"], ":nocov:", r"(:nocov:)"),
+    code(&["c#"], "ExcludeFromCodeCoverage", r"(\[ExcludeFromCodeCoverage)"),
+    code(&["java", "kotlin"], "Generated", r"^\s*(@(?:ExcludeFromJacocoGeneratedReport|JacocoGenerated))\b"),
+    comment(&["swift", "scala"], "overage", r"(\$COVERAGE-OFF\$)"),
+];
+static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
+
+/// Code that only exists for readers and type checkers, or that no test can run.
+pub(super) static NEVER_RUN: Pattern = Pattern::new(
+    r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
+);
+
+/// Comments and attributes that come without another going from the same hunk.
+pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
+    let language = packet.file.language.as_deref();
+    let product = packet.file.scope == Scope::Product;
+    let tables: [(&'static str, &Table, &str); 3] = [
+        (BLANKET, &BLANKETS, "a whole file is taken out of a check"),
+        (COVERAGE, &UNCOVERED, "code is taken out of the coverage"),
+        (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
+    ];
+    for hunk in packet.hunks() {
+        let text = &packet.text.text[hunk.added_span()];
+        let tables: Vec<_> = tables
+            .iter()
+            .filter(|(rule, table, _)| (product || *rule == BLANKET) && table.may_match(language, text))
+            .collect();
+        if tables.is_empty() {
+            continue;
+        }
+        let mut old: Vec<usize> = tables
+            .iter()
+            .map(|(_, table, _)| {
+                let removed = scan::removed(language, hunk);
+                removed.filter(|(line, parts)| table.find(language, line.text, parts).is_some()).count()
+            })
+            .collect();
+        let added: Vec<_> = scan::added(language, hunk).collect();
+        for (at, (line, parts)) in added.iter().enumerate() {
+            for (position, (rule, table, summary)) in tables.iter().enumerate() {
+                if let Some(span) = table.find(language, line.text, parts) {
+                    if *rule == COVERAGE && NEVER_RUN.is_match(line.text) {
+                        break;
+                    }
+                    let (rule, summary) =
+                        if *rule == SUPPRESSION && !is_explained(&added, at, &span, language) {
+                            (UNEXPLAINED, "a warning is suppressed, and nothing says why")
+                        } else {
+                            (*rule, *summary)
+                        };
+                    if old[position] > 0 {
+                        old[position] -= 1;
+                    } else {
+                        seen.drafts.push(Draft::on_line(rule, packet, line, span, summary));
+                    }
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// An attribute over more lines than this is not followed to its reason.
+const ATTRIBUTE_LINES: usize = 8;
+
+/// Whether the suppression at a place comes with a reason: after it on its line, as an attribute's own argument, or in a
+/// comment that was added right above.
+fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
+    let (line, parts) = &added[at];
+    let after = &line.text[span.end..];
+    let is_comment = parts.at(span.start) == Kind::Comment;
+    let beside = if is_comment {
+        // These take the names of any number of rules, and a reason only behind this mark.
+        let lint = line.text[span.clone()].contains("lint-disable");
+        if lint { after.split_once("--").map_or("", |(_, reason)| reason) } else { behind_rules(after) }
+    } else {
+        let comment = (span.end..line.text.len())
+            .find(|&offset| line.text.is_char_boundary(offset) && parts.at(offset) == Kind::Comment);
+        comment.map_or("", |offset| &line.text[offset..])
+    };
+    if has_words(beside) {
+        return true;
+    }
+    let follows = |position: &usize| added[*position].0.number == line.number + (position - at) as u64;
+    let attribute = (at..added.len().min(at + ATTRIBUTE_LINES)).take_while(follows);
+    for position in attribute.filter(|_| !is_comment) {
+        let text = added[position].0.text;
+        if argument(text).is_some_and(has_words) {
+            return true;
+        }
+        if text.contains(']') {
+            break;
+        }
+    }
+    let above = at.checked_sub(1).map(|position| &added[position]);
+    above.is_some_and(|(above, parts)| {
+        let start = above.text.len() - above.text.trim_start().len();
+        above.number + 1 == line.number
+            && parts.at(start) == Kind::Comment
+            && SUPPRESSIONS.find(language, above.text, parts).is_none()
+            && has_words(above.text)
+    })
+}
+
+/// What stands behind the names of rules that a suppression lists.
+fn behind_rules(after: &str) -> &str {
+    let rest = after.trim_start();
+    let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };
+    loop {
+        let name = |character: char| !character.is_whitespace() && !",;)]#".contains(character);
+        rest = rest.trim_start().trim_start_matches(name);
+        match rest.trim_start().strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return rest,
+        }
+    }
+}
+
+/// The argument of an attribute that is meant for a reason.
+fn argument(text: &str) -> Option<&str> {
+    let (_, value) = text.split_once("reason").or_else(|| text.split_once("Justification"))?;
+    value.trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+/// Whether a text says something: two words, or letters of a script that writes without blanks.
+fn has_words(text: &str) -> bool {
+    let weight = |word: &str| {
+        let word = word.trim_matches(|character: char| !character.is_alphanumeric());
+        let letters = word.chars().filter(|character| character.is_alphabetic()).count();
+        let plain = word.chars().all(|character| character.is_alphabetic() || "-'’".contains(character));
+        match (plain && letters > 1, word.is_ascii()) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 1 + usize::from(letters > 3),
+        }
+    };
+    text.split_whitespace().map(weight).sum::<usize>() > 1
+}
+
+/// Whether a base file is free of suppressions, for the ratchet.
+pub(super) fn complies(file: &RepoPath, text: &str) -> Option<bool> {
+    let language = classify::language(file);
+    language?;
+    let mut scanner = scan::Scanner::new(language, true);
+    Some(!text.lines().any(|line| {
+        let parts = scanner.line(line);
+        SUPPRESSIONS.find(language, line, &parts).is_some() || BLANKETS.find(language, line, &parts).is_some()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for table in [&BLANKETS, &SUPPRESSIONS, &UNCOVERED] {
+            table.check();
+        }
+        assert!(NEVER_RUN.is_match("if TYPE_CHECKING:"));
+    }
+
+    fn explained(language: &str, text: &str) -> bool {
+        let mut scanner = scan::Scanner::new(Some(language), true);
+        let lines: Vec<_> = text
+            .lines()
+            .zip(1..)
+            .map(|(text, number)| (Line { number, text, offset: 0 }, scanner.line(text)))
+            .collect();
+        let found = |at: &usize| SUPPRESSIONS.find(Some(language), lines[*at].0.text, &lines[*at].1);
+        let at = (0..lines.len()).find(|at| found(at).is_some()).expect("a suppression");
+        is_explained(&lines, at, &found(&at).unwrap(), Some(language))
+    }
+
+    #[test]
+    fn a_reason_stands_behind_the_rules_or_above() {
+        let cases: [(&str, &str, bool); 31] = [
+            ("python", "x = f()  # noqa: E501", false),
+            ("python", "x = f()  # noqa: E501, W291 F401", false),
+            ("python", "x = f()  # noqa: E501 the address is long", true),
+            ("python", "import x  # noqa: F401  # re-exported for users", true),
+            ("python", "x = f()  # type: ignore[arg-type]", false),
+            ("python", "x = f()  # type: ignore[arg-type, misc]  # stubs are behind", true),
+            ("python", "x = f()  # type: ignore # noqa", false),
+            ("python", "x = f(reason=\"it is late\")  # noqa: E501", false),
+            ("python", "x = f()  # pylint: disable=line-too-long, unused-argument", false),
+            ("python", "# The stubs of this library are wrong.\nx = f()  # type: ignore[misc]", true),
+            ("python", "# y = g()  # noqa\n\nx = f()  # type: ignore[misc]", false),
+            ("typescript", "// eslint-disable-next-line camelcase, eqeqeq, curly", false),
+            ("typescript", "// eslint-disable-next-line no-console -- a tool for terminals", true),
+            ("typescript", "// @ts-ignore", false),
+            ("typescript", "// @ts-expect-error later", false),
+            ("typescript", "// @ts-expect-error it takes only strings", true),
+            ("typescript", "// @ts-ignore 型定義が間違っている", true),
+            ("typescript", "// biome-ignore lint/a/b: <explanation>", false),
+            ("typescript", "// biome-ignore lint/a/b: read by another program", true),
+            ("go", "x := f() //nolint:errcheck,gosec", false),
+            ("go", "x := f() //nolint:errcheck // closing cannot fail here", true),
+            ("go", "x := f() // #nosec G404", false),
+            ("rust", "#[allow(dead_code)]", false),
+            ("rust", "#[allow(dead_code, reason = \"used by a macro\")]", true),
+            ("rust", "#[expect(\n    clippy::too_many_lines,\n    reason = \"one long table\"\n)]", true),
+            ("rust", "#[allow(dead_code)]\nfn f() {}\n// for later use", false),
+            ("rust", "#[allow(dead_code)] // read by the linker alone", true),
+            ("java", "@SuppressWarnings(\"unchecked\")", false),
+            ("java", "@SuppressWarnings({\"rawtypes\", \"unchecked\"}) // checked by the caller", true),
+            ("java", "// The caller checks it.\n@SuppressWarnings(\"unchecked\")", true),
+            ("c#", "[SuppressMessage(\"A\", \"B\", Justification = \"read by reflection\")]", true),
+        ];
+        for (language, text, expected) in cases {
+            assert_eq!(explained(language, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_base_file_without_suppressions_complies() {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        assert_eq!(complies(&path, "x = 1  # noqa\n"), Some(false));
+        assert_eq!(complies(&path, "x = '# noqa'\n"), Some(true));
+    }
+}

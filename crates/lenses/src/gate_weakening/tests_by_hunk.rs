@@ -1,0 +1,483 @@
+//! Which tests only one version of a file has, and what each of them says.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::pattern::Pattern;
+
+use super::checks::{is_assertion, is_skipped, is_trivial};
+use super::gone_tests::{ADDED, DELETED, ENOUGH, GROWN, IN_DELETED, REMOVED, Shape, TELLING, share, words};
+use super::names::{self, Test, alike};
+use super::{TEST_DELETED, TEST_REMOVED};
+use crate::contract::{Draft, Fact, Inspection};
+use qa_contracts::v1::ChangeKind;
+use qa_core::packet::{HunkView, Line, Packet};
+
+/// One body for many cases.
+static TABLE: Pattern = Pattern::new(
+    r"parametri[sz]e|\.each\b|\bsubTest\b|@(?:ParameterizedTest|DataProvider|\w+Source)\b|#\[(?:case|test_case|rstest)|\[(?:TestCase|InlineData|Theory)|\bt\.Run\(|(?i)\bfor\b.*\b(?:tests?|tt|tc|tcs|cases?|styles?|inputs?)\b",
+);
+
+/// What tests of every kind say, so that it tells none from another where the rest of a file is not known.
+static COMMON: LazyLock<BTreeSet<&str>> = LazyLock::new(|| BTreeSet::from(COMMON_WORDS));
+const COMMON_WORDS: [&str; 98] = [
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "assertEquals",
+    "assertThat",
+    "assertTrue",
+    "assertFalse",
+    "assertRaises",
+    "async",
+    "await",
+    "be",
+    "build",
+    "catch",
+    "class",
+    "const",
+    "create",
+    "def",
+    "describe",
+    "do",
+    "else",
+    "end",
+    "eq",
+    "equal",
+    "err",
+    "Err",
+    "Error",
+    "Equal",
+    "Errorf",
+    "Exception",
+    "expect",
+    "False",
+    "false",
+    "fail",
+    "Fatal",
+    "Fatalf",
+    "final",
+    "fn",
+    "for",
+    "format",
+    "from",
+    "func",
+    "function",
+    "get",
+    "if",
+    "import",
+    "in",
+    "int",
+    "isEqualTo",
+    "it",
+    "len",
+    "let",
+    "match",
+    "mock",
+    "mut",
+    "name",
+    "new",
+    "nil",
+    "None",
+    "not",
+    "null",
+    "of",
+    "ok",
+    "Ok",
+    "path",
+    "public",
+    "pytest",
+    "raises",
+    "require",
+    "result",
+    "return",
+    "self",
+    "set",
+    "should",
+    "Some",
+    "std",
+    "str",
+    "string",
+    "String",
+    "super",
+    "test",
+    "testing",
+    "then",
+    "throw",
+    "throws",
+    "to",
+    "toBe",
+    "toEqual",
+    "to_string",
+    "True",
+    "true",
+    "try",
+    "unwrap",
+    "use",
+    "value",
+    "var",
+    "vec",
+    "void",
+    "with",
+];
+
+/// One version of a file, as far as it is known.
+pub(super) struct Side<'a> {
+    language: Option<&'a str>,
+    pub(super) lines: Vec<&'a str>,
+    /// The number of each line; 0 for one that a hunk shows and that did not change.
+    numbers: Vec<u64>,
+    pub(super) tests: Vec<Test>,
+    /// The positions where what is known breaks off: a test that reaches one may go on.
+    breaks: Vec<usize>,
+    /// What each test says. A test is held against many others, so it is read once, when first asked about.
+    read: Vec<OnceCell<Read<'a>>>,
+}
+
+/// What a test says.
+struct Read<'a> {
+    asserts: bool,
+    /// Whether nothing in it can check anything: no assertion in words that are known and no call that could hide one.
+    is_hollow: bool,
+    is_skipped: bool,
+    words: BTreeSet<&'a str>,
+    parts_of_name: BTreeSet<String>,
+}
+
+impl<'a> Side<'a> {
+    /// The whole text.
+    pub(super) fn whole(language: Option<&'a str>, text: &'a str) -> Self {
+        let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+        let tests = names::tests(language, true, lines.iter().copied());
+        let numbers = (1..=lines.len() as u64).collect();
+        let read = tests.iter().map(|_| OnceCell::new()).collect();
+        Self { language, lines, numbers, tests, breaks: Vec::new(), read }
+    }
+
+    /// What the hunks show of it.
+    pub(super) fn shown(
+        language: Option<&'a str>,
+        packet: &Packet<'a>,
+        own: impl Fn(&HunkView<'a>) -> Vec<Line<'a>>,
+    ) -> Self {
+        let (mut lines, mut numbers, mut tests, mut breaks) = (vec![], vec![], vec![], vec![]);
+        for hunk in packet.hunks() {
+            let start = lines.len();
+            let context = |lines: &mut dyn Iterator<Item = Line<'a>>| -> Vec<(&'a str, u64)> {
+                lines.map(|line| (line.text, 0)).collect()
+            };
+            let changed = own(&hunk).into_iter().map(|line| (line.text, line.number));
+            let shown =
+                context(&mut hunk.before()).into_iter().chain(changed).chain(context(&mut hunk.after()));
+            for (text, number) in shown {
+                lines.push(text);
+                numbers.push(number);
+            }
+            tests.extend(names::tests(language, false, lines[start..].iter().copied()).into_iter().map(
+                |test| Test { at: test.at + start, mark: test.mark + start, end: test.end + start, ..test },
+            ));
+            // An added or deleted file is shown from its first line to its last.
+            if !matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Deleted) {
+                breaks.push(lines.len());
+            }
+        }
+        let read = tests.iter().map(|_| OnceCell::new()).collect();
+        Self { language, lines, numbers, tests, breaks, read }
+    }
+
+    fn read(&self, position: usize) -> &Read<'a> {
+        self.read[position].get_or_init(|| {
+            let (test, body) = (&self.tests[position], self.body(position));
+            let asserts = body.iter().any(|line| is_assertion(line));
+            let calls = |line: &&str| line.contains('(') && !is_trivial(line);
+            Read {
+                asserts,
+                is_hollow: !self.breaks.contains(&test.end) && !asserts && !body.iter().any(calls),
+                is_skipped: is_skipped(self.language, &self.lines[self.extent(position)]),
+                words: words(body.iter().copied()),
+                parts_of_name: names::parts(&test.name),
+            }
+        })
+    }
+
+    /// What a test says; the line of its name only where it says more than the name.
+    fn body(&self, position: usize) -> &[&'a str] {
+        let test = &self.tests[position];
+        let name = self.lines[test.at].trim_end();
+        let opens =
+            name.ends_with(['{', ':', '(', ',', ')', '=']) || name.ends_with("do") || name.ends_with("=>");
+        &self.lines[test.at + usize::from(opens)..test.end]
+    }
+
+    /// A test with what is written above it, up to what is written above the next.
+    fn extent(&self, position: usize) -> Range<usize> {
+        let test = &self.tests[position];
+        let above = position.checked_sub(1).map_or(0, |previous| self.tests[previous].at + 1);
+        let end = self.tests.get(position + 1).map_or(test.end, |next| self.top(next));
+        self.top(test).clamp(above, test.at)..end.max(test.at + 1)
+    }
+
+    /// The test in whose extent a line is: the last one named above it, or the next where the line is a mark of it.
+    fn owner(&self, at: usize) -> Option<usize> {
+        let next = self.tests.partition_point(|test| test.at <= at);
+        let mut near = next.saturating_sub(1)..self.tests.len().min(next + 1);
+        near.find(|&position| self.extent(position).contains(&at))
+    }
+
+    fn top(&self, test: &Test) -> usize {
+        let is_mark = |line: &str| line.starts_with(['@', '#', '[', '/', '*']);
+        let mut top = test.mark;
+        while top > 0 {
+            let above = self.lines[top - 1].trim();
+            let closes = above.ends_with([')', ']']).then(|| self.opening_of_mark(top - 1));
+            top = match closes.flatten() {
+                Some(opening) => opening,
+                None if is_mark(above) => top - 1,
+                None => break,
+            };
+        }
+        top
+    }
+
+    /// Where a mark of several lines that ends at a position begins: at an annotation with no statement in between.
+    fn opening_of_mark(&self, end: usize) -> Option<usize> {
+        let lines = (end.saturating_sub(12)..=end).rev();
+        let is_part = |at: &usize| {
+            let line = self.lines[*at].trim();
+            !line.is_empty() && !line.ends_with([';', '{', '}', ':'])
+        };
+        lines.take_while(is_part).find(|&at| self.lines[at].trim_start().starts_with(['@', '#']))
+    }
+
+    fn counts(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        for test in &self.tests {
+            *counts.entry(test.name.as_str()).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    /// The words of the lines that no hunk changes.
+    fn staying(&self, packet: &Packet<'_>) -> BTreeSet<&'a str> {
+        let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
+        let lines = self.lines.iter().zip(&self.numbers);
+        words(lines.filter(|(_, number)| !changed.contains(number)).map(|(line, _)| *line))
+    }
+
+    /// The words that most tests of a file have in common, and those that stand outside of them.
+    fn shared(&self) -> BTreeSet<&'a str> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for word in (0..self.tests.len()).flat_map(|position| &self.read(position).words) {
+            *counts.entry(word).or_insert(0) += 1;
+        }
+        let above = self.tests.first().map_or(0, |first| first.at);
+        let most = self.tests.len().max(4) / 2;
+        let common = counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word);
+        words(self.lines[..above].iter().copied()).into_iter().chain(common).collect()
+    }
+
+    fn shape<'s>(&'s self, packet: &Packet<'s>, position: usize, staying: &BTreeSet<&str>) -> Shape<'s> {
+        let read = self.read(position);
+        Shape {
+            path: packet.path().to_text(),
+            name: &self.tests[position].name,
+            asserts: read.asserts,
+            table: TABLE.is_match(&self.lines[self.extent(position)].join("\n")),
+            skipped: read.is_skipped,
+            file_gone: packet.file.kind == ChangeKind::Deleted,
+            hollow: read.is_hollow,
+            paired: false,
+            own: telling(&read.words).filter(|word| !staying.contains(word)).collect(),
+            words: read.words.clone(),
+        }
+    }
+}
+
+/// The words that tests of every kind do not say.
+fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> + use<'w, 'a> {
+    words.iter().copied().filter(|word| !COMMON.contains(word))
+}
+
+fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
+    Fact { kind: kind.into(), name, draft }
+}
+
+/// Whether an added line belongs to a test that only the new version has, by name. What marks a test stands above it.
+pub(super) fn is_of_new_test(base: &Side<'_>, head: &Side<'_>, line: &Line<'_>) -> bool {
+    let Some(at) = head.numbers.iter().position(|number| *number == line.number) else { return false };
+    let is_mark = line.text.trim_start().starts_with(['@', '#', '[']);
+    let owner = if is_mark {
+        head.tests.iter().find(|test| test.at >= at)
+    } else {
+        head.tests.iter().rev().find(|test| test.at <= at && at < test.end)
+    };
+    owner.is_some_and(|test| head.numbers[test.at] > 0 && base.tests.iter().all(|old| old.name != test.name))
+}
+
+/// Hunks so close together that a reader sees them as one place, and what they change.
+#[derive(Default)]
+struct Place<'a> {
+    /// Tests of the base whose name or mark is removed, by position, with the line that tells.
+    gone: Vec<(usize, Line<'a>)>,
+    /// Tests of head whose name is added, by position.
+    come: Vec<usize>,
+    /// Added lines, with their positions at head.
+    added: Vec<(usize, Line<'a>)>,
+}
+
+fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Place<'a>> {
+    /// The lines between them that a unified diff would show anyway.
+    const APART: u64 = 6;
+    let mut places: Vec<Place<'a>> = Vec::new();
+    let mut removed: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
+    let mut added: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
+    let mut end = 0;
+    for hunk in packet.hunks() {
+        let start = hunk.hunk.old_start;
+        if places.is_empty() || start > end + APART {
+            places.push(Place::default());
+        }
+        end = start + hunk.hunk.old_lines;
+        let place = places.len() - 1;
+        removed.extend(hunk.removed().map(|line| (line.number, (place, line))));
+        added.extend(hunk.added().map(|line| (line.number, (place, line))));
+    }
+    for (position, test) in base.tests.iter().enumerate() {
+        let name = removed.get(&base.numbers[test.at]);
+        let mark = removed
+            .get(&base.numbers[test.mark])
+            .filter(|(place, _)| name.is_none_or(|name| name.0 != *place));
+        for (place, line) in name.into_iter().chain(mark) {
+            places[*place].gone.push((position, *line));
+        }
+    }
+    for (at, number) in head.numbers.iter().enumerate() {
+        if let Some((place, line)) = added.get(number) {
+            places[*place].added.push((at, *line));
+        }
+    }
+    for (position, test) in head.tests.iter().enumerate() {
+        if let Some((place, _)) = added.get(&head.numbers[test.at]) {
+            places[*place].come.push(position);
+        }
+    }
+    places
+}
+
+/// Tests that only one version has. In one place, a test that goes and one that comes are a renamed test, unless the
+/// one that comes checks nothing.
+pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>, seen: &mut Inspection) {
+    let (base_names, head_names) = (base.counts(), head.counts());
+    let is_fewer = |name: &str, here: &BTreeMap<&str, usize>, there: &BTreeMap<&str, usize>| {
+        there.get(name).copied().unwrap_or(0) < here[name]
+    };
+    let (staying, grown) = (OnceCell::new(), OnceCell::new());
+    for place in places(packet, base, head) {
+        let is_new = |position: &usize| is_fewer(&head.tests[*position].name, &head_names, &base_names);
+        let mut come: Vec<(usize, bool)> =
+            place.come.into_iter().filter(is_new).map(|position| (position, false)).collect();
+        for (position, line) in place.gone {
+            let name = &base.tests[position].name;
+            if !is_fewer(name, &base_names, &head_names) {
+                continue;
+            }
+            if let Some(nearest) = nearest((base, position), (head, &come)) {
+                come[nearest].1 = true;
+                continue;
+            }
+            let shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
+            if !is_taken_in(&shape, || grown.get_or_init(|| grown_tests(packet, head))) {
+                let draft = removed_test(packet, &line, name);
+                seen.facts.push(fact(REMOVED, shape.write(), Some(draft)));
+            }
+        }
+        seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
+        seen.facts.extend(come.into_iter().map(|(position, paired)| {
+            let mut shape = Shape { paired, ..head.shape(packet, position, &BTreeSet::new()) };
+            // What its name says, a test with a less telling name may say in its body.
+            shape.words.extend(words(std::iter::once(shape.name)));
+            fact(ADDED, shape.write(), None)
+        }));
+    }
+}
+
+/// The new test most like an old one by name, of those that no other is taken for, that have something in common with
+/// it, and that check something and run; the last of those that are alike as much.
+fn nearest((base, old): (&Side<'_>, usize), (head, come): (&Side<'_>, &[(usize, bool)])) -> Option<usize> {
+    let says = base.read(old);
+    let own: BTreeSet<&str> = telling(&says.words).collect();
+    let is_free = |new: &Read<'_>| {
+        let is_off = says.asserts && new.is_hollow || !says.is_skipped && new.is_skipped;
+        let is_related = !says.parts_of_name.is_disjoint(&new.parts_of_name)
+            || own.len() < TELLING
+            || share(&own, &new.words) * 3 >= ENOUGH;
+        !is_off && is_related
+    };
+    let name = &base.tests[old].name;
+    let unpaired = come.iter().enumerate().filter(|(_, (_, is_paired))| !is_paired);
+    // Names are compared at once; the tests behind them only until one fits.
+    let mut nearest: BinaryHeap<(usize, usize)> =
+        unpaired.map(|(at, (position, _))| (alike(name, &head.tests[*position].name), at)).collect();
+    std::iter::from_fn(|| nearest.pop()).map(|(_, at)| at).find(|&at| is_free(head.read(come[at].0)))
+}
+
+/// Tests that stay and that added lines make a table of cases.
+fn grown_tables(
+    packet: &Packet<'_>,
+    head: &Side<'_>,
+    base_names: &BTreeMap<&str, usize>,
+    added: &[(usize, Line<'_>)],
+) -> Vec<Fact> {
+    let tables = added.iter().filter(|(_, line)| TABLE.is_match(line.text));
+    let owners: BTreeSet<usize> = tables.filter_map(|(at, _)| head.owner(*at)).collect();
+    let stay = |position: &usize| base_names.contains_key(head.tests[*position].name.as_str());
+    let grown = owners.into_iter().filter(stay);
+    grown.map(|position| fact(GROWN, head.shape(packet, position, &BTreeSet::new()).write(), None)).collect()
+}
+
+/// What each hunk says that adds to a test.
+fn grown_tests<'a>(packet: &Packet<'a>, head: &Side<'_>) -> Vec<BTreeSet<&'a str>> {
+    let positions: BTreeMap<u64, usize> =
+        head.numbers.iter().enumerate().map(|(at, number)| (*number, at)).collect();
+    let is_in_a_test =
+        |line: Line<'_>| positions.get(&line.number).is_some_and(|&at| head.owner(at).is_some());
+    let hunks = packet.hunks().filter(|hunk| hunk.added().any(is_in_a_test));
+    hunks.map(|hunk| words(hunk.added().map(|line| line.text))).collect()
+}
+
+/// Whether lines added to a test that stays in the file say what only the removed test said: a case of a table.
+fn is_taken_in<'g>(removed: &Shape<'_>, grown: impl FnOnce() -> &'g Vec<BTreeSet<&'g str>>) -> bool {
+    removed.own.len() >= TELLING && grown().iter().any(|says| share(&removed.own, says) >= ENOUGH)
+}
+
+fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
+    let text = line.text;
+    let span = text.len() - text.trim_start().len()..text.trim_end().len();
+    Draft::on_base_line(TEST_REMOVED, packet, line, span, "a test is removed and not moved elsewhere")
+        .with("test", name)
+}
+
+/// A file of tests that goes as a whole.
+pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
+    let side = Side::shown(packet.file.language.as_deref(), packet, |hunk| hunk.removed().collect());
+    let lines: Vec<Line<'_>> = packet.removed().collect();
+    let (Some(first), false) = (lines.first(), side.tests.is_empty()) else { return };
+    let path = packet.path().to_text().into_owned();
+    let span = 0..first.text.trim_end().len();
+    let draft = Draft::on_base_line(
+        TEST_DELETED,
+        packet,
+        first,
+        span,
+        "a file of tests is deleted and not moved elsewhere",
+    )
+    .with("tests", side.tests.len());
+    seen.facts.push(fact(DELETED, path, Some(draft)));
+    let shared = side.shared();
+    seen.facts.extend(side.tests.iter().enumerate().map(|(position, test)| {
+        let draft = removed_test(packet, &lines[test.at], &test.name);
+        fact(IN_DELETED, side.shape(packet, position, &shared).write(), Some(draft))
+    }));
+}

@@ -1,0 +1,151 @@
+//! Tables of what languages write for one thing: each idiom is an entry with its pattern, never a branch.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::pattern::Pattern;
+use super::scan::{Kind, Parts};
+use memchr::memmem::Finder;
+
+/// One way to write the thing a table is about.
+#[derive(Debug)]
+pub(crate) struct Idiom {
+    /// The languages it belongs to, by [`qa_core::classify::language`]; empty for all.
+    pub(crate) languages: &'static [&'static str],
+    /// A text that stands in every match, looked for before the pattern is tried.
+    pub(crate) literal: &'static str,
+    /// The pattern, matched against one line; group 1, where there is one, is what the finding quotes.
+    pub(crate) pattern: &'static str,
+    /// Whether the match must begin in program text, in a comment, or anywhere.
+    pub(crate) place: Place,
+}
+
+/// Where a match must begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Code,
+    Comment,
+    Anywhere,
+}
+
+/// An idiom in program text.
+pub(crate) const fn code(
+    languages: &'static [&'static str],
+    literal: &'static str,
+    pattern: &'static str,
+) -> Idiom {
+    Idiom { languages, literal, pattern, place: Place::Code }
+}
+
+/// An idiom of any language, wherever it stands.
+pub(crate) const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
+    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
+}
+
+/// A text to look for again and again.
+#[derive(Debug)]
+pub(crate) struct Literal(Finder<'static>);
+
+impl Literal {
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self(Finder::new(text))
+    }
+
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.0.find(text.as_bytes()).is_some()
+    }
+}
+
+/// An idiom with what is compiled of it.
+#[derive(Debug)]
+struct Compiled {
+    idiom: &'static Idiom,
+    literal: Literal,
+    pattern: Pattern,
+}
+
+impl Compiled {
+    fn new(idiom: &'static Idiom) -> Self {
+        let literal = Literal::new(idiom.literal);
+        Self { idiom, literal, pattern: Pattern::new(idiom.pattern) }
+    }
+}
+
+/// A compiled table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    idioms: Vec<Compiled>,
+    /// The positions of each language's idioms, in order; those of languages not named here are `anywhere`.
+    by_language: BTreeMap<&'static str, Vec<usize>>,
+    anywhere: Vec<usize>,
+}
+
+impl Table {
+    /// A table; patterns are compiled when first needed.
+    pub(crate) fn new(idioms: &'static [Idiom]) -> Self {
+        let positions = |wanted: &dyn Fn(&Idiom) -> bool| -> Vec<usize> {
+            idioms
+                .iter()
+                .enumerate()
+                .filter(|(_, idiom)| wanted(idiom))
+                .map(|(position, _)| position)
+                .collect()
+        };
+        let by_language = idioms
+            .iter()
+            .flat_map(|idiom| idiom.languages)
+            .map(|&language| {
+                let own = |idiom: &Idiom| idiom.languages.is_empty() || idiom.languages.contains(&language);
+                (language, positions(&own))
+            })
+            .collect();
+        let anywhere = positions(&|idiom| idiom.languages.is_empty());
+        Self { idioms: idioms.iter().map(Compiled::new).collect(), by_language, anywhere }
+    }
+
+    fn of<'t>(&'t self, language: Option<&str>) -> impl Iterator<Item = &'t Compiled> + use<'t> {
+        let own = language.and_then(|language| self.by_language.get(language)).unwrap_or(&self.anywhere);
+        own.iter().map(|&position| &self.idioms[position])
+    }
+
+    /// Whether the table knows idioms of a language.
+    pub(crate) fn knows(&self, language: Option<&str>) -> bool {
+        self.of(language).next().is_some()
+    }
+
+    /// A cheap look at a whole text: without one of the literals nothing can match.
+    pub(crate) fn may_match(&self, language: Option<&str>, text: &str) -> bool {
+        self.of(language).any(|compiled| compiled.literal.is_in(text))
+    }
+
+    /// The first idiom on a line, and where.
+    pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
+        self.of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
+            let idiom = compiled.idiom;
+            let matches = compiled.pattern.captures_all(line);
+            let found = matches.iter().find_map(|captures| {
+                let whole = captures.get(1).or(captures.get(0))?;
+                let lead = whole.as_str().len() - whole.as_str().trim_start().len();
+                let kind = parts.at(whole.start() + lead);
+                let fits = match idiom.place {
+                    Place::Code => kind == Kind::Code,
+                    Place::Comment => kind == Kind::Comment,
+                    Place::Anywhere => true,
+                };
+                fits.then(|| whole.range())
+            })?;
+            let text = &line[found.clone()];
+            let lead = text.len() - text.trim_start().len();
+            Some(found.start + lead..found.start + text.trim_end().len().max(lead))
+        })
+    }
+
+    /// Compiles every pattern and holds it to its literal.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        for Compiled { idiom, pattern, .. } in &self.idioms {
+            pattern.check();
+            assert!(!idiom.literal.is_empty(), "{}", idiom.pattern);
+        }
+    }
+}

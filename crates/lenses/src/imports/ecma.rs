@@ -1,0 +1,112 @@
+//! JavaScript and TypeScript: relative specifiers and the names of ECMAScript modules.
+
+use super::super::contract::Lookups;
+use super::resolve::{Has, Target, has_stem, join, split};
+use qa_contracts::v1::{ImportForm, Side};
+
+const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+/// How many files a name is followed through.
+const MAX_STEPS: usize = 6;
+
+pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifier: &str) -> Target {
+    let relative =
+        specifier == "." || specifier == ".." || specifier.starts_with("./") || specifier.starts_with("../");
+    let plain =
+        specifier.chars().all(|character| character.is_alphanumeric() || "._-/@$+".contains(character));
+    if !relative || !plain {
+        return Target::Unsure;
+    }
+    let Some(path) = walked(split(importer).0, specifier) else { return Target::Unsure };
+    if specifier.ends_with('/') || specifier.ends_with('.') {
+        return index_of(lookups, side, &path);
+    }
+    let (directory, name) = split(&path);
+    let files = lookups.files_in(side, directory);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_code = ENDINGS.contains(&ending);
+    if files.iter().any(|file| file == name) {
+        return if is_code && !name.ends_with(".d.ts") { Target::File(path) } else { Target::Unsure };
+    }
+    let beside = |stem: &str, endings: &[&str]| -> Vec<String> {
+        let named = endings.iter().map(|ending| format!("{stem}.{ending}"));
+        named.filter(|candidate| files.contains(candidate)).collect()
+    };
+    // A specifier may have the ending that the file gets when it is built.
+    let built: &[&str] = match ending {
+        "js" => &["ts", "tsx", "d.ts", "jsx"],
+        "jsx" => &["tsx", "d.ts"],
+        "mjs" => &["mts", "d.mts"],
+        "cjs" => &["cts", "d.cts"],
+        _ => &[],
+    };
+    let mut found = beside(stem, built);
+    found.extend(beside(name, ENDINGS));
+    found.extend(beside(name, &["d.ts", "d.mts", "d.cts"]));
+    match found.as_slice() {
+        [only] if !only.contains(".d.") => return Target::File(join(directory, only)),
+        [] => {}
+        _ => return Target::Unsure,
+    }
+    // Another ending is known to whatever loads it.
+    if !ending.is_empty() && !is_code || has_stem(&files, name) || has_stem(&files, stem) && is_code {
+        return Target::Unsure;
+    }
+    if lookups.is_present(side, &path) {
+        return index_of(lookups, side, &path);
+    }
+    Target::Missing(if is_code { join(directory, stem) } else { path })
+}
+
+/// The path of a relative specifier; null above the root.
+fn walked(directory: &str, specifier: &str) -> Option<String> {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in specifier.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn index_of(lookups: &dyn Lookups, side: Side, directory: &str) -> Target {
+    let files = lookups.files_in(side, directory);
+    let found: Vec<String> = ENDINGS
+        .iter()
+        .map(|ending| format!("index.{ending}"))
+        .filter(|candidate| files.contains(candidate))
+        .collect();
+    let described = files.iter().any(|file| file == "package.json" || file == "index.d.ts");
+    match found.as_slice() {
+        [only] if !described => Target::File(join(directory, only)),
+        _ => Target::Unsure,
+    }
+}
+
+pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str, steps: usize) -> Has {
+    let Some(outline) = lookups.outline(side, file).filter(|_| !file.contains(".d.")) else {
+        return Has::Unsure;
+    };
+    if outline.names.iter().any(|known| known.name == name) {
+        return Has::Yes;
+    }
+    if outline.open || steps > MAX_STEPS {
+        return Has::Unsure;
+    }
+    // What a file hands on of others, but for their defaults.
+    let stars = outline.imports.iter().filter(|import| import.form == ImportForm::Reexport && import.star);
+    let mut answer = Has::No;
+    for import in stars.filter(|_| name != "default") {
+        let further = match target(lookups, side, file, &import.module.name) {
+            Target::File(next) => has(lookups, side, &next, name, steps + 1),
+            Target::Missing(_) | Target::Unsure => Has::Unsure,
+        };
+        match further {
+            Has::Yes => return Has::Yes,
+            Has::Unsure => answer = Has::Unsure,
+            Has::No => {}
+        }
+    }
+    answer
+}

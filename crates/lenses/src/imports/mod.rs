@@ -1,0 +1,256 @@
+//! What lenses about imports share: which lines may have one, what a file's imports lead to, and where that stands.
+
+mod ecma;
+mod go;
+mod python;
+mod resolve;
+mod rust;
+mod standard;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    MentionKind, PlacedImport, PlacedName, RecordedMentions, ScopeStrengths, Severity, Side, Strength,
+};
+use qa_core::classify::is_example;
+use qa_core::packet::{HunkView, Packet};
+
+pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, reached, split, target};
+pub(super) use standard::MODULES as STANDARD_MODULES;
+
+pub(super) const ADDED: &str = "added";
+pub(super) const REMOVED: &str = "removed";
+pub(super) const GONE: &str = "gone";
+
+/// Code that does not run where it is loaded blocks in products.
+const STRENGTHS: ScopeStrengths = ScopeStrengths {
+    product: Strength::Block,
+    test: Strength::Advise,
+    docs: Strength::Off,
+    generated: Strength::Off,
+    vendored: Strength::Off,
+};
+const GUARDED: ScopeStrengths = ScopeStrengths { test: Strength::Block, ..STRENGTHS };
+
+/// A rule about imports that cannot be right.
+pub(super) const fn rule(id: &'static str, title: &'static str, fix: &'static str, moves: bool) -> RuleSpec {
+    RuleSpec { id, title, severity: Severity::High, strengths: presets(STRENGTHS, GUARDED), fix, moves }
+}
+
+/// The imports of a file that a change adds to, as they are written. The file is there, so where it cannot be read
+/// something is left out.
+pub(super) fn written(lookups: &dyn Lookups, path: &str) -> Arc<[PlacedImport]> {
+    lookups.imports(Side::Head, path).unwrap_or_else(|| {
+        lookups.stop_short();
+        Arc::default()
+    })
+}
+
+/// An import of head as the outline of its file has it; null for what only looked like one.
+pub(super) fn parsed(lookups: &dyn Lookups, path: &str, written: &PlacedImport) -> Option<PlacedImport> {
+    let outline = lookups.outline(Side::Head, path)?;
+    outline
+        .imports
+        .iter()
+        .find(|import| import.module == written.module && import.form == written.form)
+        .cloned()
+}
+
+/// Whether a file has such an import. Its statements are asked before its outline is.
+pub(super) fn has_import(
+    lookups: &dyn Lookups,
+    side: Side,
+    path: &str,
+    is_such: &dyn Fn(&PlacedImport) -> bool,
+) -> bool {
+    lookups.imports(side, path).is_some_and(|imports| imports.iter().any(is_such))
+        && lookups.outline(side, path).is_some_and(|outline| outline.imports.iter().any(is_such))
+}
+
+/// Whether more files have a word than are read one by one, so that something is left out.
+pub(super) fn are_too_many(lookups: &dyn Lookups, found: &RecordedMentions, most: usize) -> bool {
+    let many = found.paths.len() > most;
+    if many {
+        lookups.stop_short();
+    }
+    many
+}
+
+/// A fact about lines of a file, of a rule of the lens.
+pub(super) fn lines(
+    rule: &'static str,
+    kind: &'static str,
+    path: &RepoPath,
+    side: Side,
+    (start, count): (u64, u64),
+) -> Fact {
+    let mut draft = Draft::on_file(rule, path, side, "");
+    draft.start_line = start;
+    draft.end_line = start + count.saturating_sub(1);
+    Fact { kind: kind.into(), name: String::new(), draft: Some(draft) }
+}
+
+/// The facts about a file's hunks that may add an import.
+pub(super) fn added(rule: &'static str, packet: &Packet<'_>) -> Vec<Fact> {
+    let hunks = packet.hunks().filter(|hunk| hunk.added().any(|line| may_import(line.text)));
+    let place = |hunk: HunkView<'_>| (hunk.hunk.new_start, hunk.hunk.new_lines);
+    hunks.map(|hunk| lines(rule, ADDED, packet.path(), Side::Head, place(hunk))).collect()
+}
+
+/// Whether a line may be part of an import, over one line or several.
+fn may_import(line: &str) -> bool {
+    const WORDS: &[&str] = &["import", "from", "export", "mod ", "require(", "use crate"];
+    WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line)
+}
+
+/// Whether a line is nothing but names or one string, as the middle of an import is.
+pub(super) fn is_listing(line: &str) -> bool {
+    let part = |character: char| character.is_alphanumeric() || "_,{}()* \t\"./$-".contains(character);
+    let code = line.split(['#', '/']).next().unwrap_or(line);
+    let code = if line.trim_start().starts_with('"') { line } else { code };
+    code.chars().all(part) && code.split([',', '{', '}', '(', ')', '*']).any(is_name) && !is_statement(code)
+}
+
+/// Whether words name something that is imported, perhaps under another name.
+fn is_name(words: &str) -> bool {
+    const OTHERS: &[&str] = &["break", "continue", "do", "else", "finally", "pass", "return", "try"];
+    let mut each = words.split_whitespace();
+    match (each.next(), each.next()) {
+        (None, _) => false,
+        (Some(word), None) => !OTHERS.contains(&word),
+        (Some(first), Some(second)) => first == "type" || second == "as" || words.contains('"'),
+    }
+}
+
+/// Whether something is called.
+fn is_statement(code: &str) -> bool {
+    let joins = |before: char| before.is_alphanumeric() || before == '_';
+    code.match_indices('(').any(|(at, _)| code[..at].ends_with(joins))
+}
+
+/// Whether a line is nothing but paths of Rust, as the middle of a `use` is.
+fn is_path(line: &str) -> bool {
+    let part = |character: char| character.is_alphanumeric() || "_,{}*: \t".contains(character);
+    line.contains("::") && line.chars().all(part)
+}
+
+/// The family of languages of a path.
+pub(super) trait Family {
+    fn parse_family(&self) -> Option<MentionKind>;
+}
+
+impl<T: AsRef<str>> Family for T {
+    fn parse_family(&self) -> Option<MentionKind> {
+        let (_, ending) = self.as_ref().rsplit_once('.')?;
+        match ending {
+            "py" => Some(MentionKind::Python),
+            "cjs" | "cts" | "js" | "jsx" | "mjs" | "mts" | "ts" | "tsx" => Some(MentionKind::Ecma),
+            "go" => Some(MentionKind::Go),
+            "rs" => Some(MentionKind::Rust),
+            _ => None,
+        }
+    }
+}
+
+/// The lines that a change adds and removes, and the files that are no longer there, as far as they may matter.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) added: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(super) removed: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(super) gone: Vec<String>,
+    pub(super) paths: BTreeMap<String, RepoPath>,
+}
+
+impl Change {
+    pub(super) fn of(facts: &[Fact]) -> Self {
+        let mut change = Self::default();
+        for fact in facts {
+            let Some(draft) = &fact.draft else { continue };
+            let Ok(path) = std::str::from_utf8(draft.file.as_bytes()) else { continue };
+            if is_example(path) || path.ends_with(".d.ts") {
+                continue;
+            }
+            change.paths.insert(path.to_owned(), draft.file.clone());
+            let range = (draft.start_line, draft.end_line);
+            match fact.kind.as_ref() {
+                ADDED => change.added.entry(path.to_owned()).or_default().push(range),
+                REMOVED => change.removed.entry(path.to_owned()).or_default().push(range),
+                _ => change.gone.push(path.to_owned()),
+            }
+        }
+        change
+    }
+
+    pub(super) fn is_added(&self, path: &str, line: u32) -> bool {
+        within(self.added.get(path), line)
+    }
+
+    pub(super) fn is_removed(&self, path: &str, line: u32) -> bool {
+        within(self.removed.get(path), line)
+    }
+
+    /// A draft that quotes a name where it stands; null when what stands there is written in another way.
+    pub(super) fn on_name(
+        &self,
+        rule: &'static str,
+        side: Side,
+        path: &str,
+        name: &PlacedName,
+        summary: &str,
+    ) -> Option<Draft> {
+        let (start, end) = (u64::from(name.start_column), u64::from(name.end_column));
+        let mut draft = Draft::on_file(rule, self.paths.get(path)?, side, summary);
+        draft.start_line = u64::from(name.line);
+        draft.end_line = draft.start_line;
+        draft.start_column = start;
+        draft.end_column = end;
+        draft.quote.clone_from(&name.name);
+        (start > 0 && end.checked_sub(start)? == name.name.chars().count() as u64).then_some(draft)
+    }
+}
+
+fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
+    ranges.is_some_and(|ranges| ranges.iter().any(|(start, end)| (*start..=*end).contains(&u64::from(line))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_an_import_is_told_from_other_lines() {
+        let listings = [
+            "  name,",
+            "    name as other,",
+            "  type Name,",
+            "  default as name,",
+            "    one, two, three)",
+            "  a.b, c",
+            "\t\"fmt\"",
+            "\tother \"example.org/module\"",
+            "\t_ \"embed\"",
+            "  name, // why",
+            "    Name, {",
+        ];
+        for line in listings {
+            assert!(is_listing(line), "{line}");
+        }
+        let others = [
+            "",
+            "}",
+            "  })",
+            "  } else {",
+            "  try {",
+            "    return name",
+            "  call(name)",
+            "  a = b",
+            "  pass",
+        ];
+        for line in others {
+            assert!(!is_listing(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What is the same for every language: paths, answers, and files that need not be in the repository.
+
+use super::super::contract::Lookups;
+use super::{Family, ecma, go, python, rust};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, PlacedName, Side};
+use qa_core::classify::PathSet;
+
+/// What an import leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) enum Target {
+    File(String),
+    /// Nothing stands where it would have to: the path without an ending.
+    Missing(String),
+    /// Not to be said from the repository alone.
+    Unsure,
+}
+
+/// Whether a file has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Has {
+    Yes,
+    No,
+    Unsure,
+}
+
+/// What an import of a file leads to in the tree of one side.
+pub(in super::super) fn target(
+    lookups: &dyn Lookups,
+    side: Side,
+    importer: &str,
+    import: &PlacedImport,
+) -> Target {
+    match importer.parse_family() {
+        Some(MentionKind::Ecma) => ecma::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Go) => go::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Python) => python::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Rust) if import.form == ImportForm::File => {
+            rust::target(lookups, side, importer, &import.module.name)
+        }
+        Some(MentionKind::Rust) => rust::used(lookups, side, importer, import),
+        Some(MentionKind::Configuration | MentionKind::Lockfile) | None => Target::Unsure,
+    }
+}
+
+/// The files of modules in Python that no package says it holds.
+fn loose(lookups: &dyn Lookups, side: Side, import: &PlacedImport) -> Vec<String> {
+    let module = &import.module.name;
+    let named = import.names.iter().map(|name| format!("{module}.{}", name.name));
+    let asked = std::iter::once(module.clone()).chain(named);
+    let mut found: Vec<String> = asked.filter_map(|each| python::loose(lookups, side, &each)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The files that an import leads to: of a package of Python, the modules that it names.
+pub(in super::super) fn reached(
+    lookups: &dyn Lookups,
+    side: Side,
+    importer: &str,
+    import: &PlacedImport,
+) -> Vec<String> {
+    let file = match target(lookups, side, importer, import) {
+        Target::File(file) => file,
+        Target::Unsure if importer.parse_family() == Some(MentionKind::Python) => {
+            return loose(lookups, side, import);
+        }
+        Target::Unsure | Target::Missing(_) => return Vec::new(),
+    };
+    let (directory, own) = split(&file);
+    if own != "__init__.py" {
+        return vec![file];
+    }
+    let files = lookups.files_in(side, directory);
+    let module = |name: &PlacedName| {
+        let module = format!("{}.py", name.name);
+        if files.contains(&module) {
+            return join(directory, &module);
+        }
+        let package = join(directory, &name.name);
+        let is_package = lookups.files_in(side, &package).iter().any(|file| file == own);
+        if is_package { join(&package, own) } else { file.clone() }
+    };
+    let mut found: Vec<String> = import.names.iter().map(module).collect();
+    if found.is_empty() {
+        found.push(file.clone());
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether a name can be imported from a file.
+pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> Has {
+    match file.parse_family() {
+        Some(MentionKind::Ecma) => ecma::has(lookups, side, file, name, 0),
+        Some(MentionKind::Python) => python::has(lookups, side, file, name),
+        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
+        | None => Has::Unsure,
+    }
+}
+
+/// Directory and name.
+pub(in super::super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+pub(in super::super) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+/// Whether a file of a directory has this stem, whatever its ending.
+pub(in super::super) fn has_stem(files: &[String], stem: &str) -> bool {
+    files.iter().any(|file| {
+        let begins = file.len() > stem.len()
+            && file.is_char_boundary(stem.len())
+            && file[..stem.len()].eq_ignore_ascii_case(stem);
+        begins && file[stem.len()..].starts_with('.') || file.eq_ignore_ascii_case(stem)
+    })
+}
+
+/// Whether what is missing belongs where a build writes: git ignores it, or a directory of such a name is not there.
+pub(in super::super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> bool {
+    is_written_to(lookups, path) || is_ignored(lookups, path)
+}
+
+/// Whether what is missing may be made by a build: something configures it, or it belongs where builds write.
+pub(in super::super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
+    may_be_written(lookups, path) || {
+        let (_, stem) = split(path);
+        let found = lookups.mentions(Side::Head, MentionKind::Configuration, &[stem.to_owned()]);
+        !found.complete || !found.paths.is_empty()
+    }
+}
+
+fn is_written_to(lookups: &dyn Lookups, path: &str) -> bool {
+    const OUTPUT: &[&str] = &[
+        "__generated__",
+        "_generated",
+        "bin",
+        "build",
+        "cjs",
+        "dist",
+        "es",
+        "esm",
+        "gen",
+        "generated",
+        "lib",
+        "libs",
+        "out",
+        "output",
+        "pkg",
+        "target",
+        "types",
+    ];
+    path.match_indices('/').any(|(end, _)| {
+        let (_, name) = split(&path[..end]);
+        OUTPUT.contains(&name) && !lookups.is_present(Side::Head, &path[..end])
+    })
+}
+
+fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
+    const ENDINGS: &[&str] = &["", ".py", ".ts", ".tsx", ".js", ".mjs", ".cjs", ".go", ".rs", "/x"];
+    let beside = lookups.files_in(Side::Head, split(path).0);
+    let is_typed = beside.iter().any(|file| file.ends_with(".ts") || file.ends_with(".tsx"));
+    let directories = std::iter::once("").chain(path.match_indices('/').map(|(end, _)| &path[..end]));
+    directories.into_iter().any(|directory| {
+        if !lookups.files_in(Side::Head, directory).iter().any(|file| file == ".gitignore") {
+            return false;
+        }
+        let Some(lines) = lookups.outline(Side::Head, &join(directory, ".gitignore")) else { return true };
+        let patterns = lines.names.iter().filter(|line| !line.name.starts_with(['#', '!']));
+        patterns.filter(|line| !(is_typed && is_of_compiler(&line.name))).any(|line| {
+            let pattern = line.name.trim_end_matches('/');
+            let inside = match pattern.strip_prefix('/') {
+                Some(rooted) => join(directory, rooted),
+                None if pattern.contains('/') => join(directory, pattern),
+                None => join(directory, &format!("**/{pattern}")),
+            };
+            // What cannot be read as a pattern may ignore anything.
+            let Ok(set) = PathSet::new([inside.as_str(), &format!("{inside}/**")]) else { return true };
+            ENDINGS.iter().any(|ending| {
+                let path = RepoPath::from_bytes(format!("{path}{ending}").as_bytes());
+                path.is_ok_and(|path| set.matches(&path))
+            })
+        })
+    })
+}
+
+/// Whether a pattern ignores what a compiler writes beside its sources: then the source is missing as well.
+fn is_of_compiler(pattern: &str) -> bool {
+    let (_, name) = split(pattern);
+    matches!(name, "*.cjs" | "*.d.cts" | "*.d.mts" | "*.d.ts" | "*.js" | "*.js.map" | "*.jsx" | "*.mjs")
+}

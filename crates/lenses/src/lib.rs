@@ -1,0 +1,77 @@
+//! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
+
+mod blocking_call;
+pub mod consistency;
+pub mod contract;
+#[cfg(test)]
+mod corpus;
+mod costly_loop;
+mod dangerous_call;
+mod dependency_change;
+mod dependency_cycle;
+mod feature_guard;
+mod forgotten_await;
+mod gate_weakening;
+mod idioms;
+mod import_boundary;
+mod imports;
+pub mod mentions;
+mod merge_leftover;
+mod parsed;
+mod pattern;
+mod permission_change;
+mod phantom_dependency;
+pub mod reviews;
+mod scan;
+mod secret_token;
+mod trojan_source;
+mod unresolved_import;
+mod weak_test;
+mod workflow_hardening;
+
+use contract::{Lens, RuleSpec};
+
+/// Every lens, by id. A lens that is not listed here does not exist.
+pub static ALL: &[&dyn Lens] = &[
+    &blocking_call::BlockingCall,
+    &consistency::Consistency,
+    &costly_loop::CostlyLoop,
+    &dangerous_call::DangerousCall,
+    &dependency_change::DependencyChange,
+    &dependency_cycle::DependencyCycle,
+    &feature_guard::FeatureGuard,
+    &forgotten_await::ForgottenAwait,
+    &gate_weakening::GateWeakening,
+    &import_boundary::ImportBoundary,
+    &merge_leftover::MergeLeftover,
+    &permission_change::PermissionChange,
+    &phantom_dependency::PhantomDependency,
+    &secret_token::SecretToken,
+    &trojan_source::TrojanSource,
+    &unresolved_import::UnresolvedImport,
+    &weak_test::WeakTest,
+    &workflow_hardening::WorkflowHardening,
+];
+
+/// The registry, derived from [`ALL`], the reviews and the five gates.
+pub fn registry() -> qa_contracts::v1::Registry {
+    use qa_contracts::v1::{Registry, RegistryLens, RegistryRule};
+    let lens = |lens: &&dyn Lens| {
+        let spec = lens.spec();
+        let mut rules: Vec<RegistryRule> = spec.rules.iter().map(RuleSpec::registered).collect();
+        rules.sort_by(|left, right| left.rule_id.cmp(&right.rule_id));
+        RegistryLens {
+            lens_id: spec.id.to_owned(),
+            lens_version: spec.version.to_owned(),
+            lens_class: spec.class,
+            title: spec.title.to_owned(),
+            required_by_default: spec.required_by_default,
+            triggers: spec.triggers.iter().map(|&glob| glob.to_owned()).collect(),
+            rules,
+        }
+    };
+    let mut lenses: Vec<RegistryLens> =
+        ALL.iter().map(lens).chain(reviews::entries()).chain(qa_core::gates::entries()).collect();
+    lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
+    Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
+}

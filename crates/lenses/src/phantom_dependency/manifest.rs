@@ -1,0 +1,127 @@
+//! What manifests name, read as lines, and when two names are nearly one.
+
+use super::super::contract::Lookups;
+use super::super::imports::{join, split};
+use qa_contracts::v1::Side;
+
+/// Shorter names are too often one letter apart.
+const SHORTEST: usize = 5;
+
+/// The manifests of a file: those of its directory and of all above, the nearest first, as path and lines.
+pub(super) fn above(
+    lookups: &dyn Lookups,
+    file: &str,
+    is_manifest: &dyn Fn(&str) -> bool,
+) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut directory = split(file).0;
+    loop {
+        for name in lookups.files_in(Side::Head, directory).iter().filter(|name| is_manifest(name)) {
+            let path = join(directory, name);
+            if let Some(outline) = lookups.outline(Side::Head, &path) {
+                found.push((path, outline.names.iter().map(|line| line.name.clone()).collect()));
+            }
+        }
+        if directory.is_empty() {
+            return found;
+        }
+        directory = split(directory).0;
+    }
+}
+
+/// Whether something of that name stands where a file's imports may look: beside it, above, or in a directory of
+/// sources above.
+pub(super) fn is_near(lookups: &dyn Lookups, file: &str, name: &str) -> bool {
+    const SOURCES: &[&str] =
+        &["", "app", "lib", "python", "scripts", "source", "src", "test", "tests", "tools"];
+    let stem = format!("{name}.");
+    let mut directory = split(file).0;
+    loop {
+        for source in SOURCES {
+            let place = if source.is_empty() { directory.to_owned() } else { join(directory, source) };
+            let is_file = || lookups.files_in(Side::Head, &place).iter().any(|file| file.starts_with(&stem));
+            if is_file() || lookups.is_present(Side::Head, &join(&place, name)) {
+                return true;
+            }
+        }
+        if directory.is_empty() {
+            return false;
+        }
+        directory = split(directory).0;
+    }
+}
+
+/// The ways a package is written: with a hyphen for an underscore, and with a capital.
+pub(super) fn spellings(package: &str) -> Vec<String> {
+    let hyphened = package.replace('_', "-");
+    let capital = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    };
+    let mut all = vec![capital(package), capital(&hyphened), hyphened, package.to_owned()];
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Whether a path is a package's or one inside it.
+pub(super) fn is_below(path: &str, package: &str) -> bool {
+    path.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The name among some that another nearly is.
+pub(super) fn nearly<'n>(name: &str, others: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    others.into_iter().find(|other| is_nearly(name, other))
+}
+
+/// Whether one letter more, less, or another, or two letters the other way round make one name of the other. Versions
+/// of one name are not nearly each other.
+fn is_nearly(left: &str, right: &str) -> bool {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let (short, long) = if left.len() <= right.len() { (&left, &right) } else { (&right, &left) };
+    if short.len() < SHORTEST || long.len() - short.len() > 1 || short == long {
+        return false;
+    }
+    let same = short.iter().zip(long.iter()).take_while(|(one, other)| one == other).count();
+    let (one, other) = (&short[same..], &long[same..]);
+    let is_digit = |letters: &[char]| letters.first().is_some_and(char::is_ascii_digit);
+    if short.len() < long.len() {
+        return !is_digit(other) && one == &other[1..];
+    }
+    if is_digit(one) && is_digit(other) {
+        return false;
+    }
+    let swapped = other.len() > 1 && one[0] == other[1] && one[1] == other[0] && one[2..] == other[2..];
+    swapped || one[1..] == other[1..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_nearly;
+
+    #[test]
+    fn one_slip_makes_a_name_nearly_another() {
+        let nearly = [
+            ("reqeusts", "requests"),
+            ("lodahs", "lodash"),
+            ("expresss", "express"),
+            ("flsk_x", "flask_x"),
+            ("jinjaa2", "jinja2"),
+            ("1odash", "lodash"),
+        ];
+        for (name, other) in nearly {
+            assert!(is_nearly(name, other) && is_nearly(other, name), "{name} {other}");
+        }
+        let apart = [
+            ("react", "react"),
+            ("vue2x", "vue3x"),
+            ("boto3", "boto33"),
+            ("qs", "q"),
+            ("express", "espresso"),
+            ("rollup", "turbo"),
+        ];
+        for (name, other) in apart {
+            assert!(!is_nearly(name, other) && !is_nearly(other, name), "{name} {other}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Where code, string literals and comments stand on a line: a cheap scan by language, made for lines of a diff.
+
+use qa_contracts::ids::RepoPath;
+use qa_core::packet::{HunkView, Line};
+
+/// What a character is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Program text.
+    Code,
+    /// The inside of a string literal.
+    Text,
+    /// A comment.
+    Comment,
+}
+
+/// How one family of languages marks comments and strings.
+#[derive(Debug)]
+struct Syntax {
+    /// Begin a comment that ends with the line.
+    line: &'static [&'static str],
+    /// Begin and end a comment of any length.
+    block: &'static [(&'static str, &'static str)],
+    /// Begin and end a string on one line.
+    quotes: &'static str,
+    /// Begin and end a string of any length.
+    long: &'static [&'static str],
+    /// The bytes with which anything above begins; at all others there is nothing to look for.
+    begins: [bool; 256],
+}
+
+impl Syntax {
+    const fn marked(mut self) -> Self {
+        let mut at = 0;
+        while at < self.quotes.len() {
+            self.begins[self.quotes.as_bytes()[at] as usize] = true;
+            at += 1;
+        }
+        at = 0;
+        while at < self.block.len() {
+            self.begins[self.block[at].0.as_bytes()[0] as usize] = true;
+            at += 1;
+        }
+        at = 0;
+        while at < self.line.len() + self.long.len() {
+            let mark = if at < self.line.len() { self.line[at] } else { self.long[at - self.line.len()] };
+            self.begins[mark.as_bytes()[0] as usize] = true;
+            at += 1;
+        }
+        self
+    }
+}
+
+const UNSET: [bool; 256] = [false; 256];
+const C_BLOCK: &[(&str, &str)] = &[("/*", "*/")];
+static C_LIKE: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static TEMPLATES: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["`"], begins: UNSET }.marked();
+static TRIPLE_C: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"'", long: &["\"\"\""], begins: UNSET }.marked();
+static RUST: Syntax =
+    Syntax { line: &["//"], block: C_BLOCK, quotes: "\"", long: &[], begins: UNSET }.marked();
+static CSS: Syntax = Syntax { line: &[], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static HASH: Syntax = Syntax { line: &["#"], block: &[], quotes: "\"'", long: &[], begins: UNSET }.marked();
+static PYTHON: Syntax =
+    Syntax { line: &["#"], block: &[], quotes: "\"'", long: &["\"\"\"", "'''"], begins: UNSET }.marked();
+static PHP: Syntax =
+    Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static SQL: Syntax =
+    Syntax { line: &["--"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+static LUA: Syntax =
+    Syntax { line: &["--"], block: &[("--[[", "]]")], quotes: "\"'", long: &[], begins: UNSET }.marked();
+static HASKELL: Syntax =
+    Syntax { line: &["--"], block: &[("{-", "-}")], quotes: "\"", long: &[], begins: UNSET }.marked();
+static ERLANG: Syntax = Syntax { line: &["%"], block: &[], quotes: "\"", long: &[], begins: UNSET }.marked();
+static MARKUP: Syntax =
+    Syntax { line: &[], block: &[("<!--", "-->")], quotes: "\"", long: &[], begins: UNSET }.marked();
+static UNKNOWN: Syntax =
+    Syntax { line: &["//", "#"], block: C_BLOCK, quotes: "\"'", long: &[], begins: UNSET }.marked();
+
+fn syntax(language: Option<&str>) -> &'static Syntax {
+    match language {
+        Some("c" | "c++" | "c#" | "java" | "objective-c" | "protobuf" | "zig") => &C_LIKE,
+        Some("go" | "javascript" | "typescript") => &TEMPLATES,
+        Some("kotlin" | "scala" | "swift" | "dart") => &TRIPLE_C,
+        Some("rust") => &RUST,
+        Some("css") => &CSS,
+        Some("python" | "elixir") => &PYTHON,
+        Some("ruby" | "shell" | "perl" | "r" | "terraform") => &HASH,
+        Some("php") => &PHP,
+        Some("sql") => &SQL,
+        Some("lua") => &LUA,
+        Some("haskell") => &HASKELL,
+        Some("erlang") => &ERLANG,
+        Some("html") => &MARKUP,
+        _ => &UNKNOWN,
+    }
+}
+
+/// The parts of one line: where each begins, in bytes, and its kind; none when all of it is program text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts(Vec<(usize, Kind)>);
+
+impl Parts {
+    /// What the byte at an offset is part of.
+    pub(crate) fn at(&self, offset: usize) -> Kind {
+        self.0.iter().rev().find(|(start, _)| *start <= offset).map_or(Kind::Code, |(_, kind)| *kind)
+    }
+
+    /// The line with everything that is not program text blanked out, byte for byte.
+    #[cfg(test)]
+    fn code(&self, line: &str) -> String {
+        if self.0.is_empty() {
+            return line.to_owned();
+        }
+        let mut out = String::with_capacity(line.len());
+        for (position, (start, kind)) in self.0.iter().enumerate() {
+            let end = self.0.get(position + 1).map_or(line.len(), |(next, _)| *next);
+            match kind {
+                Kind::Code => out.push_str(&line[*start..end]),
+                Kind::Text | Kind::Comment => out.extend(std::iter::repeat_n(' ', end - start)),
+            }
+        }
+        out
+    }
+}
+
+/// Walks lines in order. What a hunk does not show is unknown: a block comment that opens inside the hunk is carried
+/// on, a long string only when the walk began at the first line of the file, because a closing delimiter looks like an
+/// opening one.
+#[derive(Debug)]
+pub(crate) struct Scanner {
+    syntax: &'static Syntax,
+    from_first_line: bool,
+    open: Option<(&'static str, Kind)>,
+}
+
+impl Scanner {
+    /// A scanner that begins at the first line of a file or somewhere inside.
+    pub(crate) fn new(language: Option<&str>, from_first_line: bool) -> Self {
+        Self { syntax: syntax(language), from_first_line, open: None }
+    }
+
+    /// Scans the next line.
+    pub(crate) fn line(&mut self, text: &str) -> Parts {
+        let mut parts = Vec::new();
+        let mut offset = 0;
+        if self.open.is_none() && begins_inside_block_comment(self.syntax, text) {
+            return Parts(vec![(0, Kind::Comment)]);
+        }
+        if self.open.is_none() && !text.bytes().any(|byte| self.syntax.begins[usize::from(byte)]) {
+            return Parts(parts);
+        }
+        while offset < text.len() {
+            if let Some((end, kind)) = self.open {
+                push(&mut parts, offset, kind);
+                let Some(found) = text[offset..].find(end) else { break };
+                offset += found + end.len();
+                self.open = None;
+                push(&mut parts, offset, Kind::Code);
+                continue;
+            }
+            push(&mut parts, offset, Kind::Code);
+            let Some(next) = self.next_opening(text, offset) else { break };
+            match next {
+                Opening::Line(start) => {
+                    push(&mut parts, start, Kind::Comment);
+                    break;
+                }
+                Opening::Long(start, begin, end, kind) => {
+                    push(&mut parts, start + if kind == Kind::Text { begin } else { 0 }, kind);
+                    offset = start + begin;
+                    self.open = Some((end, kind));
+                }
+                Opening::Quote(start, end) => {
+                    push(&mut parts, start + 1, Kind::Text);
+                    push(&mut parts, end, Kind::Code);
+                    offset = end + 1;
+                }
+            }
+        }
+        if let Some((_, Kind::Text)) = self.open
+            && !self.from_first_line
+        {
+            self.open = None;
+        }
+        parts.dedup_by(|next, kept| {
+            next.0 == kept.0 && {
+                kept.1 = next.1;
+                true
+            }
+        });
+        Parts(parts)
+    }
+
+    fn next_opening(&self, text: &str, from: usize) -> Option<Opening> {
+        let syntax = self.syntax;
+        for (step, byte) in text.as_bytes()[from..].iter().enumerate() {
+            if !syntax.begins[usize::from(*byte)] {
+                continue;
+            }
+            let at = from + step;
+            let rest = &text[at..];
+            if let Some((begin, end)) = syntax.block.iter().find(|(begin, _)| rest.starts_with(begin)) {
+                return Some(Opening::Long(at, begin.len(), end, Kind::Comment));
+            }
+            if let Some(mark) = syntax.line.iter().find(|mark| rest.starts_with(**mark))
+                && (*mark != "#" || at == 0 || text.as_bytes()[at - 1].is_ascii_whitespace())
+                && (*mark != "//" || at == 0 || text.as_bytes()[at - 1] != b':')
+            {
+                return Some(Opening::Line(at));
+            }
+            if let Some(long) = syntax.long.iter().find(|long| rest.starts_with(**long)) {
+                return Some(Opening::Long(at, long.len(), long, Kind::Text));
+            }
+            if syntax.quotes.as_bytes().contains(byte)
+                && let Some(end) = closing_quote(text, at)
+            {
+                return Some(Opening::Quote(at, end));
+            }
+        }
+        None
+    }
+}
+
+enum Opening {
+    Line(usize),
+    Long(usize, usize, &'static str, Kind),
+    Quote(usize, usize),
+}
+
+fn push(parts: &mut Vec<(usize, Kind)>, start: usize, kind: Kind) {
+    parts.push((start, kind));
+}
+
+/// A quote that does not close on its line is an apostrophe, a lifetime or the end of a longer string.
+fn closing_quote(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = start + 1;
+    while at < bytes.len() {
+        if bytes[at] == b'\\' {
+            at += 1;
+        } else if bytes[at] == bytes[start] {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// A line that begins with `*` continues a comment in every language with `/* */`.
+fn begins_inside_block_comment(syntax: &Syntax, text: &str) -> bool {
+    let rest = text.trim_start();
+    syntax.block == C_BLOCK && (rest == "*" || rest.starts_with("* ") && !rest.contains("*/"))
+}
+
+/// Whether people read the file rather than programs, wherever it stands.
+pub(crate) fn is_prose(path: &RepoPath) -> bool {
+    const ENDINGS: &[&str] = &["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "txt", "tex", "org"];
+    let name = String::from_utf8_lossy(path.file_name()).to_lowercase();
+    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+}
+
+/// The added lines of a hunk with their parts.
+pub(crate) fn added<'a>(
+    language: Option<&str>,
+    hunk: HunkView<'a>,
+) -> impl Iterator<Item = (Line<'a>, Parts)> {
+    let mut scanner = begin(language, &hunk);
+    hunk.added().map(move |line| (line, scanner.line(line.text)))
+}
+
+/// The removed lines of a hunk with their parts.
+pub(crate) fn removed<'a>(
+    language: Option<&str>,
+    hunk: HunkView<'a>,
+) -> impl Iterator<Item = (Line<'a>, Parts)> {
+    let mut scanner = begin(language, &hunk);
+    hunk.removed().map(move |line| (line, scanner.line(line.text)))
+}
+
+fn begin(language: Option<&str>, hunk: &HunkView<'_>) -> Scanner {
+    let first = hunk.before().next().map_or(hunk.hunk.new_start.min(hunk.hunk.old_start), |line| line.number);
+    let mut scanner = Scanner::new(language, first <= 1);
+    for line in hunk.before() {
+        scanner.line(line.text);
+    }
+    scanner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(language: &str, lines: &[&str]) -> Vec<String> {
+        let mut scanner = Scanner::new(Some(language), true);
+        lines.iter().map(|line| scanner.line(line).code(line)).collect()
+    }
+
+    #[test]
+    fn strings_and_comments_are_told_from_code() {
+        let cases: &[(&str, &[&str], &[&str])] = &[
+            ("rust", &["let a = \"x // y\"; // z"], &["let a = \"      \";     "]),
+            ("rust", &["fn f<'a>(x: &'a str) {"], &["fn f<'a>(x: &'a str) {"]),
+            (
+                "python",
+                &["a = 'b' # c", "\"\"\"doc", "breakpoint()", "\"\"\""],
+                &["a = ' '    ", "\"\"\"   ", "            ", "   "],
+            ),
+            (
+                "javascript",
+                &["a(`x", "debugger", "`); /* b", "c */ d"],
+                &["a(` ", "        ", " );     ", "     d"],
+            ),
+            ("shell", &["echo ${a#b} # c"], &["echo ${a#b}    "]),
+            ("java", &[" * it.only( in a comment"], &["                        "]),
+        ];
+        for (language, lines, expected) in cases {
+            assert_eq!(code(language, lines), *expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_string_is_not_carried_on_from_the_middle_of_a_file() {
+        let mut scanner = Scanner::new(Some("python"), false);
+        scanner.line("\"\"\"");
+        assert_eq!(scanner.line("breakpoint()").code("breakpoint()"), "breakpoint()");
+    }
+}

@@ -1,0 +1,121 @@
+//! Which characters reorder, hide or do not show, and where a script or an emoji needs them.
+
+use crate::scan::{Kind, Parts};
+
+/// Embeddings, overrides, isolates and marks.
+pub(super) fn is_bidi_control(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+}
+
+/// Controls that move the cursor, erase or recolour on a terminal. Tab, line end and form feed are layout.
+pub(super) fn is_hiding_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\t' | '\n' | '\u{c}')
+}
+
+/// Letters that are written from right to left.
+pub(super) fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{60b}' | '\u{60d}'..='\u{61b}' | '\u{61d}'..='\u{8ff}'
+        | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+/// Whether controls beside right-to-left letters are typography. Prose may isolate and embed as long as it closes what
+/// it opens; code may only hold marks, inside strings and comments. An override never is.
+pub(super) fn bidi_belongs(text: &str, offsets: &[usize], prose: bool, parts: &Parts) -> bool {
+    let is_mark = |offset: &usize| text[*offset..].starts_with(['\u{200e}', '\u{200f}', '\u{61c}']);
+    if prose {
+        return is_balanced(text);
+    }
+    offsets.iter().all(|offset| is_mark(offset) && parts.at(*offset) != Kind::Code)
+}
+
+/// Isolates around a placeholder, as translation files have them, and nothing else.
+pub(super) fn is_balanced_isolation(text: &str) -> bool {
+    let isolating = |character| matches!(character, '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    text.chars().filter(|&character| is_bidi_control(character)).all(isolating) && is_balanced(text)
+}
+
+fn is_balanced(text: &str) -> bool {
+    let mut open = Vec::new();
+    for character in text.chars() {
+        match character {
+            '\u{202d}' | '\u{202e}' => return false,
+            '\u{202a}' | '\u{202b}' => open.push('\u{202c}'),
+            '\u{2066}'..='\u{2068}' => open.push('\u{2069}'),
+            '\u{202c}' | '\u{2069}' if open.pop() != Some(character) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+/// The offsets of characters that do not show and that nothing around them needs.
+pub(super) fn invisible(text: &str, first_line: bool, parts: &Parts) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut before: Option<char> = None;
+    let mut flag = false;
+    for (offset, character) in text.char_indices() {
+        let after = || text[offset + character.len_utf8()..].chars().next();
+        // The letters of a flag's name are invisible and follow a black flag.
+        flag = character == '\u{1f3f4}' || flag && matches!(character, '\u{e0020}'..='\u{e007f}');
+        let belongs = match character {
+            _ if flag => true,
+            '\u{feff}' => first_line && offset == 0,
+            '\u{200c}' | '\u{200d}' => {
+                joins_letters(before, after(), parts.at(offset)) || joins_emoji(before, after())
+            }
+            '\u{fe00}'..='\u{fe0f}' => before.is_some_and(takes_variation),
+            '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_ideograph),
+            '\u{180b}'..='\u{180f}' => before.is_some_and(|letter| matches!(letter, '\u{1800}'..='\u{18af}')),
+            '\u{115f}' | '\u{1160}' => before.or_else(after).is_some_and(is_conjoining),
+            other => !is_invisible(other),
+        };
+        if !belongs {
+            found.push(offset);
+        }
+        before = Some(character);
+    }
+    found
+}
+
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{200b}' | '\u{2028}' | '\u{2029}'
+        | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn joins_letters(before: Option<char>, after: Option<char>, kind: Kind) -> bool {
+    let needs = |letter: Option<char>| {
+        letter.is_some_and(|letter| {
+            matches!(letter, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
+                | '\u{1780}'..='\u{18af}' | '\u{a840}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+                | '\u{11000}'..='\u{114df}')
+        })
+    };
+    match kind {
+        Kind::Code => needs(before) && needs(after),
+        Kind::Text | Kind::Comment => needs(before),
+    }
+}
+
+fn joins_emoji(before: Option<char>, after: Option<char>) -> bool {
+    before.is_some_and(|sign| is_emoji(sign) || sign == '\u{fe0f}') && after.is_some_and(is_emoji)
+}
+
+fn is_emoji(sign: char) -> bool {
+    matches!(sign, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}' | '©' | '®')
+}
+
+fn takes_variation(sign: char) -> bool {
+    is_emoji(sign)
+        || matches!(sign, '0'..='9' | '#' | '*')
+        || is_ideograph(sign)
+        || matches!(sign, '\u{1000}'..='\u{109f}' | '\u{1820}'..='\u{18af}' | '\u{a840}'..='\u{a87f}')
+}
+
+fn is_ideograph(sign: char) -> bool {
+    matches!(sign, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+fn is_conjoining(sign: char) -> bool {
+    matches!(sign, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}')
+}

@@ -1,0 +1,269 @@
+//! Text that reads differently from what it is: reordered, invisible, look-alike and hidden characters.
+
+mod characters;
+mod homoglyphs;
+
+use std::collections::BTreeSet;
+
+use super::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
+use super::scan::{self, Kind, Parts};
+use qa_contracts::v1::{
+    ChangeKind, FileClass, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,
+};
+use qa_core::packet::{Line, Packet};
+
+const BIDI: &str = "trojan-source/bidi-control";
+const PATH: &str = "trojan-source/hidden-path";
+const HIDDEN: &str = "trojan-source/hidden-text";
+const INVISIBLE: &str = "trojan-source/invisible-character";
+const PROSE: &str = "trojan-source/invisible-in-prose";
+const MIXED: &str = "trojan-source/mixed-script-identifier";
+
+/// How many blanks before more text are taken as an attempt to push it off the screen.
+const OFF_SCREEN: usize = 200;
+
+const BLOCK: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
+/// Minified and vendored files hold such characters in tables and patterns.
+const WRITTEN: ScopeStrengths =
+    ScopeStrengths { generated: Strength::Advise, vendored: Strength::Advise, ..everywhere(Strength::Block) };
+/// Recorded terminal output and drawn tables are common in tests and documents.
+const SHIPPED: ScopeStrengths =
+    ScopeStrengths { product: Strength::Block, generated: Strength::Off, ..everywhere(Strength::Advise) };
+
+static SPEC: LensSpec = LensSpec {
+    id: "trojan-source",
+    version: "1",
+    class: LensClass::Security,
+    title: "Text that reads differently from what it is",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/trojan-source.md"),
+    rules: &[
+        RuleSpec {
+            id: BIDI,
+            title: "A control character that reorders the text around it",
+            severity: Severity::Critical,
+            strengths: BLOCK,
+            fix: "Remove the control character, or write it as an escape of the language.",
+            moves: true,
+        },
+        RuleSpec {
+            id: PATH,
+            title: "A path with characters that do not show or imitate others",
+            severity: Severity::High,
+            strengths: BLOCK,
+            fix: "Rename the file with plain characters.",
+            moves: false,
+        },
+        RuleSpec {
+            id: HIDDEN,
+            title: "Text hidden by control characters or pushed off the screen",
+            severity: Severity::High,
+            strengths: presets(SHIPPED, SHIPPED),
+            fix: "Write control characters as escapes and break the line where it is read.",
+            moves: true,
+        },
+        RuleSpec {
+            id: INVISIBLE,
+            title: "A character that does not show, in code",
+            severity: Severity::High,
+            strengths: presets(WRITTEN, WRITTEN),
+            fix: "Delete the character, or write it as an escape of the language where a program needs it.",
+            moves: true,
+        },
+        RuleSpec {
+            id: PROSE,
+            title: "A character that does not show, in prose or test data",
+            severity: Severity::Low,
+            strengths: presets(everywhere(Strength::Advise), everywhere(Strength::Advise)),
+            fix: "Delete the character unless the text needs it.",
+            moves: true,
+        },
+        RuleSpec {
+            id: MIXED,
+            title: "A name that imitates another with letters of a different script",
+            severity: Severity::High,
+            strengths: presets(WRITTEN, WRITTEN),
+            fix: "Type the name with letters of one script.",
+            moves: true,
+        },
+    ],
+};
+
+/// The lens.
+pub(crate) struct TrojanSource;
+
+impl Lens for TrojanSource {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut drafts = Vec::new();
+        drafts.extend(hidden_path(packet));
+        let setting = Setting::of(packet);
+        if setting.data && packet.text.text.contains(char::REPLACEMENT_CHARACTER) {
+            return Inspection { drafts, facts: Vec::new() };
+        }
+        let mut names = homoglyphs::Names::default();
+        for hunk in packet.hunks() {
+            if !is_suspect(&packet.text.text[hunk.added_span()]) {
+                continue;
+            }
+            if setting.reads_names {
+                names.learn(hunk.before().chain(hunk.added()).chain(hunk.after()).map(|line| line.text));
+            }
+            for (line, parts) in scan::added(packet.file.language.as_deref(), hunk) {
+                if is_suspect(line.text) {
+                    drafts.extend(on_line(packet, &setting, &line, &parts));
+                    if setting.reads_names {
+                        names.look_at(&line, &parts, setting.markup, setting.test);
+                    }
+                }
+            }
+        }
+        drafts.extend(names.suspects().into_iter().map(|suspect| {
+            let summary = "a name that imitates another with letters of a different script";
+            Draft::on_line(MIXED, packet, &suspect.line, suspect.span, summary)
+                .with("reads as", suspect.reads_as)
+        }));
+        Inspection { drafts, facts: Vec::new() }
+    }
+}
+
+/// What the file's name says about how to read its lines.
+struct Setting {
+    prose: bool,
+    /// Not known to be written by people: bytes that are no text make it data, such as drawings.
+    data: bool,
+    test: bool,
+    locale: bool,
+    markup: bool,
+    reads_names: bool,
+}
+
+impl Setting {
+    fn of(packet: &Packet<'_>) -> Self {
+        let prose = packet.file.class == FileClass::Docs || scan::is_prose(packet.path());
+        Self {
+            prose,
+            data: matches!(packet.file.class, FileClass::Unknown | FileClass::Asset),
+            test: packet.file.scope == Scope::Test,
+            locale: is_locale(&packet.path().to_text()),
+            markup: packet.file.language.as_deref() == Some("html"),
+            reads_names: !prose,
+        }
+    }
+}
+
+/// Files of translations, by the names that translation tools use.
+fn is_locale(path: &str) -> bool {
+    const FOLDERS: &[&str] = &["locale", "locales", "i18n", "l10n", "lang", "langs", "translations", "lproj"];
+    const ENDINGS: &[&str] = &["po", "pot", "ftl", "xlf", "xliff", "arb", "strings", "stringsdict", "resx"];
+    let lower = path.to_lowercase();
+    lower.split('/').any(|part| FOLDERS.contains(&part) || part.ends_with(".lproj"))
+        || lower.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+}
+
+/// A cheap first look: plain text has nothing to hide.
+fn is_suspect(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().any(|&byte| byte >= 0x7f || byte < 0x20 && byte != b'\n' && byte != b'\t')
+        || bytes.len() > OFF_SCREEN && text.lines().any(|line| off_screen(line).is_some())
+}
+
+fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Parts) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    let text = line.text;
+    if let Some(found) = Marked::collect(text, characters::is_bidi_control)
+        && !(text.chars().any(characters::is_right_to_left)
+            && characters::bidi_belongs(text, &found.offsets, setting.prose || setting.locale, parts))
+        && !(setting.locale && characters::is_balanced_isolation(text))
+    {
+        drafts.push(found.draft(BIDI, packet, line, "a control character reorders the text around it"));
+    }
+    if let Some(found) = Marked::collect(text, characters::is_hiding_control) {
+        drafts.push(found.draft(HIDDEN, packet, line, "a control character hides text"));
+    } else if let Some(span) = off_screen(text).filter(|_| !setting.prose) {
+        let summary = "text is pushed off the screen by blanks";
+        drafts.push(Draft::on_line(HIDDEN, packet, line, span, summary));
+    }
+    let hidden = characters::invisible(text, line.number == 1, parts);
+    let in_prose =
+        |offset: &usize| setting.prose || setting.locale || setting.test && parts.at(*offset) != Kind::Code;
+    let (prose, code): (Vec<usize>, Vec<usize>) = hidden.into_iter().partition(in_prose);
+    if let Some(found) = Marked::of(text, code) {
+        drafts.push(found.draft(INVISIBLE, packet, line, "a character that does not show stands in code"));
+    } else if let Some(found) = Marked::of(text, prose) {
+        drafts.push(found.draft(PROSE, packet, line, "a character that does not show stands in the text"));
+    }
+    drafts
+}
+
+/// The characters of one line that a rule is about.
+struct Marked {
+    offsets: Vec<usize>,
+    end: usize,
+    names: BTreeSet<String>,
+}
+
+impl Marked {
+    fn collect(text: &str, wanted: fn(char) -> bool) -> Option<Self> {
+        Self::of(text, text.char_indices().filter(|(_, c)| wanted(*c)).map(|(offset, _)| offset).collect())
+    }
+
+    fn of(text: &str, offsets: Vec<usize>) -> Option<Self> {
+        let last = *offsets.last()?;
+        let character = |offset: &usize| text[*offset..].chars().next();
+        let names =
+            offsets.iter().filter_map(character).map(|found| format!("U+{:04X}", found as u32)).collect();
+        let end = last + character(&last).map_or(0, char::len_utf8);
+        Some(Self { offsets, end, names })
+    }
+
+    fn draft(self, rule: &'static str, packet: &Packet<'_>, line: &Line<'_>, summary: &str) -> Draft {
+        let first = self.offsets.first().copied().unwrap_or(0);
+        Draft::on_line(rule, packet, line, first..self.end, summary)
+            .with("characters", self.names.into_iter().collect::<Vec<_>>())
+    }
+}
+
+/// Where text stands behind so many blanks that no one scrolls to it.
+fn off_screen(text: &str) -> Option<std::ops::Range<usize>> {
+    let mut blanks = 0;
+    for (offset, byte) in text.bytes().enumerate() {
+        match byte {
+            b' ' => blanks += 1,
+            b'\t' => blanks += 4,
+            _ if blanks >= OFF_SCREEN => return Some(offset..text.trim_end().len()),
+            _ => blanks = 0,
+        }
+    }
+    None
+}
+
+/// Judges the name of a file that is new or renamed.
+fn hidden_path(packet: &Packet<'_>) -> Option<Draft> {
+    if !matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Renamed) {
+        return None;
+    }
+    let path = packet.path().to_text();
+    if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
+    let hides = |character: char| {
+        characters::is_bidi_control(character) || character.is_control() || character == '\u{2028}'
+    };
+    let summary =
+        if path.chars().any(hides) || !characters::invisible(&path, false, &Parts::default()).is_empty() {
+            "the path has characters that do not show"
+        } else if path.split('/').any(|part| part.trim() != part) {
+            "a component of the path begins or ends with a blank"
+        } else if path.split('/').any(homoglyphs::imitates) {
+            "a component of the path imitates another with letters of a different script"
+        } else {
+            return None;
+        };
+    Some(Draft::on_file(PATH, packet.path(), Side::Head, summary))
+}

@@ -1,0 +1,224 @@
+//! Imports that a change leaves behind: of names it removes and of files it deletes or moves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::contract::{Draft, Lookups};
+use super::super::imports::{
+    Change, Family, Has, Target, are_too_many, has, join, may_be_written, split, target,
+};
+use super::LEFT_BEHIND;
+use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
+
+/// How many words of one family are looked for; a change that takes away more is a reorganisation.
+const MOST_WORDS: usize = 60;
+/// How many files that have the words are read.
+const MOST_IMPORTERS: usize = 400;
+/// How many importers a finding names.
+const MOST_NAMED: usize = 5;
+
+/// What a change takes away from one family of languages.
+#[derive(Default)]
+struct Taken {
+    /// Names by path at the base, each where it stood.
+    names: Vec<(String, PlacedName)>,
+    files: BTreeSet<String>,
+    words: BTreeSet<String>,
+}
+
+/// Who still imports it, by the position of the name or by file: path and line.
+#[derive(Default)]
+struct Importers {
+    names: BTreeMap<usize, BTreeSet<(String, u32)>>,
+    files: BTreeMap<String, BTreeSet<(String, u32)>>,
+}
+
+impl Importers {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.files.is_empty()
+    }
+
+    fn extend(&mut self, other: Self) {
+        for (at, found) in other.names {
+            self.names.entry(at).or_default().extend(found);
+        }
+        for (file, found) in other.files {
+            self.files.entry(file).or_default().extend(found);
+        }
+    }
+}
+
+pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for (kind, taken) in taken(change, lookups) {
+        if taken.words.len() > MOST_WORDS {
+            lookups.stop_short();
+            continue;
+        }
+        let words: Vec<String> = taken.words.iter().cloned().collect();
+        let found = lookups.mentions(Side::Head, kind, &words);
+        are_too_many(lookups, &found, MOST_IMPORTERS);
+        let mut importers = Importers::default();
+        let having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
+        lookups.expect_imports(Side::Head, &having);
+        for path in having {
+            // What only looks like an import is no importer, but hardly any file is one.
+            let noted = |imports: &[PlacedImport]| {
+                let mut importers = Importers::default();
+                for import in imports.iter().filter(|import| !import.weak) {
+                    note(change, lookups, &taken, path, import, &mut importers);
+                }
+                importers
+            };
+            if lookups.imports(Side::Head, path).is_some_and(|imports| !noted(&imports).is_empty())
+                && let Some(outline) = lookups.outline(Side::Head, path)
+            {
+                importers.extend(noted(&outline.imports));
+            }
+        }
+        drafts.extend(stated(change, &taken, importers));
+    }
+    drafts
+}
+
+fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken> {
+    let mut all: BTreeMap<MentionKind, Taken> = BTreeMap::new();
+    for file in &change.gone {
+        let Some(kind) = file.parse_family() else { continue };
+        let word = word_of(file);
+        // A package of Go is its directory, which other files may still make one.
+        let still = kind == MentionKind::Go
+            && lookups.files_in(Side::Head, split(file).0).iter().any(|other| other.ends_with(".go"));
+        if word.is_empty() || still {
+            continue;
+        }
+        let taken = all.entry(kind).or_default();
+        taken.files.insert(file.clone());
+        taken.words.insert(word.to_owned());
+    }
+    let changed = change.removed.keys().filter(|path| !change.gone.contains(path));
+    let changed: Vec<(&str, MentionKind)> =
+        changed.filter_map(|path| Some((path.as_str(), path.parse_family()?))).collect();
+    lookups.expect_outlines(Side::Base, &changed.iter().map(|(path, _)| *path).collect::<Vec<_>>());
+    let mut before = Vec::new();
+    for (path, kind) in changed {
+        let outline = lookups.outline(Side::Base, path);
+        let removed =
+            outline.filter(|before| before.names.iter().any(|name| change.is_removed(path, name.line)));
+        before.extend(removed.map(|outline| (path, kind, outline)));
+    }
+    lookups.expect_outlines(Side::Head, &before.iter().map(|(path, ..)| *path).collect::<Vec<_>>());
+    for (path, kind, before) in before {
+        // Most of what a large rewrite removes it adds again.
+        let after = lookups.outline(Side::Head, path);
+        let mut seen: BTreeSet<&str> =
+            after.iter().flat_map(|after| &after.names).map(|name| name.name.as_str()).collect();
+        for name in before.names.iter().filter(|name| change.is_removed(path, name.line)) {
+            let is_new = seen.insert(name.name.as_str());
+            if all.get(&kind).is_some_and(|taken| taken.words.len() > MOST_WORDS) {
+                break;
+            }
+            if is_new && has(lookups, Side::Head, path, &name.name) == Has::No {
+                let taken = all.entry(kind).or_default();
+                taken.names.push((path.to_owned(), name.clone()));
+                taken.words.insert(name.name.clone());
+            }
+        }
+    }
+    all
+}
+
+/// The word an import of a file has.
+fn word_of(file: &str) -> &str {
+    let (directory, name) = split(file);
+    let stem = name.split('.').next().unwrap_or(name);
+    let of_directory = matches!(stem, "__init__" | "index" | "mod") || name.ends_with(".go");
+    if of_directory { split(directory).1 } else { stem }
+}
+
+fn note(
+    change: &Change,
+    lookups: &dyn Lookups,
+    taken: &Taken,
+    path: &str,
+    import: &PlacedImport,
+    importers: &mut Importers,
+) {
+    let before = || target(lookups, Side::Base, path, import);
+    match target(lookups, Side::Head, path, import) {
+        Target::Unsure => {}
+        Target::Missing(missing) => {
+            if change.is_added(path, import.module.line) || taken.files.is_empty() {
+                return;
+            }
+            if let Target::File(file) = before()
+                && let Some(gone) = gone(taken, &file)
+                // What was committed at the base is not made by a build, but where that is new.
+                && !may_be_written(lookups, &missing)
+            {
+                importers.files.entry(gone).or_default().insert((path.to_owned(), import.module.line));
+            }
+        }
+        Target::File(file) => {
+            for name in import.names.iter().filter(|name| !change.is_added(path, name.line)) {
+                if !taken.words.contains(&name.name) || has(lookups, Side::Head, &file, &name.name) != Has::No
+                {
+                    continue;
+                }
+                let Target::File(old) = before() else { continue };
+                if has(lookups, Side::Base, &old, &name.name) != Has::Yes {
+                    continue;
+                }
+                let importer = (path.to_owned(), name.line);
+                if let Some(at) = definition(taken, &old, &name.name) {
+                    importers.names.entry(at).or_default().insert(importer);
+                } else if let Some(gone) = submodule(taken, &old, &name.name) {
+                    importers.files.entry(gone).or_default().insert(importer);
+                }
+            }
+        }
+    }
+}
+
+/// The file that is gone, if an import led to it; a Go import leads to all files of a directory.
+fn gone(taken: &Taken, file: &str) -> Option<String> {
+    let same = |gone: &&String| *gone == file || file.ends_with(".go") && split(gone).0 == split(file).0;
+    taken.files.iter().find(same).cloned()
+}
+
+/// The name that is gone: of the file itself, or the only one of that name.
+fn definition(taken: &Taken, file: &str, name: &str) -> Option<usize> {
+    let named = || taken.names.iter().enumerate().filter(|(_, (_, gone))| gone.name == name);
+    let own = named().find(|(_, (path, _))| path == file);
+    let only = || if named().count() == 1 { named().next() } else { None };
+    own.or_else(only).map(|(at, _)| at)
+}
+
+/// The module that is gone from a package.
+fn submodule(taken: &Taken, file: &str, name: &str) -> Option<String> {
+    let (directory, own) = split(file);
+    let module = join(directory, name);
+    let places = [format!("{module}.py"), format!("{module}/__init__.py")];
+    places.into_iter().find(|place| own == "__init__.py" && taken.files.contains(place))
+}
+
+fn stated(change: &Change, taken: &Taken, importers: Importers) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for (at, found) in importers.names {
+        let (path, name) = &taken.names[at];
+        let summary = "a name is removed that other files still import";
+        let draft = change.on_name(LEFT_BEHIND, Side::Base, path, name, summary);
+        drafts.extend(draft.map(|draft| named(draft, &found)));
+    }
+    for (file, found) in importers.files {
+        let Some(path) = change.paths.get(&file) else { continue };
+        let summary = "a file is deleted or moved that other files still import";
+        drafts.push(named(Draft::on_file(LEFT_BEHIND, path, Side::Base, summary), &found));
+    }
+    drafts
+}
+
+fn named(draft: Draft, importers: &BTreeSet<(String, u32)>) -> Draft {
+    let shown: Vec<String> =
+        importers.iter().take(MOST_NAMED).map(|(path, line)| format!("{path}:{line}")).collect();
+    draft.with("importedBy", shown).with("importers", importers.len())
+}

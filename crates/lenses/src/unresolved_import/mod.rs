@@ -1,0 +1,86 @@
+//! Imports of files and names that are not there at head: added ones, and those a change leaves behind elsewhere.
+
+mod behind;
+mod bound;
+mod introduced;
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
+use super::imports::{self, Change, GONE, REMOVED, lines};
+use qa_contracts::v1::{ChangeKind, LensClass, Side};
+use qa_core::packet::Packet;
+use qa_core::policy::Policy;
+
+const LEFT_BEHIND: &str = "unresolved-import/left-behind";
+const MISSING_MODULE: &str = "unresolved-import/missing-module";
+const MISSING_NAME: &str = "unresolved-import/missing-name";
+
+static SPEC: LensSpec = LensSpec {
+    id: "unresolved-import",
+    version: "1",
+    class: LensClass::Architecture,
+    title: "Imports of files and names that do not exist",
+    required_by_default: true,
+    triggers: &[
+        "**/*.cjs", "**/*.cts", "**/*.go", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py",
+        "**/*.rs", "**/*.ts", "**/*.tsx",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/unresolved-import.md"),
+    rules: &[
+        imports::rule(
+            LEFT_BEHIND,
+            "Something is removed that other files still import",
+            "Change the files that import it as well, or keep it.",
+            false,
+        ),
+        imports::rule(
+            MISSING_MODULE,
+            "A file is imported that does not exist",
+            "Add the file that is missing, or correct the path.",
+            false,
+        ),
+        imports::rule(
+            MISSING_NAME,
+            "A name is imported that its file does not have",
+            "Correct the name, or define it where it is imported from.",
+            false,
+        ),
+    ],
+};
+
+/// The lens.
+pub(crate) struct UnresolvedImport;
+
+impl Lens for UnresolvedImport {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let old = packet.file.old_path.as_ref().unwrap_or(packet.path());
+        let mut facts = imports::added(MISSING_MODULE, packet);
+        let fact = |kind, place| lines(MISSING_MODULE, kind, old, Side::Base, place);
+        for hunk in bound::taking(packet, &old.to_text()) {
+            facts.push(fact(REMOVED, (hunk.hunk.old_start, hunk.hunk.old_lines)));
+        }
+        let goes = matches!(packet.file.kind, ChangeKind::Deleted | ChangeKind::Renamed);
+        if goes && !is_test_of_its_own(&old.to_text()) {
+            facts.push(fact(GONE, (1, 1)));
+        }
+        Inspection { drafts: Vec::new(), facts }
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let change = Change::of(facts);
+        let mut drafts = introduced::drafts(&change, lookups);
+        drafts.extend(behind::drafts(&change, lookups));
+        drafts
+    }
+}
+
+/// Whether nothing but a runner of tests is likely to load a file.
+fn is_test_of_its_own(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    stem.starts_with("test_") || stem.ends_with("_test") || name.contains(".test.") || name.contains(".spec.")
+}

@@ -1,0 +1,107 @@
+//! What stands where in a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
+
+mod coroutines;
+mod ecma;
+mod flow;
+mod go;
+mod idle;
+mod java;
+mod kinds;
+mod memo;
+mod outline;
+#[cfg(test)]
+mod pieces;
+mod python;
+mod rust;
+mod skeleton;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod written;
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, Parser};
+
+pub use memo::parse_once;
+pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
+pub use skeleton::{parse_around, parse_surface};
+pub(crate) use written::written_imports;
+
+/// Larger texts are not parsed.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+/// A parser asks after every hundred steps whether to go on; real code takes about one step a byte, and what takes many
+/// times that is made to.
+const STEPS_PER_ASKING: usize = 100;
+const MOST_STEPS_PER_BYTE: usize = 64;
+/// Steps that any text may take.
+const FREE_STEPS: usize = 100_000;
+
+/// A language with a grammar here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Language {
+    Go,
+    Java,
+    JavaScript,
+    Python,
+    Rust,
+    Tsx,
+    TypeScript,
+}
+
+impl Language {
+    /// The language of a path, by its ending.
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let (_, ending) = name.rsplit_once('.')?;
+        Some(match ending {
+            "go" => Self::Go,
+            "java" => Self::Java,
+            "cjs" | "js" | "jsx" | "mjs" => Self::JavaScript,
+            "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
+            "tsx" => Self::Tsx,
+            "cts" | "mts" | "ts" => Self::TypeScript,
+            _ => return None,
+        })
+    }
+
+    fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Self::Go => tree_sitter_go::LANGUAGE.into(),
+            Self::Java => tree_sitter_java::LANGUAGE.into(),
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Self::Python => tree_sitter_python::LANGUAGE.into(),
+            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        }
+    }
+}
+
+/// The outline of a text. It never fails: what could not be parsed is in [`Outline::broken`], all of a text that is too
+/// large or takes too long, and nothing there is to be judged.
+pub fn parse(language: Language, text: &str) -> Outline {
+    let whole = Span { start: 0, end: text.len() };
+    let unread = || Outline { broken: vec![whole], ..Outline::default() };
+    if text.len() > MAX_BYTES {
+        return unread();
+    }
+    let mut parser = Parser::new();
+    if parser.set_language(&language.grammar()).is_err() {
+        return unread();
+    }
+    let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
+    let mut asked = 0;
+    let mut go_on = |_: &tree_sitter::ParseState| {
+        asked += 1;
+        if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let bytes = text.as_bytes();
+    let tree = parser.parse_with_options(
+        &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
+        None,
+        Some(ParseOptions::new().progress_callback(&mut go_on)),
+    );
+    tree.map_or_else(unread, |tree| walk::outline(language, &tree, text))
+}

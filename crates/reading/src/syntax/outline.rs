@@ -1,0 +1,148 @@
+//! The words of an outline: spans in bytes, symbols, imports.
+
+/// A part of a text, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl Span {
+    /// Whether two parts share a byte, or one is empty and inside the other.
+    pub fn touches(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// The text of the part.
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+/// What kind of thing a symbol is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolKind {
+    Class,
+    Constant,
+    Enum,
+    Field,
+    Function,
+    /// A name that an import brings into a module whose names others may import.
+    Imported,
+    Interface,
+    Macro,
+    Method,
+    Module,
+    Struct,
+    Trait,
+    Type,
+    Variable,
+}
+
+/// Something a file defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    pub name: String,
+    pub kind: SymbolKind,
+    /// Whether other files may name it, by the language's own rules; for Python every name of a module that does not
+    /// begin with an underscore.
+    pub exported: bool,
+    /// Whether it is a name of the file's own scope and not of something in it.
+    pub top_level: bool,
+    /// Whether it is defined only under some condition.
+    pub(crate) conditional: bool,
+    /// Where all of it stands.
+    pub span: Span,
+    /// Where the name stands.
+    pub name_span: Span,
+}
+
+/// How a file asks for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ImportKind {
+    /// An import at its usual place.
+    Static,
+    /// An import whose names the file hands on: `export … from`, `pub use`.
+    Reexport,
+    /// A call: `import(…)`, `require(…)`, `importlib.import_module(…)`.
+    Call,
+    /// `mod name;`, which is a file.
+    File,
+}
+
+/// A name an import asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedName {
+    /// The name in the other module; `default` for a default import.
+    pub(crate) name: String,
+    /// The name here, if it is another.
+    pub(crate) alias: Option<String>,
+    pub(crate) span: Span,
+}
+
+/// One import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    pub(crate) kind: ImportKind,
+    /// What is imported from, as the language writes it and without quotes: `./util`, `..pkg.mod`, `crate::a::b`.
+    pub module: String,
+    pub module_span: Span,
+    /// The names asked for; empty where the module itself is.
+    pub(crate) names: Vec<ImportedName>,
+    /// The name the module itself gets here, if it is given one.
+    pub(crate) alias: Option<String>,
+    /// Whether every name is asked for.
+    pub(crate) star: bool,
+    /// Whether it says that it is for types alone.
+    pub type_only: bool,
+    /// Whether it brings types alone, said or not, so that a compiler leaves it out.
+    pub(crate) erased: bool,
+    /// Whether it stands in the file's own scope.
+    pub(crate) top_level: bool,
+    /// Whether it happens only under some condition: in a branch, behind `cfg`.
+    pub(crate) conditional: bool,
+    /// Whether its failure is caught.
+    pub guarded: bool,
+    pub span: Span,
+}
+
+/// A call of a coroutine function that nothing waits for, so that it never runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DroppedCoroutine {
+    pub call: Span,
+    /// The name where the function is defined.
+    pub definition: Span,
+}
+
+/// What a file defines and asks for. Every list is in the order of the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outline {
+    pub symbols: Vec<Symbol>,
+    pub imports: Vec<Import>,
+    pub comments: Vec<Span>,
+    pub strings: Vec<Span>,
+    /// Bodies of loops and of comprehensions.
+    pub(crate) loops: Vec<Span>,
+    /// Functions and closures, which run when they are called.
+    pub(crate) functions: Vec<Span>,
+    /// Those of them that others run beside while they wait.
+    pub(crate) asynchronous: Vec<Span>,
+    /// Where a loop over something waits, though no turn needs what an earlier one left.
+    pub waits_in_turn: Vec<Span>,
+    /// Calls of the file's own coroutine functions, as statements of asynchronous functions; Python alone.
+    pub dropped_coroutines: Vec<DroppedCoroutine>,
+    /// Tests, as far as the language marks them.
+    pub tests: Vec<Span>,
+    /// Those of them that do nothing and say nothing of why.
+    pub idle_tests: Vec<Span>,
+    /// Where the text could not be parsed, or was not. What stands there, or touches it, is not to be judged.
+    pub broken: Vec<Span>,
+    /// Whether names may come to be in ways the symbols do not show: macros, `globals()`, `module.exports`.
+    pub(crate) dynamic: bool,
+    /// Whether modules below the file may be found in ways that the tree does not show: a package that sets its
+    /// `__path__` or works on what the interpreter has loaded.
+    pub(crate) relocates: bool,
+    /// Whether the file is a module by the language's own rules, and not a script or a declaration for all files.
+    pub(crate) module: bool,
+}

@@ -1,0 +1,288 @@
+//! What the scheduler does with lenses that misbehave, and with plans that do not fit.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::ports::{Cancellation, Progress};
+use crate::survey::RecordedSurveys;
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::*;
+use qa_core::classify::PathSet;
+use qa_core::diff::diff_file;
+use qa_core::plan::{Candidate, Need};
+use qa_core::policy::Overrides;
+use qa_core::sensitivity;
+pub(crate) use qa_lenses::contract::{Inspection, LensSpec, RuleSpec, everywhere, presets};
+
+macro_rules! spec {
+    ($id:literal) => {
+        LensSpec {
+            id: $id,
+            version: "1",
+            class: LensClass::Style,
+            title: "",
+            required_by_default: true,
+            triggers: &["**"],
+            trigger_symbols: &[],
+            rules: &[RuleSpec {
+                id: concat!($id, "/rule"),
+                title: "",
+                severity: Severity::High,
+                strengths: presets(everywhere(Strength::Block), everywhere(Strength::Block)),
+                fix: "",
+                moves: true,
+            }],
+            page: "",
+        }
+    };
+}
+
+static STEADY: LensSpec = spec!("steady");
+static PANICKING: LensSpec = spec!("panicking");
+static FORGETFUL: LensSpec = spec!("forgetful");
+static INVENTING: LensSpec = spec!("inventing");
+
+/// Reports every added line that says `bad`.
+struct Steady;
+/// Ends unexpectedly on one file.
+struct Panicking;
+/// Gives something else each time it is asked.
+struct Forgetful(AtomicUsize);
+/// Quotes what is not there.
+struct Inventing;
+
+fn bad_lines(rule: &'static str, packet: &Packet<'_>) -> Inspection {
+    let drafts = packet
+        .added()
+        .filter(|line| line.text.contains("bad"))
+        .map(|line| Draft::on_line(rule, packet, &line, 0..line.text.len(), "bad"))
+        .collect();
+    Inspection { drafts, facts: Vec::new() }
+}
+
+impl Lens for Steady {
+    fn spec(&self) -> &'static LensSpec {
+        &STEADY
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        bad_lines("steady/rule", packet)
+    }
+}
+
+impl Lens for Panicking {
+    fn spec(&self) -> &'static LensSpec {
+        &PANICKING
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        assert!(packet.path().as_bytes() != b"b.rs", "as planted");
+        bad_lines("panicking/rule", packet)
+    }
+}
+
+impl Lens for Forgetful {
+    fn spec(&self) -> &'static LensSpec {
+        &FORGETFUL
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let call = self.0.fetch_add(1, Ordering::SeqCst);
+        let draft = Draft::on_file("forgetful/rule", packet.path(), Side::Head, format!("call {call}"));
+        Inspection { drafts: vec![draft], facts: Vec::new() }
+    }
+}
+
+impl Lens for Inventing {
+    fn spec(&self) -> &'static LensSpec {
+        &INVENTING
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut inspection = bad_lines("inventing/rule", packet);
+        for draft in &mut inspection.drafts {
+            draft.quote = "not in the file".to_owned();
+        }
+        inspection
+    }
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn step(&self, _: &'static str, _: usize, _: usize) {}
+}
+
+fn change() -> (ChangeSet, Vec<FileText>) {
+    let id = CommitId::parse(&"a".repeat(40)).unwrap();
+    let (mut files, mut texts) = (Vec::new(), Vec::new());
+    for (ordinal, (name, old, new)) in
+        [("a.rs", "x\n", "x\nbad one\n"), ("b.rs", "y\n", "y\nbad two\n"), ("c.rs", "bad old\n", "z\n")]
+            .iter()
+            .enumerate()
+    {
+        let mut diff = diff_file(old.as_bytes(), new.as_bytes(), 1 << 20);
+        diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal = ordinal as u64);
+        files.push(ChangedFile {
+            path: RepoPath::from_bytes(name.as_bytes()).unwrap(),
+            old_path: None,
+            kind: ChangeKind::Modified,
+            old_mode: None,
+            new_mode: None,
+            old_blob: None,
+            new_blob: None,
+            class: FileClass::Source,
+            scope: Scope::Product,
+            language: Some("rust".to_owned()),
+            text: true,
+            hunks: diff.hunks,
+            codes: vec![],
+        });
+        texts.push(diff.text);
+    }
+    let change_set = ChangeSet {
+        schema_version: Default::default(),
+        base_sha: id.clone(),
+        merge_base_sha: id.clone(),
+        head_sha: id,
+        base_time: 0,
+        renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
+        files,
+    };
+    (change_set, texts)
+}
+
+fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) -> Executed {
+    let spec = lens.spec();
+    let rule = &spec.rules[0];
+    let entry = RegistryLens {
+        lens_id: spec.id.to_owned(),
+        lens_version: "1".to_owned(),
+        lens_class: spec.class,
+        title: String::new(),
+        required_by_default: true,
+        triggers: vec!["**".to_owned()],
+        rules: vec![RegistryRule {
+            rule_id: rule.id.to_owned(),
+            title: String::new(),
+            severity: rule.severity,
+            strengths: rule.strengths,
+        }],
+    };
+    let registry = Registry {
+        schema_version: Default::default(),
+        skill_id: "q".to_owned(),
+        lenses: vec![entry.clone()],
+    };
+    let policy = Policy::read(Some(policy), &Overrides::default(), &registry).unwrap();
+    let (change_set, texts) = change();
+    let scores = change_set
+        .files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| sensitivity::file_sensitivity(file, text))
+        .collect();
+    let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
+    let need = |_: usize, _: &ChangedFile| Need::Hunks;
+    let candidate = Candidate {
+        lens: &entry,
+        triggers: PathSet::new(["**"]).unwrap(),
+        symbols: &[],
+        need: &need,
+        asking: None,
+    };
+    let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate], &|_| Vec::new());
+    plans.iter_mut().for_each(adjust);
+    let cancellation = Cancellation::default();
+    let nothing = RecordedLookups::default();
+    let lookups = crate::lookup::Asked::of_record(&nothing);
+    let execution = Execution {
+        sweep: Sweep {
+            rubric: None,
+            change_set: &change_set,
+            texts: &texts,
+            workers: 2,
+            cancellation: &cancellation,
+            progress: &Silent,
+            joined: None,
+        },
+        policy: &policy,
+        waivers: &[],
+        surveys: &RecordedSurveys(&[]),
+        lookups: &lookups,
+        evidence: super::gates::Evidence {
+            policy: &policy,
+            change_set: &change_set,
+            reports: &RecordedGates::default(),
+            execution: &RecordedExecution::default(),
+            key: &qa_core::canonical::sha256(b"").into(),
+        },
+        answers: crate::reviews::Evidence {
+            reviews: crate::reviews::Reviews::of(&policy, &change_set, &texts, None),
+            replies: &RecordedReplies::default(),
+        },
+        lens: &|_| Some(lens),
+    };
+    execution.run(&plans).unwrap()
+}
+
+#[test]
+fn a_lens_that_panics_fails_its_plan_and_keeps_what_it_found_elsewhere() {
+    let executed = run(&Panicking, "", |_| ());
+    let result = &executed.results[0];
+    assert_eq!((result.status, result.error_codes.clone()), (LensStatus::Failed, vec![Code::LensPanicked]));
+    assert_eq!(result.findings.len(), 1);
+    assert_eq!(executed.inspected[0], [Some(1), None, Some(1)]);
+}
+
+#[test]
+fn a_lens_that_keeps_state_is_caught_by_the_self_test() {
+    static LENS: Forgetful = Forgetful(AtomicUsize::new(0));
+    let executed = run(&LENS, "", |_| ());
+    let (forwards, backwards) = &executed.self_test[0];
+    assert_ne!(forwards, backwards);
+    let (forwards, backwards) = &run(&Steady, "", |_| ()).self_test[0];
+    assert_eq!(forwards, backwards);
+}
+
+#[test]
+fn a_quote_that_does_not_stand_there_never_blocks_and_degrades_the_lens() {
+    let executed = run(&Inventing, "", |_| ());
+    let result = &executed.results[0];
+    assert_eq!((result.status, result.degraded), (LensStatus::Degraded, true));
+    assert_eq!(result.error_codes, [Code::EvidenceUnverified]);
+    assert_eq!(result.findings.len(), 2);
+    assert!(
+        result
+            .findings
+            .iter()
+            .all(|finding| !finding.blocking && finding.codes == [Code::EvidenceUnverified])
+    );
+}
+
+#[test]
+fn text_that_was_removed_elsewhere_explains_only_the_same_text() {
+    let executed = run(&Steady, "", |_| ());
+    let origins: Vec<_> =
+        executed.results[0].findings.iter().map(|finding| (finding.origin, finding.blocking)).collect();
+    assert_eq!(origins, [(FindingOrigin::Introduced, true), (FindingOrigin::Introduced, true)]);
+    // What was removed is none of the texts that were added, so nobody counts it.
+    assert!(executed.moved[0].is_empty());
+}
+
+#[test]
+fn a_plan_over_the_run_budget_is_not_run_and_says_so() {
+    let dear = |plan: &mut LensPlan| plan.max_input_tokens = 300_001;
+    let result = run(&Steady, "", dear).results.remove(0);
+    assert_eq!((result.status, result.error_codes), (LensStatus::Failed, vec![Code::BudgetRunExceeded]));
+    assert!(result.findings.is_empty());
+}
+
+#[test]
+fn a_required_plan_that_leaves_hunks_out_is_degraded_unless_the_policy_allows_it() {
+    let bounded = "[limits]\nmax-files = 2\n";
+    let result = run(&Steady, bounded, |_| ()).results.remove(0);
+    assert_eq!((result.status, result.error_codes), (LensStatus::Degraded, vec![Code::DiffTooLarge]));
+    let result = run(&Steady, "[limits]\nmax-files = 2\nallow-omitted = true\n", |_| ()).results.remove(0);
+    assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::DiffTooLarge]));
+}

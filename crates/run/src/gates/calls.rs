@@ -1,0 +1,96 @@
+//! The commands of gates before they run: which there are, and what the policy says to them.
+
+use std::collections::BTreeSet;
+
+use crate::ports::{BlobRead, Objects, PortError};
+use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::v1::{
+    ChangeSet, CwdMode, ExecutionCommandSpec, GateName, RecordedExecution, RecordedManifest, Side,
+};
+use qa_core::gates::class;
+use qa_core::permissions::Permission;
+use qa_core::policy::Policy;
+use qa_core::secrets;
+use qa_gates::wanted::{Calls, Decides, Wanted, calls, decides, directory_of, upwards};
+
+/// Longer manifests are not read, and what they say is not known.
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
+
+/// What a gate wants to run.
+pub fn of_gate(
+    gate: GateName,
+    policy: &Policy,
+    change_set: &ChangeSet,
+    recorded: &RecordedExecution,
+) -> Calls {
+    let Some(settings) = policy.gates.get(&gate).filter(|settings| !settings.run.is_empty()) else {
+        return Calls::default();
+    };
+    let tools: Vec<_> = settings.run.iter().filter_map(|id| qa_gates::find(id)).collect();
+    let changed: BTreeSet<(Option<&str>, Option<&str>)> = changed(change_set).collect();
+    calls(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files)
+}
+
+/// Where each file was and is, as directories.
+fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option<&str>)> {
+    change_set.files.iter().map(|file| {
+        let old = file.old_blob.is_some().then(|| file.old_path.as_ref().unwrap_or(&file.path));
+        let new = file.new_blob.is_some().then_some(&file.path);
+        (old.map(directory_of), new.map(directory_of))
+    })
+}
+
+/// The commands as a plan has them.
+pub fn specs(gate: GateName, calls: &Calls) -> Vec<ExecutionCommandSpec> {
+    let spec = |(ordinal, wanted): (usize, &Wanted)| ExecutionCommandSpec {
+        ordinal: ordinal as u64,
+        command: wanted.template.argv.clone(),
+        cwd_mode: CwdMode::EphemeralWorktree,
+        purpose: match wanted.side {
+            Side::Head => format!("{gate} of head with {}", wanted.tool.spec().id),
+            Side::Base => format!("{gate} of the merge base, if head has faults"),
+        },
+        directory: wanted.template.directory.clone(),
+        side: wanted.side,
+    };
+    calls.commands.iter().enumerate().map(spec).collect()
+}
+
+/// What the policy says to a gate's commands.
+pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Calls) -> Permission {
+    policy.execution.permission(gate.text(), class(gate), &specs(gate, calls))
+}
+
+/// The files of a commit that say which tools its projects use, in the directories of the change and above.
+pub fn manifests(
+    change_set: &ChangeSet,
+    objects: &dyn Objects,
+    commit: &CommitId,
+) -> Result<Vec<RecordedManifest>, PortError> {
+    let directories: BTreeSet<&str> =
+        changed(change_set).flat_map(|(old, new)| [old, new]).flatten().flat_map(upwards).collect();
+    let reader = objects.reader()?;
+    let mut found = Vec::new();
+    for directory in directories {
+        for (name, id) in objects.files_in(commit, directory)? {
+            let path = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
+            let Ok(path) = RepoPath::from_bytes(path.as_bytes()) else { continue };
+            let text = match decides(&name) {
+                Decides::Not => continue,
+                Decides::ByName => None,
+                Decides::ByText => match reader.blob(&id, MAX_MANIFEST_BYTES)? {
+                    BlobRead::Content(bytes) => String::from_utf8(bytes).ok().map(secrets::masked),
+                    BlobRead::TooLarge(_) => None,
+                },
+            };
+            found.push(RecordedManifest { path, text });
+        }
+    }
+    found.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(found)
+}
+
+/// Whether any gate runs tools itself.
+pub fn any(policy: &Policy) -> bool {
+    policy.gates.values().any(|gate| !gate.run.is_empty())
+}

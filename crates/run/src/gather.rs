@@ -1,0 +1,387 @@
+//! Reads what changed once: trees compared, renames paired, every file decoded, diffed, masked and scored.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ports::{
+    BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeChange, TreeEntry,
+};
+use super::workers;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
+use qa_contracts::v1::{
+    ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileSensitivity, FileText, Hunk, HunkCuts,
+    RenameSummary,
+};
+use qa_core::classify::{self, ScopeGlobs};
+use qa_core::diff::{Content, content, diff_file, lossy};
+use qa_core::policy::Limits;
+use qa_core::renames::{self, Fingerprint, Lone, Renamed};
+use qa_core::{masking, sensitivity};
+
+/// Texts up to this many bytes, in path order, stay in memory between steps; the others are read again.
+const RETAINED_BYTES: usize = 96 << 20;
+/// Larger blobs are not compared for similarity.
+const MAX_FINGERPRINT_BYTES: u64 = 1 << 20;
+
+/// The world and the bounds a gathering needs.
+pub struct Gathering<'a> {
+    pub objects: &'a dyn Objects,
+    pub limits: Limits,
+    pub globs: ScopeGlobs,
+    /// Whether a lens needs the whole file, given its hunks with secrets masked.
+    pub whole: &'a (dyn Fn(&ChangedFile, &FileText) -> bool + Sync),
+    pub workers: u64,
+    pub cancellation: &'a Cancellation,
+    pub progress: &'a dyn Progress,
+}
+
+/// What was gathered; texts come through [`Texts`].
+pub struct Gathered<'a> {
+    pub change_set: ChangeSet,
+    pub sensitivity: ChangeSensitivity,
+    pub texts: GatheredTexts<'a>,
+}
+
+/// The text of each changed file, by position in the change set.
+pub trait Texts: Sync {
+    /// The text; it may be read again from the repository or a recording.
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError>;
+
+    /// Whether the text holds a whole version and not only hunks; asking never reads again.
+    fn has_whole_file(&self, position: usize) -> bool;
+}
+
+/// Texts in memory, by position in the change set.
+impl Texts for Vec<FileText> {
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+        Ok(Cow::Borrowed(&self[position]))
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self[position].has_whole_file()
+    }
+}
+
+/// Texts kept from gathering, or read again through the same steps.
+pub struct GatheredTexts<'a> {
+    gathering: Gathering<'a>,
+    kept: Vec<Kept>,
+    /// Which texts hold a whole version.
+    whole: Vec<bool>,
+    /// The number of each secret value, by its digest; only in memory.
+    values: BTreeMap<Sha256Hex, u32>,
+}
+
+/// What is kept of one file.
+enum Kept {
+    Text(FileText),
+    /// The file to be read again, without hunks but the first, whose ordinal is all that this needs.
+    File(Box<ChangedFile>),
+}
+
+impl Texts for GatheredTexts<'_> {
+    fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError> {
+        match &self.kept[position] {
+            Kept::Text(text) => Ok(Cow::Borrowed(text)),
+            Kept::File(file) => {
+                let reader = self.gathering.objects.reader()?;
+                let (mut text, secrets) = self.gathering.load(reader.as_ref(), &mut file.as_ref().clone())?;
+                number_secrets(&mut text, &secrets, &self.values);
+                Ok(Cow::Owned(text))
+            }
+        }
+    }
+
+    fn has_whole_file(&self, position: usize) -> bool {
+        self.whole[position]
+    }
+}
+
+struct Loaded {
+    file: ChangedFile,
+    text: Option<FileText>,
+    whole: bool,
+    score: FileSensitivity,
+    /// The digests of the secrets masked in the text, in their order.
+    secrets: Vec<Sha256Hex>,
+}
+
+impl<'a> Gathering<'a> {
+    /// Gathers the change between the merge base and head; `frame` brings commits and times.
+    pub fn gather(self, frame: ChangeSet) -> Result<Gathered<'a>, PortError> {
+        let changes =
+            self.objects.compare(&frame.merge_base_sha, &frame.head_sha, self.limits.max_tree_entries)?;
+        let (pairs, summary) = self.pair_renames(&changes)?;
+        let files = self.frame_files(changes, &pairs);
+        let retained_bytes = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
+        let total = files.len();
+        let loaded = workers::map(
+            total,
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let mut file = files[position].clone();
+                let (text, secrets) = self.load(reader.as_ref(), &mut file)?;
+                let score = sensitivity::file_sensitivity(&file, &text);
+                self.progress.step("reading files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
+                let whole = text.has_whole_file();
+                let text = (so_far < RETAINED_BYTES).then_some(text);
+                Ok(Loaded { file, text, whole, score, secrets })
+            },
+        )?;
+        Ok(self.finish(frame, summary, loaded))
+    }
+
+    fn finish(self, frame: ChangeSet, renames: RenameSummary, loaded: Vec<Loaded>) -> Gathered<'a> {
+        let (mut files, mut kept, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+        let whole = loaded.iter().map(|each| each.whole).collect();
+        let mut ordinal = 0;
+        let mut values = BTreeMap::new();
+        for mut each in loaded {
+            for secret in &each.secrets {
+                let next = u32::try_from(values.len()).unwrap_or(u32::MAX);
+                values.entry(secret.clone()).or_insert(next);
+            }
+            if let Some(text) = &mut each.text {
+                number_secrets(text, &each.secrets, &values);
+            }
+            for hunk in &mut each.file.hunks {
+                hunk.ordinal = ordinal;
+                ordinal += 1;
+            }
+            kept.push(each.text.map_or_else(|| Kept::File(Box::new(to_read_again(&each.file))), Kept::Text));
+            files.push(each.file);
+            scores.push(each.score);
+        }
+        let sensitivity = sensitivity::change_sensitivity(&files, scores);
+        let texts = GatheredTexts { gathering: self, kept, whole, values };
+        Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
+    }
+
+    fn pair_renames(&self, changes: &[TreeChange]) -> Result<(Vec<Renamed>, RenameSummary), PortError> {
+        let lone = |side: fn(&TreeChange) -> (Option<&TreeEntry>, Option<&TreeEntry>)| -> Vec<Lone> {
+            changes
+                .iter()
+                .filter_map(|change| match side(change) {
+                    (Some(entry), None) if is_file(entry) => {
+                        Some(Lone { path: change.path.clone(), id: entry.id.clone() })
+                    }
+                    _ => None,
+                })
+                .collect()
+        };
+        let deleted = lone(|change| (change.old.as_ref(), change.new.as_ref()));
+        let added = lone(|change| (change.new.as_ref(), change.old.as_ref()));
+        let mut pairs = renames::exact(&deleted, &added);
+        let exact = pairs.len() as u64;
+        let left = |files: Vec<Lone>, taken: fn(&Renamed) -> &RepoPath| -> Vec<Lone> {
+            let taken: std::collections::BTreeSet<&RepoPath> = pairs.iter().map(taken).collect();
+            files.into_iter().filter(|file| !taken.contains(&file.path)).collect()
+        };
+        let (deleted, added) = (left(deleted, |pair| &pair.old), left(added, |pair| &pair.new));
+        let mut summary = RenameSummary { exact, inexact: 0, not_compared: 0 };
+        if deleted.is_empty() || added.is_empty() {
+            return Ok((pairs, summary));
+        }
+        if deleted.len() as u64 * added.len() as u64 > self.limits.max_rename_pairs {
+            summary.not_compared = (deleted.len() + added.len()) as u64;
+            return Ok((pairs, summary));
+        }
+        let reader = self.objects.reader()?;
+        let mut fingerprints = |files: Vec<Lone>| -> Result<Vec<(RepoPath, Fingerprint)>, PortError> {
+            let mut prints = Vec::new();
+            for file in files {
+                match reader.blob(&file.id, MAX_FINGERPRINT_BYTES)? {
+                    BlobRead::Content(bytes) => prints.push((file.path, Fingerprint::new(&bytes))),
+                    BlobRead::TooLarge(_) => summary.not_compared += 1,
+                }
+            }
+            Ok(prints)
+        };
+        let (deleted, added) = (fingerprints(deleted)?, fingerprints(added)?);
+        let similar = renames::inexact(&deleted, &added);
+        summary.inexact = similar.len() as u64;
+        pairs.extend(similar);
+        Ok((pairs, summary))
+    }
+
+    /// The changed files without hunks, sorted by path.
+    fn frame_files(&self, changes: Vec<TreeChange>, pairs: &[Renamed]) -> Vec<ChangedFile> {
+        let old_of: BTreeMap<&RepoPath, &RepoPath> =
+            pairs.iter().map(|pair| (&pair.new, &pair.old)).collect();
+        let renamed_away: std::collections::BTreeSet<&RepoPath> =
+            pairs.iter().map(|pair| &pair.old).collect();
+        let old_entries: BTreeMap<RepoPath, TreeEntry> = changes
+            .iter()
+            .filter(|change| renamed_away.contains(&change.path))
+            .filter_map(|change| Some((change.path.clone(), change.old.clone()?)))
+            .collect();
+        changes
+            .into_iter()
+            .filter(|change| !renamed_away.contains(&change.path))
+            .map(|change| {
+                let old_path = old_of.get(&change.path).map(|path| (*path).clone());
+                let old = old_path.as_ref().and_then(|path| old_entries.get(path).cloned()).or(change.old);
+                self.frame_file((change.path, change.secret), old_path, old, change.new)
+            })
+            .collect()
+    }
+
+    fn frame_file(
+        &self,
+        (path, secret): (RepoPath, bool),
+        old_path: Option<RepoPath>,
+        old: Option<TreeEntry>,
+        new: Option<TreeEntry>,
+    ) -> ChangedFile {
+        let class = classify::class(&path);
+        let kind = match (&old, &new) {
+            _ if old_path.is_some() => ChangeKind::Renamed,
+            (None, _) => ChangeKind::Added,
+            (Some(_), None) => ChangeKind::Deleted,
+            (Some(old), Some(new))
+                if is_file(old) != is_file(new) || !is_file(old) && old.mode != new.mode =>
+            {
+                ChangeKind::TypeChanged
+            }
+            (Some(old), Some(new)) if old.id == new.id => ChangeKind::ModeChanged,
+            (Some(_), Some(_)) => ChangeKind::Modified,
+        };
+        ChangedFile {
+            scope: self.globs.scope(&path, class),
+            language: classify::language(&path).map(str::to_owned),
+            path,
+            old_path,
+            kind,
+            old_mode: old.as_ref().map(|entry| entry.mode.to_owned()),
+            new_mode: new.as_ref().map(|entry| entry.mode.to_owned()),
+            old_blob: old.map(|entry| entry.id),
+            new_blob: new.map(|entry| entry.id),
+            class,
+            text: false,
+            hunks: Vec::new(),
+            codes: secret.then_some(Code::SecretInName).into_iter().collect(),
+        }
+    }
+
+    /// Reads both versions and fills in hunks; ordinals count from 0 within the file.
+    fn load(
+        &self,
+        reader: &dyn ObjectReader,
+        file: &mut ChangedFile,
+    ) -> Result<(FileText, Vec<Sha256Hex>), PortError> {
+        let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
+        file.codes.retain(|code| *code == Code::SecretInName);
+        file.hunks.clear();
+        let old = self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?;
+        let new = if file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some() {
+            Version::Same
+        } else {
+            self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?
+        };
+        if matches!(old, Version::TooLarge) || matches!(new, Version::TooLarge) {
+            file.codes.push(Code::BlobTooLarge);
+            return Ok(Default::default());
+        }
+        let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
+        // Against a version that is not text, every line of the other one counts as added or removed: a binary file in the
+        // base must not hide what replaces it.
+        let contents = (content(old_bytes, file.class), content(new_bytes, file.class));
+        if contents.0 == Content::Binary || contents.1 == Content::Binary {
+            file.codes.push(Code::BinaryContent);
+        }
+        let (old_text, new_text) = match contents {
+            (Content::Text(old), Content::Text(new)) => (old, new),
+            (Content::Text(old), Content::Binary) if !old.is_empty() => (old, Cow::Borrowed(&b""[..])),
+            (Content::Binary, Content::Text(new)) if !new.is_empty() => (Cow::Borrowed(&b""[..]), new),
+            (Content::Text(_) | Content::Binary, Content::Binary) | (Content::Binary, Content::Text(_)) => {
+                return Ok(Default::default());
+            }
+        };
+        file.text = true;
+        let new_text = if matches!(new, Version::Same) { old_text.clone() } else { new_text };
+        let mut diff = diff_file(&old_text, &new_text, self.limits.max_line_diff_bytes);
+        if diff.coarse {
+            file.codes.push(Code::CoarseDiff);
+        }
+        diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
+        file.hunks = std::mem::take(&mut diff.hunks);
+        let mut text = diff.text;
+        let whole = |bytes: &[u8], present: bool| present.then(|| lossy(bytes).into_owned());
+        let keys = masking::keys_across(file, &text, [&old_text, &new_text]);
+        let secrets = masking::mask_secrets(&mut text, &keys, |text| {
+            if (self.whole)(file, text) {
+                text.full_base = whole(&old_text, file.old_blob.is_some());
+                text.full_head = whole(&new_text, file.new_blob.is_some());
+            }
+        });
+        Ok((text, secrets))
+    }
+
+    fn version(
+        &self,
+        reader: &dyn ObjectReader,
+        mode: Option<&str>,
+        id: Option<&BlobId>,
+    ) -> Result<Version, PortError> {
+        let (Some(mode), Some(id)) = (mode, id) else { return Ok(Version::Absent) };
+        if mode == "160000" {
+            return Ok(Version::Absent);
+        }
+        match reader.blob(id, self.limits.max_blob_bytes)? {
+            BlobRead::Content(bytes) => Ok(Version::Content(bytes)),
+            BlobRead::TooLarge(_) => Ok(Version::TooLarge),
+        }
+    }
+}
+
+enum Version {
+    Absent,
+    Content(Vec<u8>),
+    /// The same object as the other side: nothing to read twice.
+    Same,
+    TooLarge,
+}
+
+impl Version {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Content(bytes) => bytes,
+            Self::Absent | Self::Same | Self::TooLarge => &[],
+        }
+    }
+}
+
+fn to_read_again(file: &ChangedFile) -> ChangedFile {
+    ChangedFile {
+        path: file.path.clone(),
+        old_path: file.old_path.clone(),
+        old_mode: file.old_mode.clone(),
+        new_mode: file.new_mode.clone(),
+        old_blob: file.old_blob.clone(),
+        new_blob: file.new_blob.clone(),
+        language: file.language.clone(),
+        hunks: file.hunks.first().cloned().into_iter().collect(),
+        codes: Vec::new(),
+        ..*file
+    }
+}
+
+fn is_file(entry: &TreeEntry) -> bool {
+    entry.mode == "100644" || entry.mode == "100755"
+}
+
+fn weight(text: &FileText) -> usize {
+    text.bytes() + text.cuts.len() * (size_of::<HunkCuts>() + size_of::<Hunk>())
+}
+
+fn number_secrets(text: &mut FileText, digests: &[Sha256Hex], values: &BTreeMap<Sha256Hex, u32>) {
+    for (secret, digest) in text.secrets.iter_mut().zip(digests) {
+        secret.value = values.get(digest).copied().unwrap_or(u32::MAX);
+    }
+}

@@ -1,0 +1,243 @@
+//! HTTP as data, and the port that performs it: what adapters say is here, sockets are in `net/`.
+
+use std::io::Write;
+use std::time::Duration;
+
+use super::ports::Cancellation;
+use qa_contracts::codes::Code;
+use qa_contracts::secret::Secret;
+use qa_core::masking::shown_cut;
+
+/// The methods in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    /// As it stands in a request line.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Reads a request line's word.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete]
+            .into_iter()
+            .find(|method| method.text() == text)
+    }
+}
+
+/// One request. Redirects are never followed by the port: who wants to follow one sends another request, without the
+/// authorization, so no token reaches a host it was not meant for.
+#[derive(Debug, Clone)]
+pub struct HttpRequest {
+    pub method: Method,
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    /// What proves who asks.
+    pub authorization: Option<Secret>,
+    /// The header it is sent in, in lower case.
+    pub authorization_header: &'static str,
+    /// Whether no proxy may see it: it is not encrypted and stays on this machine.
+    pub is_local: bool,
+    pub body: Vec<u8>,
+    /// A longer answer is an error, and nothing beyond is read.
+    pub max_response_bytes: u64,
+    /// From sending to the answer's last byte.
+    pub timeout: Duration,
+    /// The longest silence of the server, before its answer and within it.
+    pub idle_timeout: Duration,
+}
+
+impl HttpRequest {
+    /// A request without headers and body, for an answer of at most 8 MiB within 30 seconds.
+    pub fn new(method: Method, url: impl Into<String>) -> Self {
+        Self {
+            method,
+            url: url.into(),
+            headers: Vec::new(),
+            authorization: None,
+            authorization_header: "authorization",
+            is_local: false,
+            body: Vec::new(),
+            max_response_bytes: 8 << 20,
+            timeout: Duration::from_secs(30),
+            idle_timeout: Duration::MAX,
+        }
+    }
+
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    pub fn body(mut self, bytes: Vec<u8>) -> Self {
+        self.body = bytes;
+        self
+    }
+
+    pub fn authorization(mut self, value: Option<Secret>) -> Self {
+        self.authorization = value;
+        self
+    }
+}
+
+/// Status and headers of an answer; the body went where the caller said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpReply {
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+}
+
+impl HttpReply {
+    /// The first header of a name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What the server says about the end of what was asked for: `Deprecation`, `Sunset`, and GitHub's own words.
+    /// `masked` takes secrets out of a text, before it is cut.
+    pub fn retirement(&self, masked: &dyn Fn(&str) -> String) -> Option<String> {
+        let tells = |name: &str| {
+            let githubs = name.starts_with("x-github-")
+                && ["deprecat", "sunset"].iter().any(|word| name.contains(word));
+            matches!(name, "deprecation" | "sunset") || githubs
+        };
+        let told = self.headers.iter().filter(|(name, _)| tells(name)).take(3);
+        let told: Vec<String> = told
+            .map(|(name, value)| format!("{}: {}", shown_cut(name, 60), shown_cut(&masked(value), 60)))
+            .collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Why there is no answer. The text never holds a header or a query, where secrets stand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// No connection, or it broke: whether the server acted is unknown.
+    #[error("{host} could not be reached: {reason}")]
+    Unreachable { host: String, reason: String },
+    #[error("{host} did not answer within {seconds} s")]
+    Timeout { host: String, seconds: u64 },
+    #[error("the answer of {host} is over {limit} bytes")]
+    TooLarge { host: String, limit: u64, status: u16 },
+    #[error("`{0}` is not a URL to send a request to")]
+    Url(String),
+    #[error("what {host} sent could not be written: {reason}")]
+    Sink { host: String, reason: String },
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl HttpError {
+    /// Whether another try could end otherwise.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::TooLarge { .. } | Self::Url(_) | Self::Sink { .. } | Self::Cancelled => false,
+        }
+    }
+
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Cancelled => Code::Cancelled,
+            Self::Unreachable { .. }
+            | Self::Timeout { .. }
+            | Self::TooLarge { .. }
+            | Self::Url(_)
+            | Self::Sink { .. } => Code::NetworkUnavailable,
+        }
+    }
+}
+
+/// A URL as messages show it: scheme, host, port and path. A password before the host and what stands in the query are
+/// left out.
+pub fn shown_url(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or("");
+    let plain = match plain.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or("")),
+        None => plain.rsplit('@').next().unwrap_or("").to_owned(),
+    };
+    shown_cut(&plain, 100)
+}
+
+/// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the
+/// limits of the request, ends early when the run is cancelled, and never follows a redirect.
+pub trait Http: Send + Sync {
+    /// Sends a request; the answer's body goes to `sink` as it arrives, whatever the status.
+    fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError>;
+
+    /// Waits, or ends early with an error when the run is cancelled.
+    fn pause(&self, time: Duration) -> Result<(), HttpError>;
+
+    /// As `send`, with the body in memory.
+    fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {
+        let mut body = Vec::new();
+        let reply = self.send(request, &mut body)?;
+        Ok((reply, body))
+    }
+}
+
+/// Waits for `time` in small steps, so that a cancelled run does not wait for it.
+#[expect(clippy::disallowed_methods, reason = "this is the clock that waits go by: the port's own")]
+pub fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation) -> Result<(), HttpError> {
+    const STEP: Duration = Duration::from_millis(50);
+    let mut left = time;
+    loop {
+        cancellation.check().map_err(|_| HttpError::Cancelled)?;
+        if left.is_zero() {
+            return Ok(());
+        }
+        let step = left.min(STEP);
+        std::thread::sleep(step);
+        left -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HttpReply, shown_url};
+
+    #[test]
+    fn the_end_of_an_endpoint_is_read_from_three_kinds_of_headers() {
+        let said = |headers: &[(&str, &str)]| {
+            let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            HttpReply { status: 200, headers: headers.collect() }
+                .retirement(&|text| text.replace("key", "***"))
+        };
+        assert_eq!(said(&[("date", "x"), ("x-github-media-type", "github.v3")]), None);
+        assert_eq!(said(&[("sunset", "a\u{1b}[2J")]).as_deref(), Some("sunset: a\\u{1b}[2J"));
+        assert_eq!(said(&[("sunset", "a key")]).as_deref(), Some("sunset: a ***"));
+        let both = said(&[("deprecation", "@1"), ("x-github-api-deprecated", "yes")]);
+        assert_eq!(both.as_deref(), Some("deprecation: @1, x-github-api-deprecated: yes"));
+    }
+
+    #[test]
+    fn a_shown_address_has_no_password_and_no_query() {
+        for (url, shown) in [
+            ("https://user:password@host:8443/a/b?token=x#y", "https://host:8443/a/b"),
+            ("https://p@ss@host/a", "https://host/a"),
+            ("user:password@host", "host"),
+            ("https://host", "https://host"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_url(url), shown);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The one scheduler: gathers what changed, runs plans over it, keeps order whatever the number of workers.
+
+pub mod ask;
+mod bounds;
+pub mod commands;
+pub mod execute;
+#[cfg(test)]
+mod fixed_tree;
+pub mod gates;
+pub mod gather;
+pub mod http;
+pub mod lookup;
+pub mod mining;
+pub mod parts;
+pub mod ports;
+pub mod retry;
+pub mod reviews;
+pub mod survey;
+pub mod sweep;
+pub mod workers;

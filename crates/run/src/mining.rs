@@ -1,0 +1,259 @@
+//! Reads a commit and its history for conventions: every source file once, every version of the replayed changes once.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress};
+use super::workers;
+use qa_contracts::ids::{BlobId, CommitId, RepoPath};
+use qa_contracts::v1::{Convention, Scope};
+use qa_core::classify::{self, ScopeGlobs};
+use qa_core::secrets;
+use qa_lenses::consistency::mine::{self, Mined, SightedFile};
+use qa_lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
+use qa_lenses::consistency::sighting::{self, Sighting};
+use qa_reading::syntax::Span;
+
+/// Larger files are not read.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// How many files are read, the first by path.
+const MAX_FILES: usize = 40_000;
+/// The most entries of trees that one merged change may touch.
+const MAX_CHANGED_ENTRIES: u64 = 2_000_000;
+/// Changes of more files are moves and imports of whole trees; they are counted and not read.
+const MAX_CHANGED_FILES: usize = 2_000;
+/// How much of a line is quoted.
+const MAX_QUOTE: usize = 160;
+
+/// A file with the part of the repository it belongs to.
+type FileVersion = (RepoPath, BlobId, Scope);
+/// One content of a file.
+type Version = (RepoPath, BlobId);
+
+/// What is read.
+pub struct Mining<'a> {
+    pub objects: &'a dyn Objects,
+    pub commit: &'a CommitId,
+    /// The merged changes with what each was merged into, newest first.
+    pub history: &'a [(CommitId, CommitId)],
+    pub scopes: &'a ScopeGlobs,
+    pub workers: u64,
+    pub cancellation: &'a Cancellation,
+    pub progress: &'a dyn Progress,
+}
+
+/// What mining gave.
+pub struct Dug {
+    pub mined: Mined,
+    pub files_read: u64,
+    pub files_left_out: u64,
+    pub changes: u64,
+}
+
+impl Mining<'_> {
+    /// Mines, and tries every convention on the merged changes.
+    pub fn dig(&self) -> Result<Dug, PortError> {
+        let (files, found) = self.files()?;
+        let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
+        let files_read = sighted.len() as u64;
+        let mut mined = mine::mine(&sighted);
+        let changes = self.changes()?;
+        let here: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
+        let tracked = |path: &RepoPath| {
+            let known = here.get(path).map(|blob| (*blob).clone());
+            known.or_else(|| {
+                self.objects.file_at(self.commit, std::str::from_utf8(path.as_bytes()).ok()?).ok()?
+            })
+        };
+        mined.conventions.extend(replay::co_changes(&changes, &tracked));
+        self.back_test(&mut mined.conventions, &changes, &sighted)?;
+        drop(sighted);
+        self.quote(&mut mined.conventions)?;
+        mined.conventions.iter_mut().for_each(mine::propose);
+        let files_left_out = found as u64 - files_read;
+        Ok(Dug { mined, files_read, files_left_out, changes: changes.len() as u64 })
+    }
+
+    /// How many places could keep or break each convention in the commit, and how many break it.
+    pub fn recount(&self, conventions: &[Convention]) -> Result<Vec<(u64, u64)>, PortError> {
+        let (files, _) = self.files()?;
+        let reader = Reader::new(conventions);
+        let mut sums = vec![(0, 0); conventions.len()];
+        for file in self.sighted(&files)?.into_iter().flatten() {
+            let Ok(path) = RepoPath::from_bytes(file.path.as_bytes()) else { continue };
+            let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
+            for (sum, (support, exceptions)) in
+                sums.iter_mut().zip(reader.counts(&path, file.part, sightings))
+            {
+                *sum = (sum.0 + support, sum.1 + exceptions);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The files that may keep conventions, the first by path, and how many there are.
+    fn files(&self) -> Result<(Vec<FileVersion>, usize), PortError> {
+        let mut files: Vec<FileVersion> = Vec::new();
+        self.objects.files_at(self.commit, &mut |path, blob| {
+            files.extend(self.part(&path).map(|part| (path, blob, part)));
+        })?;
+        files.sort();
+        let found = files.len();
+        files.truncate(MAX_FILES);
+        Ok((files, found))
+    }
+
+    fn part(&self, path: &RepoPath) -> Option<Scope> {
+        let scope = self.scopes.scope(path, classify::class(path));
+        sighting::keeps_conventions(path, scope).then_some(scope)
+    }
+
+    fn sighted(&self, files: &[FileVersion]) -> Result<Vec<Option<SightedFile>>, PortError> {
+        let done = AtomicUsize::new(0);
+        workers::map(
+            files.len(),
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let (path, blob, part) = &files[position];
+                self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(None) };
+                let path = path.to_text().into_owned();
+                let sightings = with_lines(sighting::of_file(&path, *part, &text), &text);
+                Ok(Some(SightedFile { path, blob: blob.clone(), part: *part, sightings }))
+            },
+        )
+    }
+
+    fn changes(&self) -> Result<Vec<MergedChange>, PortError> {
+        let mut changes = Vec::with_capacity(self.history.len());
+        for (commit, onto) in self.history {
+            self.cancellation.check()?;
+            let entries = self.objects.compare(onto, commit, MAX_CHANGED_ENTRIES)?;
+            let regular = |entry: Option<super::ports::TreeEntry>| {
+                entry.filter(|entry| entry.mode.starts_with("100")).map(|entry| entry.id)
+            };
+            // Moves and imports of whole trees are counted and not read.
+            let read = entries.len() <= MAX_CHANGED_FILES;
+            let entries = if read { entries } else { Vec::new() };
+            let files =
+                entries.into_iter().map(|change| (change.path, regular(change.old), regular(change.new)));
+            changes.push(MergedChange { commit: commit.clone(), files: files.collect() });
+        }
+        Ok(changes)
+    }
+
+    /// What was there before a change matters only where something after it breaks a convention.
+    fn back_test(
+        &self,
+        conventions: &mut [Convention],
+        changes: &[MergedChange],
+        sighted: &[SightedFile],
+    ) -> Result<(), PortError> {
+        let finder = Reader::new(conventions);
+        let mut broken = self.broken_here(&finder, sighted);
+        let after = |change: &MergedChange| -> Vec<Version> {
+            change.files.iter().filter_map(|(path, _, new)| Some((path.clone(), new.clone()?))).collect()
+        };
+        self.read_versions(&finder, changes.iter().flat_map(after), &mut broken)?;
+        let is_breaking = |change: &&MergedChange| {
+            after(change).iter().any(|version| broken.get(version).is_some_and(|all| !all.is_empty()))
+        };
+        let before = |change: &MergedChange| -> Vec<Version> {
+            change.files.iter().filter_map(|(path, old, _)| Some((path.clone(), old.clone()?))).collect()
+        };
+        let before: Vec<Version> = changes.iter().filter(is_breaking).flat_map(before).collect();
+        self.read_versions(&finder, before.into_iter(), &mut broken)?;
+        replay::count(conventions, changes, &broken);
+        Ok(())
+    }
+
+    /// What the files of the commit itself break, from what is known of them already.
+    fn broken_here(&self, finder: &Reader<'_>, sighted: &[SightedFile]) -> BTreeMap<Version, Broken> {
+        let broken = |file: &SightedFile| {
+            let path = RepoPath::from_bytes(file.path.as_bytes()).ok()?;
+            let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
+            let broken = finder.broken(&path, file.part, sightings);
+            Some(((path, file.blob.clone()), broken))
+        };
+        sighted.iter().filter_map(broken).collect()
+    }
+
+    /// Adds what the versions that are not known yet break.
+    fn read_versions(
+        &self,
+        finder: &Reader<'_>,
+        versions: impl Iterator<Item = Version>,
+        known: &mut BTreeMap<Version, Broken>,
+    ) -> Result<(), PortError> {
+        let mut wanted: BTreeMap<Version, (Scope, Needed)> = BTreeMap::new();
+        for version in versions.filter(|version| !known.contains_key(version)) {
+            let Some(part) = self.part(&version.0) else { continue };
+            let needed = finder.needed(&version.0, part);
+            if needed != Needed::Nothing {
+                wanted.insert(version, (part, needed));
+            }
+        }
+        let wanted: Vec<(Version, (Scope, Needed))> = wanted.into_iter().collect();
+        let done = AtomicUsize::new(0);
+        let broken: Vec<Broken> = workers::map(
+            wanted.len(),
+            self.workers,
+            || self.objects.reader(),
+            |reader, position| {
+                self.cancellation.check()?;
+                let ((path, blob), (part, needed)) = &wanted[position];
+                let step = done.fetch_add(1, Ordering::Relaxed) + 1;
+                self.progress.step("trying on history", step, wanted.len());
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
+                let sightings = match needed {
+                    Needed::Nothing => Vec::new(),
+                    Needed::Path => sighting::of_path(&path.to_text()),
+                    Needed::Text => sighting::of_file(&path.to_text(), *part, &text),
+                };
+                Ok(finder.broken(path, *part, sightings.iter()))
+            },
+        )?;
+        known.extend(wanted.into_iter().map(|(version, _)| version).zip(broken));
+        Ok(())
+    }
+
+    /// Reads what stands at the places that are quoted, and masks secrets in it.
+    fn quote(&self, conventions: &mut [Convention]) -> Result<(), PortError> {
+        let reader = self.objects.reader()?;
+        for convention in conventions.iter_mut().filter(|convention| sighting::has_line(convention.family)) {
+            for witness in convention.exceptions_listed.iter_mut().chain(&mut convention.exemplars) {
+                let text = text_of(reader.as_ref(), &witness.blob)?.unwrap_or_default();
+                let line = usize::try_from(witness.line).unwrap_or(usize::MAX).saturating_sub(1);
+                let quote = secrets::masked(text.lines().nth(line).unwrap_or("").trim().to_owned());
+                witness.text = quote.chars().take(MAX_QUOTE).collect();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file's text, if it is text that is not too large.
+fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, PortError> {
+    match reader.blob(blob, MAX_FILE_BYTES)? {
+        BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
+        BlobRead::TooLarge(_) => Ok(None),
+    }
+}
+
+/// Each sighting with its line.
+fn with_lines(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32)> {
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let line = |span: Span| starts.partition_point(|start| *start <= span.start);
+    let place = |sighting: Sighting| {
+        let line = sighting.span.map_or(1, line);
+        (sighting, u32::try_from(line).unwrap_or(u32::MAX))
+    };
+    sightings.into_iter().map(place).collect()
+}
+
+#[cfg(test)]
+#[path = "mining_tests.rs"]
+mod tests;

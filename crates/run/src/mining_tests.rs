@@ -1,0 +1,156 @@
+//! What mining reads of a history, counted at the port.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::ports::{ObjectCounters, TreeChange, TreeEntry};
+use qa_core::canonical;
+
+type Tree = BTreeMap<String, String>;
+
+/// A line of commits in memory, oldest first, that notes which blobs are read.
+struct Line {
+    trees: Vec<Tree>,
+    read: Mutex<Vec<String>>,
+}
+
+fn commit(number: usize) -> CommitId {
+    CommitId::parse(&format!("{number:040x}")).unwrap()
+}
+
+fn blob(text: &str) -> BlobId {
+    BlobId::parse(&canonical::sha256(text.as_bytes()).as_str()[..40]).unwrap()
+}
+
+impl Line {
+    fn tree(&self, id: &CommitId) -> &Tree {
+        &self.trees[usize::from_str_radix(id.as_str(), 16).unwrap()]
+    }
+}
+
+impl Objects for Line {
+    fn compare(&self, old: &CommitId, new: &CommitId, _: u64) -> Result<Vec<TreeChange>, PortError> {
+        let (old, new) = (self.tree(old), self.tree(new));
+        let entry = |tree: &Tree, path: &String| {
+            tree.get(path).map(|text| TreeEntry { mode: "100644", id: blob(text) })
+        };
+        let paths = old.keys().chain(new.keys()).collect::<std::collections::BTreeSet<_>>();
+        let change = |path: &String| TreeChange {
+            path: RepoPath::from_bytes(path.as_bytes()).unwrap(),
+            secret: false,
+            old: entry(old, path),
+            new: entry(new, path),
+        };
+        Ok(paths.into_iter().map(change).filter(|change| change.old != change.new).collect())
+    }
+
+    fn file_at(&self, id: &CommitId, path: &str) -> Result<Option<BlobId>, PortError> {
+        Ok(self.tree(id).get(path).map(|text| blob(text)))
+    }
+
+    fn is_tracked_at(&self, id: &CommitId, path: &str) -> Result<bool, PortError> {
+        Ok(self.tree(id).contains_key(path))
+    }
+
+    fn files_in(&self, _: &CommitId, _: &str) -> Result<Vec<(String, BlobId)>, PortError> {
+        Ok(Vec::new())
+    }
+
+    fn files_at(&self, id: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError> {
+        for (path, text) in self.tree(id) {
+            each(RepoPath::from_bytes(path.as_bytes()).unwrap(), blob(text));
+        }
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError> {
+        Ok(Box::new(Reading(self)))
+    }
+
+    fn counters(&self) -> ObjectCounters {
+        ObjectCounters::default()
+    }
+}
+
+struct Reading<'a>(&'a Line);
+
+impl ObjectReader for Reading<'_> {
+    fn blob(&self, id: &BlobId, _: u64) -> Result<BlobRead, PortError> {
+        let text = self.0.trees.iter().flat_map(BTreeMap::values).find(|text| blob(text) == *id).unwrap();
+        self.0.read.lock().unwrap().push(text.clone());
+        Ok(BlobRead::Content(text.clone().into_bytes()))
+    }
+}
+
+struct Silent;
+
+impl Progress for Silent {
+    fn step(&self, _: &'static str, _: usize, _: usize) {}
+}
+
+fn module(name: &str) -> String {
+    format!("def {name}(item):\n    return item\n")
+}
+
+/// Forty modules of one mind, and the changes merged after them, oldest first, each a file and its new text.
+fn line(changes: &[(&str, &str)]) -> Line {
+    let first: Tree =
+        (0..40).map(|number| (format!("src/item_{number}.py"), module(&format!("read_{number}")))).collect();
+    let mut trees = vec![first];
+    for (path, text) in changes {
+        let mut tree = trees.last().unwrap().clone();
+        tree.insert((*path).to_owned(), (*text).to_owned());
+        trees.push(tree);
+    }
+    Line { trees, read: Mutex::default() }
+}
+
+/// The texts that were read and are not of the last commit, sorted, and how many changes broke how functions are named.
+fn dug(line: &Line) -> (Vec<String>, u64) {
+    let last = line.trees.len() - 1;
+    let history: Vec<(CommitId, CommitId)> =
+        (1..=last).rev().map(|number| (commit(number), commit(number - 1))).collect();
+    let mining = Mining {
+        objects: line,
+        commit: &commit(last),
+        history: &history,
+        scopes: &ScopeGlobs::new(|_| &[]).unwrap(),
+        workers: 1,
+        cancellation: &Cancellation::default(),
+        progress: &Silent,
+    };
+    let mined = mining.dig().unwrap().mined;
+    let of_functions =
+        |convention: &&Convention| convention.family == qa_contracts::v1::ConventionFamily::FunctionName;
+    let broken = mined.conventions.iter().find(of_functions).unwrap().back_test.broken;
+    let mut read = line.read.lock().unwrap().clone();
+    read.retain(|text| !line.trees[last].values().any(|here| here == text));
+    read.sort();
+    (read, broken)
+}
+
+#[test]
+fn what_was_there_before_a_change_is_read_only_where_something_after_it_breaks_a_convention() {
+    let (kept, bent) = (module("read_more"), module("readMore"));
+    // The last version of a file is known from the commit itself.
+    assert_eq!(dug(&line(&[("src/item_1.py", &kept)])), (Vec::new(), 0));
+    // A version in between is read, once, and the one before it because it breaks the convention.
+    let changes = [("src/item_1.py", bent.as_str()), ("src/item_1.py", kept.as_str())];
+    assert_eq!(dug(&line(&changes)), (vec![bent, module("read_1")], 1));
+}
+
+#[test]
+fn what_broke_a_convention_before_a_change_is_not_held_against_it() {
+    let bent = module("readMore");
+    let (longer, kept) = (format!("{bent}\n\nlimit = 1\n"), module("read_more"));
+    let changes: Vec<(&str, &str)> =
+        [&bent, &longer, &kept].into_iter().map(|text| ("src/item_1.py", text.as_str())).collect();
+    let (_, broken) = dug(&line(&changes));
+    assert_eq!(broken, 1);
+}
+
+#[test]
+fn a_history_is_not_read_for_languages_without_conventions() {
+    let changes = [("src/a.go", "package a\n\nfunc A() {}\n"), ("src/a.go", "package a\n\nfunc B() {}\n")];
+    assert_eq!(dug(&line(&changes)), (Vec::new(), 0));
+}

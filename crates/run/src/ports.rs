@@ -1,0 +1,191 @@
+//! What the scheduler needs of the world, as traits; adapters above implement them, replays substitute recordings.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{BlobId, CommitId, RepoPath};
+
+/// A port that could not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PortError {
+    pub code: Code,
+    pub message: String,
+    pub hint: &'static str,
+}
+
+/// One side of a changed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// Octal, six digits.
+    pub mode: &'static str,
+    pub id: BlobId,
+}
+
+/// A path that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeChange {
+    /// Path with secrets masked.
+    pub path: RepoPath,
+    /// Whether the path has secrets.
+    pub secret: bool,
+    pub old: Option<TreeEntry>,
+    pub new: Option<TreeEntry>,
+}
+
+/// What came of reading a blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlobRead {
+    Content(Vec<u8>),
+    /// Not read: it has this many bytes.
+    TooLarge(u64),
+}
+
+/// What reading has cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ObjectCounters {
+    pub objects_read: u64,
+    pub bytes_inflated: u64,
+    pub trees_walked: u64,
+}
+
+/// How many files [`Objects::files_at`] names at most; a tree that has as many has more.
+pub const MAX_LISTED_FILES: usize = 50_000;
+
+/// Git objects. `compare` sorts by path bytes and refuses paths that could leave the tree. Secrets in names are masked in
+/// all answers, and names are understood in masked form.
+pub trait Objects: Sync {
+    /// The paths that differ between two commits.
+    fn compare(&self, old: &CommitId, new: &CommitId, max_entries: u64)
+    -> Result<Vec<TreeChange>, PortError>;
+    /// The blob of a regular file in a commit.
+    fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<BlobId>, PortError>;
+    /// Whether a commit says what stands at a path: it has it, or has something that is no directory on the way there,
+    /// such as a link or a submodule.
+    fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError>;
+    /// The regular files of one directory of a commit by name, if it is there; the root is the empty one.
+    fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError>;
+    /// Names the regular files of a commit, bounded, in a fixed order.
+    fn files_at(&self, commit: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError>;
+    /// A reader for one thread.
+    fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError>;
+    /// What reading has cost so far.
+    fn counters(&self) -> ObjectCounters;
+}
+
+/// Reads blobs for one thread.
+pub trait ObjectReader {
+    /// The content, unless it is larger than `max_bytes`.
+    fn blob(&self, id: &BlobId, max_bytes: u64) -> Result<BlobRead, PortError>;
+}
+
+/// Told how far a long step is; called from any thread.
+pub trait Progress: Sync {
+    /// `done` of `total` files are through `step`.
+    fn step(&self, step: &'static str, done: usize, total: usize);
+}
+
+/// Reason to end a run early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// A signal asked for it.
+    Cancelled,
+    /// Its deadline passed.
+    DeadlinePassed,
+}
+
+impl Ending {
+    fn code(self) -> Code {
+        match self {
+            Self::Cancelled => Code::Cancelled,
+            Self::DeadlinePassed => Code::RunDeadlineExceeded,
+        }
+    }
+
+    /// The failure of whatever was going on.
+    pub fn error(self) -> PortError {
+        let message = match self {
+            Self::Cancelled => "the run was cancelled",
+            Self::DeadlinePassed => "the run did not end within its deadline",
+        };
+        PortError { code: self.code(), message: message.to_owned(), hint: self.code().hint() }
+    }
+}
+
+/// Set when the run should end; workers look between files. Whoever ends the process of a run that does not answer
+/// (the watchdog of the process) finds here how long the run may take and how its check run is closed.
+#[derive(Default)]
+pub struct Cancellation {
+    /// The first reason wins.
+    ending: OnceLock<Ending>,
+    /// Milliseconds from the start of the process; 0 for no deadline.
+    deadline_ms: AtomicU64,
+    close_step: Mutex<CloseStep>,
+}
+
+/// Reason why a run has no verdict, for its check run.
+#[derive(Debug, Clone, Copy)]
+pub struct NoVerdict<'a> {
+    pub code: Code,
+    pub message: &'a str,
+    pub hint: &'a str,
+}
+
+/// Closes a check run that will get no verdict.
+pub type Close = Box<dyn FnOnce(NoVerdict<'_>) + Send>;
+
+/// Step that closes a check run when the run ends early; runs at most once.
+#[derive(Default)]
+pub enum CloseStep {
+    /// Nothing waits for a verdict.
+    #[default]
+    None,
+    Pending(Close),
+    /// Under way or done.
+    Taken,
+}
+
+impl Cancellation {
+    /// Ends the run; returns false if it was ending already.
+    pub fn end(&self, ending: Ending) -> bool {
+        self.ending.set(ending).is_ok()
+    }
+
+    pub fn check(&self) -> Result<(), PortError> {
+        self.ending().map_or(Ok(()), |ending| Err(ending.error()))
+    }
+
+    /// Returns the reason why the run is ending, or `None` while it goes on.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending.get().copied()
+    }
+
+    /// Sets how long the run may take from the start of the process, or that nothing bounds it any more.
+    pub fn set_deadline(&self, deadline: Option<Duration>) {
+        let milliseconds = deadline.map_or(0, |deadline| deadline.as_millis().max(1));
+        self.deadline_ms.store(u64::try_from(milliseconds).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
+    /// Returns the time limit of the run, from the start of the process.
+    pub fn deadline(&self) -> Option<Duration> {
+        let milliseconds = self.deadline_ms.load(Ordering::SeqCst);
+        (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+    }
+
+    /// Sets the step that runs when there will be no verdict; `None` when nothing waits for one any more.
+    pub fn set_close_step(&self, close: Option<Close>) {
+        let close_step = close.map_or(CloseStep::None, CloseStep::Pending);
+        *self.close_step.lock().unwrap_or_else(PoisonError::into_inner) = close_step;
+    }
+
+    /// Takes the step; whoever gets it pending has to run it.
+    pub fn take_close_step(&self) -> CloseStep {
+        let mut close_step = self.close_step.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*close_step {
+            CloseStep::None => CloseStep::None,
+            CloseStep::Pending(_) | CloseStep::Taken => std::mem::replace(&mut close_step, CloseStep::Taken),
+        }
+    }
+}

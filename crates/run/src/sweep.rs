@@ -1,0 +1,311 @@
+//! Gives every planned file to every lens that planned it, from as many threads as configured and one more
+//! for the self-test, and keeps the order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::bounds::{PER_FILE, PER_RULE, bounded};
+use super::gather::Texts;
+use super::ports::{Cancellation, PortError, Progress};
+use super::workers;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::v1::{ChangeSet, LensPlan, Rubric};
+use qa_core::canonical;
+use qa_core::coverage::Inspected;
+use qa_core::findings::{MovedKey, normalized};
+use qa_core::packet::{Packet, reversed};
+use qa_core::plan::included_hunks;
+use qa_core::policy::Policy;
+use qa_lenses::contract::{Draft, Fact, Inspection, Lens, Lookups};
+
+/// The self-test runs lenses again over the first files up to this much text.
+const SELF_TEST_BYTES: usize = 256 << 10;
+
+/// A plan with the lens that runs it.
+pub struct Assignment<'a> {
+    pub(crate) plan: &'a LensPlan,
+    pub(crate) lens: &'a dyn Lens,
+}
+
+/// What a sweep needs.
+pub struct Sweep<'a> {
+    pub change_set: &'a ChangeSet,
+    pub texts: &'a dyn Texts,
+    pub workers: u64,
+    pub cancellation: &'a Cancellation,
+    pub progress: &'a dyn Progress,
+    /// The frozen rubric, where the policy names one.
+    pub rubric: Option<&'a Rubric>,
+    /// What other processes found already, instead of looking again.
+    pub joined: Option<&'a dyn Joined>,
+}
+
+/// What shards gave, joined. Called once for each file, from any thread; gives one outcome per assignment.
+pub trait Joined: Sync {
+    fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError>;
+}
+
+/// What a lens gave over all its files.
+#[derive(Debug, Default)]
+pub(crate) struct Swept {
+    pub(crate) drafts: Vec<Draft>,
+    /// Files and hunks the lens was given.
+    pub(crate) inspected: Inspected,
+    /// Whether it ended unexpectedly on any file; what it gave elsewhere is still here.
+    pub(crate) panicked: bool,
+}
+
+/// What one file gave to each assignment that plans it; null where the lens panicked.
+pub(crate) type FileOutcome = Vec<Option<Option<Inspection>>>;
+
+/// The digests of what one assignment gave over the files of the self-test, in the sweep and again in reverse.
+pub(crate) type SelfTest = (Sha256Hex, Sha256Hex);
+
+/// Drops the drafts beyond those that are listed for each rule of one file.
+fn bounded_inspection(inspection: Inspection) -> Inspection {
+    Inspection { drafts: bounded(inspection.drafts, PER_FILE), ..inspection }
+}
+
+impl Sweep<'_> {
+    /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
+    /// self-test.
+    pub(crate) fn run(
+        &self,
+        assignments: &[Assignment<'_>],
+        policy: &Policy,
+        lookups: &dyn Lookups,
+    ) -> Result<(Vec<Swept>, Vec<SelfTest>), PortError> {
+        let included: Vec<_> =
+            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
+        let total = self.change_set.files.len();
+        let done = AtomicUsize::new(0);
+        let tested = self.tested(total)?;
+        let sweep = || {
+            workers::map(
+                total,
+                self.workers,
+                || Ok(()),
+                |(), position| {
+                    self.cancellation.check()?;
+                    let outcome = self.one_file(assignments, &included, position)?;
+                    self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                    Ok(outcome)
+                },
+            )
+        };
+        // What shards found is joined before it is held against all files.
+        let workers = if self.joined.is_some() { 1 } else { self.workers };
+        let (outcomes, again) = workers::both(workers, sweep, || self.again(assignments, &included, tested))?;
+        let given = (0..assignments.len())
+            .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())));
+        let self_test = given.zip(again).collect();
+        Ok((self.collect(assignments, &included, outcomes, (policy, lookups))?, self_test))
+    }
+
+    /// What lenses say of some files alone, in their order: a shard's part.
+    pub(crate) fn part(
+        &self,
+        assignments: &[Assignment<'_>],
+        positions: std::ops::Range<usize>,
+    ) -> Result<Vec<FileOutcome>, PortError> {
+        let included: Vec<_> =
+            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
+        workers::map(
+            positions.len(),
+            self.workers,
+            || Ok(()),
+            |(), index| {
+                self.cancellation.check()?;
+                self.one_file(assignments, &included, positions.start + index)
+            },
+        )
+    }
+
+    fn one_file(
+        &self,
+        assignments: &[Assignment<'_>],
+        included: &[Vec<Option<Vec<bool>>>],
+        position: usize,
+    ) -> Result<FileOutcome, PortError> {
+        if included.iter().all(|plan| plan[position].is_none()) {
+            return Ok(vec![None; assignments.len()]);
+        }
+        if let Some(joined) = self.joined {
+            let outcome = joined.outcome(position, assignments)?;
+            let looked = outcome.iter().map(Option::is_some);
+            if looked.eq(included.iter().map(|plan| plan[position].is_some())) {
+                return Ok(outcome);
+            }
+            let code = Code::ShardMissing;
+            let file = &self.change_set.files[position].path;
+            let message = format!("the parts do not say what every planned lens found in {file}");
+            return Err(PortError { code, message, hint: code.hint() });
+        }
+        let text = self.texts.text(position)?;
+        let file = &self.change_set.files[position];
+        Ok(assignments
+            .iter()
+            .zip(included)
+            .map(|(assignment, included)| {
+                let included = included[position].as_deref()?;
+                let inspection = self.inspect(assignment.lens, &Packet { file, text: &text, included });
+                Some(inspection.map(bounded_inspection))
+            })
+            .collect())
+    }
+
+    fn collect(
+        &self,
+        assignments: &[Assignment<'_>],
+        included: &[Vec<Option<Vec<bool>>>],
+        outcomes: Vec<FileOutcome>,
+        (policy, lookups): (&Policy, &dyn Lookups),
+    ) -> Result<Vec<Swept>, PortError> {
+        let mut swept: Vec<Swept> = assignments
+            .iter()
+            .map(|_| Swept { inspected: vec![None; outcomes.len()], ..Swept::default() })
+            .collect();
+        let mut facts: Vec<Vec<Fact>> = assignments.iter().map(|_| Vec::new()).collect();
+        for (position, outcome) in outcomes.into_iter().enumerate() {
+            for (index, inspection) in outcome.into_iter().enumerate() {
+                match inspection {
+                    None => {}
+                    Some(None) => swept[index].panicked = true,
+                    Some(Some(inspection)) => {
+                        swept[index].drafts.extend(inspection.drafts);
+                        facts[index].extend(inspection.facts);
+                        let hunks = included[index][position].as_deref().unwrap_or(&[]);
+                        swept[index].inspected[position] =
+                            Some(hunks.iter().filter(|taken| **taken).count() as u64);
+                    }
+                }
+            }
+        }
+        let concluded = workers::each(assignments.len(), self.workers, |index| {
+            let (lens, facts) = (assignments[index].lens, &facts[index]);
+            let conclude = || {
+                let mut drafts = lens.conclude(facts);
+                drafts.extend(lens.look_up(facts, policy, lookups));
+                drafts
+            };
+            Ok(catch_unwind(AssertUnwindSafe(conclude)).ok())
+        })?;
+        for (swept, concluded) in swept.iter_mut().zip(concluded) {
+            match concluded {
+                Some(drafts) => swept.drafts.extend(drafts),
+                None => swept.panicked = true,
+            }
+            swept.drafts = bounded(std::mem::take(&mut swept.drafts), PER_RULE);
+        }
+        Ok(swept)
+    }
+
+    /// How often each text wanted of an assignment stood on removed lines: the lenses over the change seen backwards.
+    /// Files whose hunks do not have the text are left out, and other texts may be counted with it.
+    pub(crate) fn moved(
+        &self,
+        assignments: &[Assignment<'_>],
+        wanted: &[BTreeSet<String>],
+    ) -> Result<Vec<BTreeMap<MovedKey, usize>>, PortError> {
+        let outcomes = workers::map(
+            self.change_set.files.len(),
+            self.workers,
+            || Ok(()),
+            |(), position| {
+                self.cancellation.check()?;
+                let file = &self.change_set.files[position];
+                if file.hunks.iter().all(|hunk| hunk.old_lines == 0) {
+                    return Ok(Vec::new());
+                }
+                let text = self.texts.text(position)?;
+                let hunks = normalized(&text.text);
+                let wanted: Vec<bool> = wanted
+                    .iter()
+                    .map(|wanted| wanted.iter().any(|quote| hunks.contains(quote.as_str())))
+                    .collect();
+                if !wanted.contains(&true) {
+                    return Ok(Vec::new());
+                }
+                let (file, text) = reversed(file, &text);
+                let included = vec![true; file.hunks.len()];
+                let packet = Packet { file: &file, text: &text, included: &included };
+                let keys = assignments.iter().zip(&wanted).map(|(assignment, wanted)| {
+                    let inspection = wanted.then(|| self.inspect(assignment.lens, &packet)).flatten();
+                    let drafts = inspection.map(|inspection| inspection.drafts);
+                    drafts
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|draft| {
+                            (draft.rule.to_owned(), file.scope, normalized(&draft.quote), draft.value)
+                        })
+                        .collect::<Vec<MovedKey>>()
+                });
+                Ok(keys.collect::<Vec<_>>())
+            },
+        )?;
+        let mut moved: Vec<BTreeMap<MovedKey, usize>> = assignments.iter().map(|_| BTreeMap::new()).collect();
+        for file in outcomes {
+            for (counts, keys) in moved.iter_mut().zip(file) {
+                for key in keys {
+                    *counts.entry(key).or_insert(0) += 1;
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Runs every assignment again over the first files, in reverse path order on one thread, and digests what comes out:
+    /// what the sweep gave has the same digests, or a lens keeps state between files.
+    fn again(
+        &self,
+        assignments: &[Assignment<'_>],
+        included: &[Vec<Option<Vec<bool>>>],
+        tested: usize,
+    ) -> Result<Vec<Sha256Hex>, PortError> {
+        let mut again: Vec<Vec<Option<Option<Inspection>>>> =
+            assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
+        for position in (0..tested).rev() {
+            self.cancellation.check()?;
+            let text = self.texts.text(position)?;
+            let file = &self.change_set.files[position];
+            for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
+                let included = included[position].as_deref();
+                again.push(included.map(|included| {
+                    let packet = Packet { file, text: &text, included };
+                    self.inspect(assignment.lens, &packet).map(bounded_inspection)
+                }));
+            }
+        }
+        Ok(again.iter().map(|again| digest(again.iter().rev().map(Option::as_ref))).collect())
+    }
+
+    /// How many files the self-test looks at: the first up to its bound. What other processes found was seen by nobody
+    /// here, so then it looks at all of them, and a part that hides something is caught wherever it does.
+    fn tested(&self, files: usize) -> Result<usize, PortError> {
+        if self.joined.is_some() {
+            return Ok(files);
+        }
+        let mut bytes = 0;
+        for position in 0..files {
+            let text = self.texts.text(position)?;
+            bytes += text.bytes();
+            if bytes > SELF_TEST_BYTES {
+                return Ok(position);
+            }
+        }
+        Ok(files)
+    }
+
+    /// A lens that panics has no result for the file; the run goes on and the plan fails.
+    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
+        catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
+    }
+}
+
+/// The digest of what one assignment gave, file by file; null inside where the lens panicked.
+fn digest<'i>(inspections: impl Iterator<Item = Option<&'i Option<Inspection>>>) -> Sha256Hex {
+    let inspections: Vec<_> = inspections.map(|each| each.map(Option::as_ref)).collect();
+    canonical::digest(&inspections).expect("drafts are made of JSON values")
+}

@@ -1,7 +1,0 @@
-//! From two blobs to hunks: decoding, the rule for binary content, the line diff and the text lenses see.
-
-mod hunks;
-mod text;
-
-pub(crate) use hunks::{ALGORITHM, diff_file};
-pub(crate) use text::{Content, content, lossy};
