@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::client;
-use super::derive::{plans, reviews};
 use super::exit::Failure;
 use super::face::say;
 use super::inputs::{Opened, artifact_root};
@@ -16,6 +15,7 @@ use qa_contracts::secret::Secret;
 use qa_contracts::v1::{LensPlan, RecordedReplies};
 use qa_core::plan;
 use qa_core::usage::{micro_usd, usd};
+use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
 use qa_run::reviews::{Asking, RepliesMode};
 
@@ -50,13 +50,14 @@ pub(crate) fn ask(
     progress: &dyn Progress,
 ) -> Result<RecordedReplies, Failure> {
     prepared.with_ports(opened, cancellation, progress, |ports| {
-        let recorded = prepared.recorded(ports);
-        let reviews = reviews(&recorded);
+        let inputs = &prepared.inputs;
+        let policy = &inputs.in_force.policy;
+        let reviews = reviews(inputs, ports);
         if reviews.models().is_empty() {
             return Ok(RecordedReplies::default());
         }
-        let plans = plans(&recorded);
-        let refusals = plan::reserve(&plans, recorded.policy);
+        let plans = plans(inputs, ports);
+        let refusals = plan::reserve(&plans, policy);
         let asks = |plan: &&LensPlan| plan.review.is_some() && !plan.changed_files.is_empty();
         let admitted = plans.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
         let asking: Vec<&LensPlan> = admitted.map(|(plan, _)| plan).filter(asks).collect();
@@ -65,7 +66,7 @@ pub(crate) fn ask(
         }
         let ModelUse { replies: mode, no_model, .. } = prepared.request.models;
         let models = &prepared.request.models;
-        let most = recorded.policy.max_pull_request_cost_micro_usd;
+        let most = policy.max_pull_request_cost_micro_usd;
         let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
         if !no_model && mode != RepliesMode::Replay {
             say(&bound(&asking));
@@ -86,7 +87,7 @@ pub(crate) fn ask(
             refused: no_model.then_some("the run was told to ask no model"),
             pull_request: models.pull_request,
             purse: models.pull_request.zip(most),
-            concurrency: recorded.policy.max_concurrency,
+            concurrency: policy.max_concurrency,
             cancellation,
             progress,
         };

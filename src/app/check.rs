@@ -5,44 +5,41 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::ask_models::ask;
-use super::derive::{Derived, derive, key, needs_whole_file};
 use super::exit::Failure;
-use super::inputs::{InForce, Opened, Request, artifact_root};
-use super::prepare::{Ports, Prepared, prepare};
+use super::inputs::{Opened, Request, artifact_root};
+use super::prepare::{Prepared, prepare};
 use super::shard::joined;
-use super::store_run::{Stored, store};
+use super::store_run::{RunRecord, Stored, store};
 use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{
-    ChangeSensitivity, ChangeSet, MachineCounters, PermissionProfileId, RecordedExecution, RecordedGates,
-    RecordedReplies, Registry, RenameSummary, SkillInput,
+    ChangeSet, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
 };
 use qa_core::masking::shown;
-use qa_core::policy::{Overrides, Policy};
 use qa_core::usage::usd;
 use qa_core::{canonical, gates};
+use qa_run::derive::{Outcome, derive};
 use qa_run::gates::{Executing, any_runs};
 use qa_run::gather::{Gathered, Gathering};
+use qa_run::inputs::{Inputs, PolicyInForce, Ports};
+use qa_run::keys::key;
+use qa_run::plans::needs_whole_file;
 use qa_run::ports::{Cancellation, Objects, Progress};
 use qa_run::sweep::Joined;
 
 /// A finished run.
 pub(crate) struct Finished {
-    pub(crate) input: SkillInput,
-    pub(crate) change_set: ChangeSet,
-    pub(crate) sensitivity: ChangeSensitivity,
-    pub(crate) registry: Registry,
-    pub(crate) derived: Derived,
+    pub(crate) skill_input: SkillInput,
+    pub(crate) inputs: Inputs,
+    pub(crate) outcome: Outcome,
     pub(crate) stored: Stored,
-    /// What the gates read.
-    pub(crate) gates: RecordedGates,
-    /// Where head can still be read.
+    /// The repository, in which head can still be read.
     pub(crate) opened: Opened,
 }
 
 impl Finished {
-    /// Whether the policy declares any gate.
+    /// Returns whether the policy declares any gate.
     pub(crate) fn has_gates(&self) -> bool {
-        self.derived.plans.iter().any(|plan| gates::find(&plan.lens_id).is_some())
+        self.outcome.plans.iter().any(|plan| gates::find(&plan.lens_id).is_some())
     }
 }
 
@@ -65,86 +62,74 @@ pub(crate) fn check_opened(
         format!("{} by {}, head {}", resolved.base.short(), resolved.base_rule, resolved.head.short()),
     );
     let mut prepared = prepare(request, &opened, cancellation, progress)?;
-    let Gathered { change_set, sensitivity, .. } = &prepared.gathered;
+    let Inputs { change_set, sensitivity, .. } = &prepared.inputs;
     told("surface", format!("{} files, {} changed lines", change_set.files.len(), sensitivity.changed_lines));
-    let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.recorded(ports)));
+    let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.inputs, ports));
     let parts = match parts {
         Some(directories) => Some(joined(&key.key, &change_set.files, directories)?),
         None => None,
     };
     keyed(&key.key);
-    let (policy, changed) = (&prepared.in_force.policy, &prepared.gathered.change_set);
-    let asked = (changed, request.overrides.lens_ids.as_deref());
-    execute(policy, asked, &mut prepared.execution, &opened, (cancellation, progress))?;
-    prepared.replies = ask(&prepared, &opened, cancellation, progress)?;
+    execute(&mut prepared.inputs, &opened, cancellation, progress)?;
+    prepared.inputs.replies = ask(&prepared, &opened, cancellation, progress)?;
     let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
-    let mut derived = prepared.with_ports(&opened, cancellation, progress, |ports| {
-        derive(&prepared.recorded(Ports { joined, ..ports }), key)
+    let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
+        derive(&prepared.inputs, &Ports { joined, ..*ports }, key)
     })?;
-    told("verdict", format!("{} after {} plans", derived.verdict.conclusion, derived.plans.len()));
+    told("verdict", format!("{} after {} plans", outcome.verdict.conclusion, outcome.plans.len()));
     cancellation.check()?;
-    let Prepared { registry, in_force, gathered, gates, execution, replies, .. } = prepared;
-    let Gathered { change_set, sensitivity, texts } = gathered;
-    let input = input(request, &opened, &in_force, &change_set, &derived);
-    let recorded_inputs = qa_contracts::v1::RecordedInputs {
-        surveys: std::mem::take(&mut derived.surveys),
-        ..in_force.recorded
-    };
-    let machine = machine(&opened, in_force.policy.max_concurrency, started);
-    let outcome = super::store_run::Outcome {
-        input: &input,
-        change_set: &change_set,
-        sensitivity: &sensitivity,
-        registry: &registry,
-        derived: &derived,
-        recorded_inputs: &recorded_inputs,
-        recorded_gates: &gates,
-        recorded_execution: &execution,
-        recorded_replies: &replies,
-        machine,
+    let Prepared { inputs, texts, .. } = prepared;
+    let policy = &inputs.in_force.policy;
+    let skill_input = skill_input(request, &opened, &inputs, &outcome);
+    let record = RunRecord {
+        skill_input: &skill_input,
+        inputs: &inputs,
+        outcome: &outcome,
+        machine: machine(&opened, policy.max_concurrency, started),
         written_at: timestamp(crate::config::now()),
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
         // Commands are run again each time and models are asked again, and what they say differs from time to time.
-        refresh: request.refresh || any_runs(&in_force.policy) || replies != RecordedReplies::default(),
+        refresh: request.refresh || any_runs(policy) || inputs.replies != RecordedReplies::default(),
         artifact_root: &artifact_root(request, &opened.repository.root),
         cancellation,
     };
-    let stored = store(&outcome, texts, in_force.policy.max_concurrency)?;
+    let stored = store(&record, texts, policy.max_concurrency)?;
     // The verdict stands. What follows has time of its own.
     cancellation.set_deadline(None);
     told("stored", if stored.replayed { "an earlier run agrees" } else { "a new run" }.to_owned());
-    Ok(Finished { input, change_set, sensitivity, registry, derived, stored, gates, opened })
+    Ok(Finished { skill_input, inputs, outcome, stored, opened })
 }
 
-/// Runs the commands of gates, if there are any, and records what they leave.
+/// Runs the commands of gates, if the policy has any, and records their outputs.
 #[cfg(target_os = "linux")]
 fn execute(
-    policy: &Policy,
-    (change_set, requested): (&ChangeSet, Option<&[String]>),
-    recorded: &mut RecordedExecution,
+    inputs: &mut Inputs,
     opened: &Opened,
-    (cancellation, progress): (&Arc<Cancellation>, &dyn Progress),
+    cancellation: &Arc<Cancellation>,
+    progress: &dyn Progress,
 ) -> Result<(), Failure> {
+    let policy = &inputs.in_force.policy;
     if !any_runs(policy) {
         return Ok(());
     }
     let workshop = super::workshop::FencedWorkshop::new(policy, &opened.repository, cancellation);
-    let executing = Executing { policy, requested, change_set, workshop: &workshop, cancellation, progress };
-    Ok(executing.run(recorded)?)
+    let executing = Executing {
+        policy,
+        requested: inputs.overrides.lens_ids.as_deref(),
+        change_set: &inputs.change_set,
+        workshop: &workshop,
+        cancellation,
+        progress,
+    };
+    Ok(executing.run(&mut inputs.execution)?)
 }
 
-/// Elsewhere there is no fence, so nothing is run.
+/// Records that nothing runs where there is no fence.
 #[cfg(not(target_os = "linux"))]
-fn execute(
-    policy: &Policy,
-    _: (&ChangeSet, Option<&[String]>),
-    recorded: &mut RecordedExecution,
-    _: &Opened,
-    _: (&Arc<Cancellation>, &dyn Progress),
-) -> Result<(), Failure> {
-    if any_runs(policy) {
-        recorded.denied = Some("commands run on Linux alone".to_owned());
+fn execute(inputs: &mut Inputs, _: &Opened, _: &Arc<Cancellation>, _: &dyn Progress) -> Result<(), Failure> {
+    if any_runs(&inputs.in_force.policy) {
+        inputs.execution.denied = Some("commands run on Linux alone".to_owned());
     }
     Ok(())
 }
@@ -152,7 +137,7 @@ fn execute(
 /// Reads what changed between the merge base and head.
 pub(crate) fn gather<'a>(
     opened: &'a Opened,
-    in_force: &InForce,
+    in_force: &PolicyInForce,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 ) -> Result<Gathered<'a>, Failure> {
@@ -179,40 +164,30 @@ pub(crate) fn gather<'a>(
 }
 
 /// The policy's `repo-id`, or what the origin remote says, or `local`: never a path, so that every clone agrees.
-pub(crate) fn repo_id(opened: &Opened, in_force: &InForce) -> String {
+pub(crate) fn repo_id(opened: &Opened, in_force: &PolicyInForce) -> String {
     let stated = in_force.policy.repo_id.clone();
     stated.or_else(|| opened.repository.origin_repo_id()).unwrap_or_else(|| "local".to_owned())
 }
 
-fn input(
-    request: &Request,
-    opened: &Opened,
-    in_force: &InForce,
-    change_set: &ChangeSet,
-    derived: &Derived,
-) -> SkillInput {
-    let policy = &in_force.policy;
+fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, outcome: &Outcome) -> SkillInput {
     let root = &opened.repository.root;
     SkillInput {
         repo_root: shown(&root.display().to_string()),
         base_ref: request.base.as_deref().map(shown),
         head_ref: shown(&request.head),
         artifact_root: shown(&artifact_root(request, root).display().to_string()),
-        settings: policy.settings.iter().chain(&request.settings).cloned().collect(),
-        ..derived_input(policy, &request.overrides, change_set, derived)
+        settings: inputs.in_force.policy.settings.iter().chain(&request.settings).cloned().collect(),
+        ..derived_input(inputs, outcome)
     }
 }
 
-/// The normalised input as it follows from what was judged; what may differ from machine to machine is empty.
-pub(crate) fn derived_input(
-    policy: &Policy,
-    overrides: &Overrides,
-    change_set: &ChangeSet,
-    derived: &Derived,
-) -> SkillInput {
+/// Returns the normalised input without the members that differ from machine to machine.
+pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
+    let Inputs { overrides, change_set, .. } = inputs;
+    let policy = &inputs.in_force.policy;
     SkillInput {
         schema_version: Default::default(),
-        repo_id: derived.key_preimage.repo_id.clone(),
+        repo_id: outcome.key_preimage.repo_id.clone(),
         repo_root: String::new(),
         vcs: "git".to_owned(),
         base_ref: None,
@@ -226,8 +201,8 @@ pub(crate) fn derived_input(
         artifact_root: String::new(),
         run_budget_max_tokens: policy.max_tokens,
         run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
-        provider_bindings: derived.bindings.clone(),
-        config_hash: derived.key_preimage.config_hash.clone(),
+        provider_bindings: outcome.bindings.clone(),
+        config_hash: outcome.key_preimage.config_hash.clone(),
         base_sha: change_set.base_sha.clone(),
         merge_base_sha: change_set.merge_base_sha.clone(),
         head_sha: change_set.head_sha.clone(),

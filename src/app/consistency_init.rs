@@ -7,8 +7,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::face;
-use super::inputs::{effective, rubric_at};
-use super::keys::ENGINE_VERSION;
+use super::inputs::rubric_at;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, OpenRepository};
 use crate::store::rubrics;
@@ -20,6 +19,8 @@ use qa_core::canonical;
 use qa_core::escape::visible;
 use qa_core::policy::{Overrides, POLICY_PATH};
 use qa_core::rubric;
+use qa_run::inputs::effective_policy;
+use qa_run::keys::ENGINE_VERSION;
 use qa_run::mining::{Dug, Mining};
 use qa_run::ports::{Cancellation, Objects};
 
@@ -81,7 +82,7 @@ fn draft(
 ) -> Result<RubricDraft, Failure> {
     let registry = qa_lenses::registry();
     let text = super::inputs::text_in_force(objects, commit, POLICY_PATH)?;
-    let policy = effective(text.as_deref(), &Overrides::default(), &registry)
+    let policy = effective_policy(text.as_deref(), &Overrides::default(), &registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
     let most = usize::try_from(arguments.history).unwrap_or(usize::MAX);
     let history: Vec<(CommitId, CommitId)> = repository

@@ -27,7 +27,7 @@ struct Earlier {
 /// earlier run of this repository.
 pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<String>, Failure> {
     let now = &finished.stored.result;
-    let head = &finished.change_set.head_sha;
+    let head = &finished.inputs.change_set.head_sha;
     let mut runs: Vec<Earlier> = runs_below(directory)
         .into_iter()
         .take(MOST_RUNS)
@@ -55,7 +55,8 @@ fn earlier(path: PathBuf, finished: &Finished) -> Option<Earlier> {
     let head = run.artifact::<ChangeSet>().ok()?.head_sha;
     let result: SkillResult = run.artifact().ok()?;
     let is_verdict = result.final_verdict.conclusion != Conclusion::CouldNotComplete;
-    let is_other = input.repo_id == finished.input.repo_id && head != finished.change_set.head_sha;
+    let is_other =
+        input.repo_id == finished.skill_input.repo_id && head != finished.inputs.change_set.head_sha;
     (is_verdict && is_other).then_some(Earlier { result, head })
 }
 

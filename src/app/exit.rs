@@ -10,6 +10,7 @@ use qa_core::event::EventError;
 use qa_core::policy::PolicyError;
 use qa_core::secrets;
 use qa_run::http::HttpError;
+use qa_run::inputs::InForceError;
 use qa_run::ports::{Cancellation, PortError};
 
 /// What the process returns. A tool failure and a verdict never share a code.
@@ -113,6 +114,15 @@ impl From<HttpError> for Failure {
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         Self { hint: error.hint(), ..Self::with_code(error.code(), format!("failed to {error}")) }
+    }
+}
+
+impl From<InForceError> for Failure {
+    fn from(error: InForceError) -> Self {
+        match error.code() {
+            Some(code) => Self::with_code(code, error.to_string()),
+            None => Self::usage(error.to_string(), error.hint()),
+        }
     }
 }
 

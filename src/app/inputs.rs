@@ -1,6 +1,5 @@
 //! What a run reads before anything is judged: commits, the base's policy and waivers, head's policy for the preview.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
@@ -8,13 +7,12 @@ use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
-use qa_contracts::v1::{RecordedInputs, Registry, Rubric, SettingOrigin, Waiver};
-use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
-use qa_core::policy_text::{self, PolicyTextError};
-use qa_core::reviews::CONSISTENCY;
-use qa_core::rubric::{self, RubricError};
+use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin};
+use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
+use qa_core::policy_text;
+use qa_core::rubric;
 use qa_core::secrets;
-use qa_lenses::reviews::conventions_template_hash;
+use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
 
 /// Whose code head is, as far as it may be run.
@@ -78,16 +76,6 @@ pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<O
     Ok(Opened { repository, objects, resolved })
 }
 
-/// The policy and waivers in force, and the texts they were read from.
-#[derive(Clone)]
-pub(crate) struct InForce {
-    pub(crate) policy: Policy,
-    pub(crate) waivers: Vec<Waiver>,
-    /// The frozen rubric, where the policy names one.
-    pub(crate) rubric: Option<Rubric>,
-    pub(crate) recorded: RecordedInputs,
-}
-
 /// Reads policy and waivers from the base commit. A file that cannot be read is an error: judging by defaults what a
 /// maintainer meant to judge otherwise would be a silent change of policy.
 pub(crate) fn read_policy(
@@ -95,10 +83,10 @@ pub(crate) fn read_policy(
     (base, head): (&CommitId, &CommitId),
     overrides: &Overrides,
     registry: &Registry,
-) -> Result<InForce, Failure> {
+) -> Result<PolicyInForce, Failure> {
     let base_policy = text_in_force(objects, base, POLICY_PATH)?;
     let base_waivers = text_in_force(objects, base, WAIVERS_PATH)?;
-    let named = effective(base_policy.as_deref(), overrides, registry)
+    let named = effective_policy(base_policy.as_deref(), overrides, registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?
         .consistency;
     let base_rubric = match named {
@@ -107,7 +95,7 @@ pub(crate) fn read_policy(
     };
     // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
     let head_policy = text_at(objects, head, POLICY_PATH).unwrap_or_default().map(secrets::masked);
-    let recorded = RecordedInputs {
+    let texts = RecordedInputs {
         schema_version: Default::default(),
         base_policy,
         base_waivers,
@@ -115,65 +103,7 @@ pub(crate) fn read_policy(
         head_policy,
         surveys: Vec::new(),
     };
-    in_force(recorded, overrides, registry)
-}
-
-/// Parses recorded or freshly read policy texts.
-pub(crate) fn in_force(
-    recorded: RecordedInputs,
-    overrides: &Overrides,
-    registry: &Registry,
-) -> Result<InForce, Failure> {
-    let policy = effective(recorded.base_policy.as_deref(), overrides, registry)
-        .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
-    let waivers = match &recorded.base_waivers {
-        Some(text) => policy_text::parse_waivers(text, registry)
-            .map_err(|error| Failure::policy(WAIVERS_PATH, &PolicyError::Text(error)))?,
-        None => Default::default(),
-    };
-    let rubric = match &policy.consistency {
-        Some(named) => {
-            let text = recorded.base_rubric.as_deref();
-            let read = rubric::read(text, named.version, named.hash.as_deref());
-            let refused = |error: RubricError| {
-                let code = error.code();
-                let error = qa_core::escape::visible(&error.to_string());
-                Failure::with_code(code, format!("failed to read the rubric: {error}"))
-            };
-            Some(read.map_err(refused)?)
-        }
-        None => None,
-    };
-    if let Some(rubric) = &rubric {
-        check_template(&policy, rubric)?;
-    }
-    check_lenses(overrides, registry)?;
-    Ok(InForce { policy, waivers: waivers.waiver, rubric, recorded })
-}
-
-/// What people approved is a rubric and the way a model is asked about it. With another way it is not what they approved.
-fn check_template(policy: &Policy, rubric: &Rubric) -> Result<(), Failure> {
-    let asks = policy.lenses.get(CONSISTENCY).is_some_and(|lens| lens.enabled);
-    if !asks || rubric.prompt_template_hash == conventions_template_hash() {
-        return Ok(());
-    }
-    let message = format!(
-        "rubric {} was approved for another way of asking a model than this version has; approve it again for {CONSISTENCY}",
-        rubric.rubric_version
-    );
-    Err(Failure::with_code(Code::RubricNotFrozen, message))
-}
-
-/// Resolves a policy; `None` is an absent one.
-pub(crate) fn effective(
-    text: Option<&str>,
-    overrides: &Overrides,
-    registry: &Registry,
-) -> Result<Policy, PolicyError> {
-    let policy = Policy::read(text, overrides, registry)?;
-    check_tools(&policy, text.unwrap_or(""))?;
-    super::models::check(policy.models.iter(), text.unwrap_or(""))?;
-    Ok(policy)
+    Ok(PolicyInForce::parse(texts, overrides, registry)?)
 }
 
 /// Reason to refuse a policy or waivers.
@@ -195,48 +125,8 @@ pub(crate) fn policy_in_file(
     };
     let text = std::fs::read_to_string(path).map_err(|error| invalid(&error.to_string()))?;
     let text = policy_text::without_secrets(&text).ok_or_else(|| invalid(HOLDS_A_SECRET))?;
-    let policy = effective(Some(&text), overrides, registry);
+    let policy = effective_policy(Some(&text), overrides, registry);
     Ok((policy.map_err(|error| hint(Failure::policy(&shown, &error)))?, text, shown))
-}
-
-/// Whether every report is one that a tool of its gate writes.
-fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
-    for (gate, settings) in &policy.gates {
-        let tools: Vec<_> =
-            qa_gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
-        for id in &settings.run {
-            let own: BTreeSet<&str> =
-                tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
-            policy_text::known(text, &format!("tool that gate {gate} runs"), id, &own)?;
-        }
-        for report in &settings.reports {
-            let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
-            policy_text::known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
-            let Some(format) = &report.format else { continue };
-            let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
-            let names: BTreeSet<&str> = formats.map(|format| format.text()).collect();
-            policy_text::known(text, &format!("report format of {}", report.tool), format, &names)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), Failure> {
-    let Some(requested) = &overrides.lens_ids else { return Ok(()) };
-    let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
-    for (index, lens) in requested.iter().enumerate() {
-        if !known.contains(&lens.as_str()) {
-            let name = qa_core::masking::shown_cut(lens, 80);
-            return Err(Failure::usage(
-                format!("there is no lens `{name}`"),
-                format!("known lenses: {}", known.join(", ")),
-            ));
-        }
-        if requested[..index].contains(lens) {
-            return Err(Failure::usage(format!("lens `{lens}` is asked for twice"), "name each lens once"));
-        }
-    }
-    Ok(())
 }
 
 /// Reads a policy or waivers that are in force. They are recorded with every run, so they must not hold a secret, but for

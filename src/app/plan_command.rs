@@ -1,19 +1,18 @@
 //! `qa-skill plan`: shows what a run would look at, without running anything.
 
-use super::derive::{key, plans};
 use super::exit::Failure;
 use super::inputs::{Opened, Request, open};
-use super::prepare::{Ports, prepare};
+use super::prepare::prepare;
 use super::shard::matrix;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{LensPlan, LensPlanList, RecordedLookups};
+use qa_contracts::v1::{LensPlan, LensPlanList};
 use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_core::usage::{micro_usd, usd};
 use qa_core::{canonical, plan};
-use qa_run::lookup::Asked;
+use qa_run::keys::key;
+use qa_run::plans::plans;
 use qa_run::ports::{Cancellation, Progress};
-use qa_run::survey::RecordedSurveys;
 
 /// What to show of the plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,22 +45,14 @@ pub(crate) fn plan_opened(
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, Failure> {
     let prepared = prepare(request, opened, cancellation, progress)?;
-    let nothing = RecordedLookups::default();
-    let lookups = Asked::of_record(&nothing);
-    let recorded = prepared.recorded(Ports {
-        surveys: &RecordedSurveys(&[]),
-        lookups: &lookups,
-        lines: &|_, _, _, _| None,
-        joined: None,
-        cancellation,
-        progress,
-    });
+    let inputs = &prepared.inputs;
     if let Shown::Matrix(shards) = shown {
-        return matrix(&recorded, shards);
+        return matrix(&inputs.change_set.files, shards);
     }
-    let plans = plans(&recorded);
+    let (plans, execution_key) = prepared
+        .with_planning_ports(cancellation, progress, |ports| (plans(inputs, ports), key(inputs, ports).key));
     if shown == Shown::Cost {
-        return Ok(cost(&plans, recorded.policy).into_bytes());
+        return Ok(cost(&plans, &inputs.in_force.policy).into_bytes());
     }
     if shown == Shown::Json {
         let list = LensPlanList { schema_version: Default::default(), lens_plans: plans };
@@ -69,14 +60,13 @@ pub(crate) fn plan_opened(
         bytes.push(b'\n');
         return Ok(bytes);
     }
-    let execution_key = key(&recorded).key;
-    let hunks: usize = recorded.change_set.files.iter().map(|file| file.hunks.len()).sum();
+    let hunks: usize = inputs.change_set.files.iter().map(|file| file.hunks.len()).sum();
     let mut text = format!(
         "{} changed files, {hunks} hunks, {} changed lines (base {} → head {})\nexecution key {execution_key}\n\n",
-        recorded.change_set.files.len(),
-        recorded.sensitivity.changed_lines,
-        recorded.change_set.merge_base_sha.short(),
-        recorded.change_set.head_sha.short(),
+        inputs.change_set.files.len(),
+        inputs.sensitivity.changed_lines,
+        inputs.change_set.merge_base_sha.short(),
+        inputs.change_set.head_sha.short(),
     );
     text.push_str(&format!(
         "{:<3} {:<18} {:<13} {:<9} {:>6} {:>8}  {}\n",

@@ -27,11 +27,8 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             let opened = open(request)?;
             let in_force =
                 read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
-            let found = if in_force.recorded.base_policy.is_some() {
-                POLICY_PATH
-            } else {
-                "no policy file, defaults"
-            };
+            let found =
+                if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
             let base = &opened.resolved.base;
             if let Some(rubric) = &in_force.rubric {
                 let since = opened.repository.merged_since(base, &rubric.commit, LINE_LOOKED_AT)?;

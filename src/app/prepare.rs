@@ -3,45 +3,27 @@
 use std::time::Duration;
 
 use super::check::{gather, repo_id};
-use super::derive::Recorded;
-use super::evidence::BlobLines;
 use super::exit::Failure;
-use super::inputs::{InForce, Opened, Request, read_policy};
+use super::inputs::{Opened, Request, read_policy};
 use crate::config::Workspace;
-use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::MAX_REPORT_BYTES;
-use qa_contracts::v1::{ChangeSet, RecordedExecution, RecordedGates, RecordedReplies, Registry};
-use qa_core::crosscheck::LineReader;
+use qa_contracts::v1::{
+    ChangeSet, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
+};
 use qa_core::policy::Policy;
 use qa_run::gates::{self, AtHead, Subject, any_runs, record};
-use qa_run::gather::Gathered;
-use qa_run::lookup::{Answering, Asked, Trees};
+use qa_run::gather::{Gathered, GatheredTexts, Texts};
+use qa_run::inputs::{Inputs, PolicyInForce, Ports};
+use qa_run::lookup::{Asked, Trees};
 use qa_run::ports::{BlobRead, Cancellation, Objects, Progress};
-use qa_run::survey::{BaseSurveys, Surveys};
-use qa_run::sweep::Joined;
+use qa_run::quoted_lines::BlobLines;
+use qa_run::survey::{BaseSurveys, RecordedSurveys};
 
-/// What was read.
+/// The inputs of a run, before commands ran and models were asked, with the texts of the change.
 pub(crate) struct Prepared<'a> {
     pub(crate) request: &'a Request,
-    pub(crate) registry: Registry,
-    pub(crate) in_force: InForce,
-    pub(crate) gathered: Gathered<'a>,
-    pub(crate) gates: RecordedGates,
-    pub(crate) execution: RecordedExecution,
-    /// What models answered; nothing before they were asked.
-    pub(crate) replies: RecordedReplies,
-    pub(crate) repo_id: String,
-}
-
-/// Where what plans ask for while they run comes from.
-#[derive(Clone, Copy)]
-pub(crate) struct Ports<'a> {
-    pub(crate) surveys: &'a dyn Surveys,
-    pub(crate) lookups: &'a dyn Answering,
-    pub(crate) lines: &'a LineReader<'a>,
-    pub(crate) joined: Option<&'a dyn Joined>,
-    pub(crate) cancellation: &'a Cancellation,
-    pub(crate) progress: &'a dyn Progress,
+    pub(crate) inputs: Inputs,
+    pub(crate) texts: GatheredTexts<'a>,
 }
 
 /// Reads policy and change.
@@ -61,20 +43,29 @@ pub(crate) fn prepare<'a>(
 pub(crate) fn prepare_by<'a>(
     request: &'a Request,
     opened: &'a Opened,
-    in_force: InForce,
+    in_force: PolicyInForce,
     registry: Registry,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 ) -> Result<Prepared<'a>, Failure> {
-    let gathered = gather(opened, &in_force, cancellation, progress)?;
+    let Gathered { change_set, sensitivity, texts } = gather(opened, &in_force, cancellation, progress)?;
     let gates = read_reports(opened, &in_force)?;
-    let mut execution = manifests(opened, &in_force.policy, &gathered.change_set)?;
+    let mut execution = manifests(opened, &in_force.policy, &change_set)?;
     if any_runs(&in_force.policy) {
         execution.denied = request.standing.denied(in_force.policy.execution.fork_heads);
     }
-    let repo_id = repo_id(opened, &in_force);
-    let replies = RecordedReplies::default();
-    Ok(Prepared { request, registry, in_force, gathered, gates, execution, replies, repo_id })
+    let inputs = Inputs {
+        repo_id: repo_id(opened, &in_force),
+        overrides: request.overrides.clone(),
+        registry,
+        in_force,
+        change_set,
+        sensitivity,
+        gates,
+        execution,
+        replies: RecordedReplies::default(),
+    };
+    Ok(Prepared { request, inputs, texts })
 }
 
 /// What says which tools the projects of the change use; nothing where no gate asks.
@@ -94,7 +85,7 @@ pub(super) fn manifests(
     })
 }
 
-fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Failure> {
+fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGates, Failure> {
     // The base's too: a checkout of both together would make it look new.
     let is_committed = |path: &str| {
         let tracked = |commit| opened.objects.is_tracked_at(commit, path);
@@ -118,61 +109,66 @@ fn read_reports(opened: &Opened, in_force: &InForce) -> Result<RecordedGates, Fa
     Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
 }
 
-impl<'a> Prepared<'a> {
-    /// Calls `then` with what plans ask for while they run, read from the repository.
+impl Prepared<'_> {
+    /// Calls `then` with ports that read the repository.
     pub(crate) fn with_ports<T>(
         &self,
         opened: &Opened,
         cancellation: &Cancellation,
         progress: &dyn Progress,
-        then: impl FnOnce(Ports<'_>) -> T,
+        then: impl FnOnce(&Ports<'_>) -> T,
     ) -> T {
-        let policy = &self.in_force.policy;
-        let files = &self.gathered.change_set.files;
-        let blob_lines = BlobLines::new(&opened.objects, files, policy.limits.max_blob_bytes);
-        let surveys = BaseSurveys {
-            objects: &opened.objects,
-            base: &opened.resolved.base,
-            globs: policy.scope_globs(),
-        };
-        let lines = |path: &RepoPath, side, start, end| blob_lines.lines(path, side, start, end);
-        let trees = Trees {
-            objects: &opened.objects,
-            merge_base: &self.gathered.change_set.merge_base_sha,
-            head: &self.gathered.change_set.head_sha,
-            workers: policy.max_concurrency,
-            cancellation,
-        };
-        let lookups = Asked::of_trees(trees);
-        let (surveys, lookups, lines) = (&surveys, &lookups, &lines);
-        then(Ports { surveys, lookups, lines, joined: None, cancellation, progress })
+        with_repository_ports(opened, &self.inputs, &self.texts, cancellation, progress, then)
     }
 
-    /// The inputs of what is derived.
-    pub(crate) fn recorded<'s>(&'s self, ports: Ports<'s>) -> Recorded<'s>
-    where
-        'a: 's,
-    {
-        Recorded {
-            repo_id: &self.repo_id,
-            change_set: &self.gathered.change_set,
-            sensitivity: &self.gathered.sensitivity,
-            texts: &self.gathered.texts,
-            inputs: &self.in_force.recorded,
-            policy: &self.in_force.policy,
-            waivers: &self.in_force.waivers,
-            rubric: self.in_force.rubric.as_ref(),
-            overrides: &self.request.overrides,
-            registry: &self.registry,
-            surveys: ports.surveys,
-            lookups: ports.lookups,
-            gates: &self.gates,
-            execution: &self.execution,
-            replies: &self.replies,
-            lines: ports.lines,
-            cancellation: ports.cancellation,
-            progress: ports.progress,
-            joined: ports.joined,
-        }
+    /// Calls `then` with ports that know nothing of the repository but the change, which is enough for plans and keys.
+    pub(crate) fn with_planning_ports<T>(
+        &self,
+        cancellation: &Cancellation,
+        progress: &dyn Progress,
+        then: impl FnOnce(&Ports<'_>) -> T,
+    ) -> T {
+        let nothing = RecordedLookups::default();
+        then(&Ports {
+            texts: &self.texts,
+            surveys: &RecordedSurveys(&[]),
+            lookups: &Asked::of_record(&nothing),
+            lines: &|_, _, _, _| None,
+            joined: None,
+            cancellation,
+            progress,
+        })
     }
+}
+
+/// Calls `then` with ports that read the trees of `inputs` in a repository.
+pub(crate) fn with_repository_ports<T>(
+    opened: &Opened,
+    inputs: &Inputs,
+    texts: &dyn Texts,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+    then: impl FnOnce(&Ports<'_>) -> T,
+) -> T {
+    let policy = &inputs.in_force.policy;
+    let change_set = &inputs.change_set;
+    let blob_lines = BlobLines::new(&opened.objects, &change_set.files, policy.limits.max_blob_bytes);
+    let surveys =
+        BaseSurveys { objects: &opened.objects, base: &opened.resolved.base, globs: policy.scope_globs() };
+    let lookups = Asked::of_trees(Trees {
+        objects: &opened.objects,
+        merge_base: &change_set.merge_base_sha,
+        head: &change_set.head_sha,
+        workers: policy.max_concurrency,
+        cancellation,
+    });
+    then(&Ports {
+        texts,
+        surveys: &surveys,
+        lookups: &lookups,
+        lines: &|path, side, start, end| blob_lines.lines(path, side, start, end),
+        joined: None,
+        cancellation,
+        progress,
+    })
 }

@@ -32,7 +32,7 @@ fn manifest() -> SkillManifest {
     SkillManifest {
         schema_version: Default::default(),
         skill_id: "qa-skill".to_owned(),
-        version: super::keys::ENGINE_VERSION.to_owned(),
+        version: qa_run::keys::ENGINE_VERSION.to_owned(),
         description: env!("CARGO_PKG_DESCRIPTION").to_owned(),
         entrypoint: owned(&["qa-skill", "run", "--format", "json"]),
         result_schema: "skill-result.v1".to_owned(),

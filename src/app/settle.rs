@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use super::inputs::effective;
 use super::verify::verify;
 use crate::store::RunDirectory;
 use qa_contracts::artifact::Artifact;
@@ -18,6 +17,7 @@ use qa_core::features::{self, FeatureListError};
 use qa_core::policy::Overrides;
 use qa_core::workflow::{self, WorkflowError, WorkflowEvent};
 use qa_run::gates::feature;
+use qa_run::inputs::effective_policy;
 use qa_run::ports::{Cancellation, Progress};
 
 /// QA passed a feature.
@@ -83,8 +83,9 @@ pub(crate) fn accepted(
 /// Whoever writes the workflow of a change may ask for a milder mode, and gets a milder verdict.
 fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
     let recorded: RecordedInputs = run.artifact()?;
-    let policy = effective(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
-        .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
+    let policy =
+        effective_policy(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
+            .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
     if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
         return Ok(());
     }

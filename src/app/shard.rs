@@ -4,31 +4,30 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::derive::{Recorded, execution, key, plans};
 use super::exit::Failure;
 use super::inputs::{Opened, Request, artifact_root};
-use super::prepare::{Ports, prepare};
+use super::prepare::prepare;
 use crate::store;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::ExecutionKey;
-use qa_contracts::v1::{ChangedFile, RecordedLookups, ShardPart};
+use qa_contracts::v1::{ChangedFile, ShardPart};
 use qa_core::canonical;
 use qa_core::shard::{MAX_SHARDS, Shard};
-use qa_run::lookup::Asked;
+use qa_run::derive::execution;
+use qa_run::keys::key;
 use qa_run::parts::{Parts, weight};
-use qa_run::ports::{Cancellation, Progress};
-use qa_run::survey::RecordedSurveys;
+use qa_run::plans::plans;
+use qa_run::ports::{Cancellation, PortError, Progress};
 
 /// The most a workflow command may hand on as one output.
 const MAX_MATRIX_BYTES: usize = 1 << 20;
 
 /// The matrix of a job: at most so many shards, and no more than there are files.
-pub(crate) fn matrix(recorded: &Recorded<'_>, shards: u64) -> Result<Vec<u8>, Failure> {
+pub(crate) fn matrix(files: &[ChangedFile], shards: u64) -> Result<Vec<u8>, Failure> {
     if !(1..=MAX_SHARDS).contains(&shards) {
         let hint = format!("a matrix has at most {MAX_SHARDS} jobs");
         return Err(Failure::usage(format!("{shards} is no number of shards"), hint));
     }
-    let files = &recorded.change_set.files;
     let of = shards.min(files.len().max(1) as u64);
     let weights: Vec<u64> = files.iter().map(weight).collect();
     let include: Vec<_> = (1..=of)
@@ -62,20 +61,13 @@ pub(crate) fn part(
     progress: &dyn Progress,
 ) -> Result<StoredPart, Failure> {
     let prepared = prepare(request, opened, cancellation, progress)?;
-    let nothing = RecordedLookups::default();
-    let ports = Ports {
-        surveys: &RecordedSurveys(&[]),
-        lookups: &Asked::of_record(&nothing),
-        lines: &|_, _, _, _| None,
-        joined: None,
-        cancellation,
-        progress,
-    };
-    let recorded = prepared.recorded(ports);
-    let key = key(&recorded).key;
-    let files = &recorded.change_set.files;
-    let weights: Vec<u64> = files.iter().map(weight).collect();
-    let files = execution(&recorded, &key).part(&plans(&recorded), shard.range(&weights))?;
+    let inputs = &prepared.inputs;
+    let weights: Vec<u64> = inputs.change_set.files.iter().map(weight).collect();
+    let (key, files) = prepared.with_planning_ports(cancellation, progress, |ports| {
+        let key = key(inputs, ports).key;
+        let files = execution(inputs, ports, &key).part(&plans(inputs, ports), shard.range(&weights))?;
+        Ok::<_, PortError>((key, files))
+    })?;
     let part = ShardPart {
         schema_version: Default::default(),
         execution_key: key.clone(),

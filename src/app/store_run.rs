@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::check::normalized_input_hash;
-use super::derive::Derived;
 use super::drift;
 use super::exit::Failure;
 use crate::store::{ArtifactRoot, Entry, PartedEntry, RunDirectory, RunWriter, StoreError};
@@ -16,30 +15,25 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
-    ChangeSensitivity, ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics,
-    RecordedExecution, RecordedGates, RecordedInputs, RecordedReplies, Recording, RecordingTag, Registry,
-    SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
+    ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics, RecordedInputs,
+    Recording, RecordingTag, SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
 };
 use qa_core::findings::{all_places, places};
 use qa_core::pictures::Picture;
 use qa_core::qa_report::{Circumstances, qa_report};
 use qa_formats::contract::{Report, TerminalStyle};
+use qa_run::derive::Outcome;
 use qa_run::gates::feature;
 use qa_run::gather::Texts;
+use qa_run::inputs::Inputs;
 use qa_run::ports::Cancellation;
 use qa_run::workers;
 
-/// Everything that is stored.
-pub(crate) struct Outcome<'a> {
-    pub(crate) input: &'a SkillInput,
-    pub(crate) change_set: &'a ChangeSet,
-    pub(crate) sensitivity: &'a ChangeSensitivity,
-    pub(crate) registry: &'a Registry,
-    pub(crate) derived: &'a Derived,
-    pub(crate) recorded_inputs: &'a RecordedInputs,
-    pub(crate) recorded_gates: &'a RecordedGates,
-    pub(crate) recorded_execution: &'a RecordedExecution,
-    pub(crate) recorded_replies: &'a RecordedReplies,
+/// A derived run, with the facts that are stored beside it.
+pub(crate) struct RunRecord<'a> {
+    pub(crate) skill_input: &'a SkillInput,
+    pub(crate) inputs: &'a Inputs,
+    pub(crate) outcome: &'a Outcome,
     pub(crate) machine: MachineCounters,
     /// The present as `YYYY-MM-DDThh:mm:ssZ`; nothing is judged by it.
     pub(crate) written_at: String,
@@ -49,6 +43,13 @@ pub(crate) struct Outcome<'a> {
     /// Directory that the run is stored in. The input records it escaped for display, so it cannot be used as a path.
     pub(crate) artifact_root: &'a Path,
     pub(crate) cancellation: &'a Cancellation,
+}
+
+impl RunRecord<'_> {
+    /// Returns the recorded texts of policy and waivers, with the surveys that plans asked for.
+    pub(crate) fn recorded_inputs(&self) -> RecordedInputs {
+        RecordedInputs { surveys: self.outcome.surveys.clone(), ..self.inputs.in_force.texts.clone() }
+    }
 }
 
 /// Where a run is kept.
@@ -62,34 +63,34 @@ pub(crate) struct Stored {
 /// Stores a run. A run of the same key that is there already is not trusted but compared: a difference is drift.
 /// Texts that fill more than one file are written first and then dropped: large artifacts are made in the place they
 /// leave.
-pub(crate) fn store(outcome: &Outcome<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
-    let result = skill_result(outcome.input, outcome.derived);
-    let root = ArtifactRoot::prepare(outcome.artifact_root)?;
-    let key = &outcome.derived.key;
+pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
+    let result = skill_result(record.skill_input, record.outcome);
+    let root = ArtifactRoot::prepare(record.artifact_root)?;
+    let key = &record.outcome.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
     let mut write = |entry: Entry| Ok(writer.add(&entry)?);
-    if fills_one_file(outcome.change_set, &texts)? {
+    if fills_one_file(&record.inputs.change_set, &texts)? {
         let recording = || {
             let mut made = None;
-            for_each_recording(outcome.change_set, &texts, |entry| {
+            for_each_recording(&record.inputs.change_set, &texts, |entry| {
                 made = Some(entry);
                 Ok(())
             })?;
             Ok(made)
         };
-        artifacts(outcome, &result, vec![Box::new(recording)], workers, write)?;
+        artifacts(record, &result, vec![Box::new(recording)], workers, write)?;
     } else {
-        for_each_recording(outcome.change_set, &texts, |entry| {
-            outcome.cancellation.check()?;
+        for_each_recording(&record.inputs.change_set, &texts, |entry| {
+            record.cancellation.check()?;
             write(entry)
         })?;
         drop(texts);
-        artifacts(outcome, &result, Vec::new(), workers, write)?;
+        artifacts(record, &result, Vec::new(), workers, write)?;
     }
-    outcome.cancellation.check()?;
+    record.cancellation.check()?;
     let (path, hashes) = loop {
-        if outcome.refresh {
+        if record.refresh {
             break writer.publish_attempt()?;
         }
         if std::fs::symlink_metadata(&existing).is_ok() {
@@ -128,14 +129,14 @@ fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
 }
 
 /// The outcome as one contract value.
-pub(crate) fn skill_result(input: &SkillInput, derived: &Derived) -> SkillResult {
+pub(crate) fn skill_result(input: &SkillInput, outcome: &Outcome) -> SkillResult {
     SkillResult {
         schema_version: Default::default(),
-        execution_key: derived.key.clone(),
+        execution_key: outcome.key.clone(),
         normalized_input_hash: normalized_input_hash(input),
-        lens_plans: derived.plans.clone(),
-        lens_results: derived.results.clone(),
-        final_verdict: derived.verdict.clone(),
+        lens_plans: outcome.plans.clone(),
+        lens_results: outcome.results.clone(),
+        final_verdict: outcome.verdict.clone(),
     }
 }
 
@@ -158,68 +159,68 @@ fn unless_empty<A: Artifact + Default + PartialEq + Sync>(artifact: &A) -> Makin
 /// gets them on this one. A large change takes seconds to validate and render, and whoever interrupts waits for it, so
 /// each file asks first.
 pub(crate) fn artifacts(
-    outcome: &Outcome<'_>,
+    record: &RunRecord<'_>,
     result: &SkillResult,
     more: Vec<Making<'_>>,
     workers: u64,
     each: impl FnMut(Entry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let derived = outcome.derived;
+    let outcome = record.outcome;
     let report = Report {
-        input: outcome.input,
+        input: record.skill_input,
         result,
-        change_set: outcome.change_set,
-        coverage: &derived.coverage,
-        cross_check: &derived.cross_check,
-        sensitivity: outcome.sensitivity,
-        registry: outcome.registry,
-        texts: &derived.texts,
-        screenshots: &derived.screenshots,
+        change_set: &record.inputs.change_set,
+        coverage: &outcome.coverage,
+        cross_check: &outcome.cross_check,
+        sensitivity: &record.inputs.sensitivity,
+        registry: &record.inputs.registry,
+        texts: &outcome.texts,
+        screenshots: &outcome.screenshots,
         run_directory: None,
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },
     };
     // What takes longest comes first.
     let mut files = more;
-    files.push(unless_empty(&derived.lookups));
-    files.push(always(|| Entry::artifact(outcome.change_set)));
+    files.push(unless_empty(&outcome.lookups));
+    files.push(always(|| Entry::artifact(&record.inputs.change_set)));
     files.push(always(|| Entry::artifact(result)));
     for format in qa_formats::ALL {
         if let Some(file) = format.spec().file {
             files.push(always(|| Ok(Entry::report(file, format.render(&report)))));
         }
     }
-    files.push(always(|| Entry::artifact(&derived.coverage)));
+    files.push(always(|| Entry::artifact(&outcome.coverage)));
     files.push(always(|| {
-        let lens_plans = derived.plans.clone();
+        let lens_plans = outcome.plans.clone();
         Entry::artifact(&LensPlanList { schema_version: Default::default(), lens_plans })
     }));
     files.push(always(|| {
-        let lens_results = derived.results.clone();
+        let lens_results = outcome.results.clone();
         Entry::artifact(&LensResultList { schema_version: Default::default(), lens_results })
     }));
-    files.push(unless_empty(outcome.recorded_gates));
-    files.push(unless_empty(outcome.recorded_execution));
-    files.push(unless_empty(outcome.recorded_replies));
-    files.push(always(|| Entry::artifact(outcome.sensitivity)));
-    files.push(always(|| Entry::artifact(outcome.input)));
-    files.push(always(|| Entry::artifact(&derived.verdict)));
-    files.push(always(|| Entry::artifact(&derived.cross_check)));
-    files.push(always(|| Entry::artifact(&metrics(outcome))));
-    files.push(always(|| Entry::artifact(&trace(outcome))));
-    files.push(always(|| Entry::artifact(outcome.recorded_inputs)));
+    files.push(unless_empty(&record.inputs.gates));
+    files.push(unless_empty(&record.inputs.execution));
+    files.push(unless_empty(&record.inputs.replies));
+    files.push(always(|| Entry::artifact(&record.inputs.sensitivity)));
+    files.push(always(|| Entry::artifact(record.skill_input)));
+    files.push(always(|| Entry::artifact(&outcome.verdict)));
+    files.push(always(|| Entry::artifact(&outcome.cross_check)));
+    files.push(always(|| Entry::artifact(&metrics(record))));
+    files.push(always(|| Entry::artifact(&trace(record))));
+    files.push(always(|| Entry::artifact(&record.recorded_inputs())));
     files.push(Box::new(|| {
-        let report = qa_report(&derived.plans, &derived.results, circumstances(outcome));
+        let report = qa_report(&outcome.plans, &outcome.results, circumstances(record));
         report.map(|report| Ok(Entry::artifact(&report)?)).transpose()
     }));
-    let pictures = derived.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
+    let pictures = outcome.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
     // Two tests may have left the same picture.
     let pictures: BTreeMap<String, &Picture> = pictures.map(|picture| (picture.file(), picture)).collect();
     for (file, picture) in pictures {
         files.push(always(move || Ok(Entry::report(&file, picture.bytes.clone()))));
     }
     let make = |position: usize| {
-        outcome.cancellation.check()?;
+        record.cancellation.check()?;
         files[position]()
     };
     let mut each = each;
@@ -228,15 +229,15 @@ pub(crate) fn artifacts(
     })
 }
 
-fn circumstances(outcome: &Outcome<'_>) -> Circumstances {
-    let derived = outcome.derived;
+fn circumstances(record: &RunRecord<'_>) -> Circumstances {
+    let outcome = record.outcome;
     Circumstances {
-        timestamp: outcome.written_at.clone(),
-        duration_total_ms: outcome.machine.elapsed_ms,
-        screenshots: derived.screenshots.iter().map(|one| one.path.clone()).collect(),
-        retry_count: derived.retried_tests,
-        durations: derived.durations.clone(),
-        feature: feature(outcome.recorded_gates),
+        timestamp: record.written_at.clone(),
+        duration_total_ms: record.machine.elapsed_ms,
+        screenshots: outcome.screenshots.iter().map(|one| one.path.clone()).collect(),
+        retry_count: outcome.retried_tests,
+        durations: outcome.durations.clone(),
+        feature: feature(&record.inputs.gates),
     }
 }
 
@@ -330,29 +331,29 @@ pub(crate) fn for_each_recording(
     chunk.map_or(Ok(()), |open| each(open.finish()?))
 }
 
-fn metrics(outcome: &Outcome<'_>) -> Metrics {
-    let derived = outcome.derived;
+fn metrics(record: &RunRecord<'_>) -> Metrics {
+    let outcome = record.outcome;
     let mut findings_by_severity = BTreeMap::new();
-    for finding in derived.results.iter().flat_map(|result| &result.findings) {
+    for finding in outcome.results.iter().flat_map(|result| &result.findings) {
         *findings_by_severity.entry(finding.severity.text().to_owned()).or_insert(0) += places(finding);
     }
     let mut plans_by_status = BTreeMap::new();
-    for result in &derived.results {
+    for result in &outcome.results {
         *plans_by_status.entry(result.status.text().to_owned()).or_insert(0) += 1;
     }
     Metrics {
         schema_version: Default::default(),
-        conclusion: derived.verdict.conclusion,
+        conclusion: outcome.verdict.conclusion,
         findings_by_severity,
         plans_by_status,
-        aggregate_usage: derived.verdict.aggregate_usage.clone(),
-        machine: outcome.machine.clone(),
+        aggregate_usage: outcome.verdict.aggregate_usage.clone(),
+        machine: record.machine.clone(),
     }
 }
 
-fn trace(outcome: &Outcome<'_>) -> Trace {
-    let derived = outcome.derived;
-    let change_set = outcome.change_set;
+fn trace(record: &RunRecord<'_>) -> Trace {
+    let RunRecord { outcome, inputs, .. } = record;
+    let change_set = &inputs.change_set;
     let hunks: usize = change_set.files.iter().map(|file| file.hunks.len()).sum();
     let mut steps: Vec<(&str, String, Option<Code>)> = vec![
         (
@@ -361,21 +362,21 @@ fn trace(outcome: &Outcome<'_>) -> Trace {
             None,
         ),
         ("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None),
-        ("plan", format!("{} plans", derived.plans.len()), None),
+        ("plan", format!("{} plans", outcome.plans.len()), None),
     ];
-    for (plan, result) in derived.plans.iter().zip(&derived.results) {
+    for (plan, result) in outcome.plans.iter().zip(&outcome.results) {
         let detail = format!("{} {}: {} findings", plan.lens_id, result.status, all_places(&result.findings));
         steps.push(("run", detail, result.error_codes.first().copied()));
     }
     steps.push((
         "cross-check",
-        if derived.cross_check.passed { "passed" } else { "failed" }.to_owned(),
+        if outcome.cross_check.passed { "passed" } else { "failed" }.to_owned(),
         None,
     ));
     steps.push((
         "verdict",
-        derived.verdict.conclusion.to_string(),
-        derived.verdict.error_codes.first().copied(),
+        outcome.verdict.conclusion.to_string(),
+        outcome.verdict.error_codes.first().copied(),
     ));
     let events = steps
         .into_iter()
@@ -389,13 +390,13 @@ fn trace(outcome: &Outcome<'_>) -> Trace {
         .collect();
     Trace {
         schema_version: Default::default(),
-        execution_key: derived.key.clone(),
-        execution_key_preimage: derived.key_preimage.clone(),
-        config_preimage: derived.config_preimage.clone(),
+        execution_key: outcome.key.clone(),
+        execution_key_preimage: outcome.key_preimage.clone(),
+        config_preimage: outcome.config_preimage.clone(),
         canonicalization: "rfc8785".to_owned(),
         events,
-        base_rule: outcome.base_rule.to_owned(),
-        base_codes: outcome.base_codes.to_vec(),
+        base_rule: record.base_rule.to_owned(),
+        base_codes: record.base_codes.to_vec(),
         machine: TraceMachine {
             os: std::env::consts::OS.to_owned(),
             arch: std::env::consts::ARCH.to_owned(),

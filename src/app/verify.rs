@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::check::{derived_input, gather};
-use super::derive::{Derived, Recorded, derive, key, needs_whole_file};
 use super::drift::{self, Difference};
-use super::evidence::{BlobLines, recorded_lines};
 use super::exit::Failure;
-use super::inputs::{InForce, Opened, in_force};
-use super::store_run::{Outcome, artifacts, for_each_recording, skill_result};
+use super::inputs::Opened;
+use super::prepare::with_repository_ports;
+use super::store_run::{RunRecord, artifacts, for_each_recording, skill_result};
 use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::store::{Entry, RunDirectory};
 use qa_contracts::artifact::Artifact;
@@ -16,16 +15,20 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups, RecordedReplies,
-    Recording, Registry, SkillInput, Trace,
+    Metrics, QaReport, RecordedExecution, RecordedLookups, Recording, SkillInput, Trace,
 };
 use qa_core::policy::{Overrides, Policy};
 use qa_core::sensitivity;
 use qa_core::verdict::unread_files;
-use qa_run::gather::{Gathered, Texts};
-use qa_run::lookup::{Answering, Asked, Trees};
+use qa_run::derive::{Outcome, derive};
+use qa_run::gather::Gathered;
+use qa_run::inputs::{Inputs, PolicyInForce, Ports};
+use qa_run::keys::key;
+use qa_run::lookup::Asked;
+use qa_run::plans::needs_whole_file;
 use qa_run::ports::{Cancellation, Progress};
-use qa_run::survey::{BaseSurveys, RecordedSurveys, Surveys};
+use qa_run::quoted_lines::recorded_lines;
+use qa_run::survey::RecordedSurveys;
 
 /// A run that was derived once more.
 pub(crate) struct Verified {
@@ -100,53 +103,70 @@ pub(crate) fn verify(
     })
 }
 
-/// What a run directory holds, read and checked.
-struct Loaded {
-    input: SkillInput,
-    change_set: ChangeSet,
-    recorded: RecordedInputs,
-    gates: RecordedGates,
-    execution: RecordedExecution,
-    replies: RecordedReplies,
-    lookups: RecordedLookups,
-    registry: Registry,
-    overrides: Overrides,
-    in_force: InForce,
+/// The inputs and answers that a run directory holds, read and checked.
+struct RecordedRun {
+    skill_input: SkillInput,
+    inputs: Inputs,
     texts: Vec<FileText>,
+    lookups: RecordedLookups,
 }
 
-impl Loaded {
-    fn of(run: &RunDirectory) -> Result<Self, Failure> {
-        /// An artifact, or what stands for one that a run has no need of.
+impl RecordedRun {
+    fn read(run: &RunDirectory) -> Result<Self, Failure> {
+        /// Reads an artifact, or returns the default of one that the run had no need of.
         fn or_default<T: Artifact + Default>(run: &RunDirectory) -> Result<T, Failure> {
             Ok(if run.has(T::FILE) { run.artifact()? } else { T::default() })
         }
-        let input: SkillInput = run.artifact()?;
+        let skill_input: SkillInput = run.artifact()?;
         let change_set: ChangeSet = run.artifact()?;
-        let recorded: RecordedInputs = run.artifact()?;
         let registry = qa_lenses::registry();
         let overrides = Overrides {
-            mode: input.overrides.mode,
-            preset: input.overrides.preset,
-            max_concurrency: Some(input.max_concurrency),
-            lens_ids: input.requested_lens_ids.clone(),
+            mode: skill_input.overrides.mode,
+            preset: skill_input.overrides.preset,
+            max_concurrency: Some(skill_input.max_concurrency),
+            lens_ids: skill_input.requested_lens_ids.clone(),
         };
-        let in_force = in_force(recorded.clone(), &overrides, &registry)?;
+        let in_force = PolicyInForce::parse(run.artifact()?, &overrides, &registry)?;
         let texts = read_texts(run, &change_set, &in_force.policy)?;
-        Ok(Self {
+        let inputs = Inputs {
+            // A policy that names the repository is about no other.
+            repo_id: in_force.policy.repo_id.as_ref().unwrap_or(&skill_input.repo_id).clone(),
+            sensitivity: change_sensitivity(&change_set, &texts),
             gates: or_default(run)?,
             execution: or_default(run)?,
             replies: or_default(run)?,
-            lookups: or_default(run)?,
-            input,
-            change_set,
-            recorded,
-            registry,
             overrides,
+            registry,
             in_force,
-            texts,
+            change_set,
+        };
+        Ok(Self { skill_input, inputs, texts, lookups: or_default(run)? })
+    }
+
+    /// Calls `then` with ports that answer from this recording.
+    fn with_ports<T>(
+        &self,
+        cancellation: &Cancellation,
+        progress: &dyn Progress,
+        then: impl FnOnce(&Ports<'_>) -> T,
+    ) -> T {
+        let files = &self.inputs.change_set.files;
+        then(&Ports {
+            texts: &self.texts,
+            surveys: &RecordedSurveys(&self.inputs.in_force.texts.surveys),
+            lookups: &Asked::of_record(&self.lookups),
+            lines: &|path, side, start, end| recorded_lines(files, &self.texts, path, side, start, end),
+            joined: None,
+            cancellation,
+            progress,
         })
     }
+}
+
+fn change_sensitivity(change_set: &ChangeSet, texts: &[FileText]) -> ChangeSensitivity {
+    let files = change_set.files.iter().zip(texts);
+    let scores = files.map(|(file, text)| sensitivity::file_sensitivity(file, text)).collect();
+    sensitivity::change_sensitivity(&change_set.files, scores)
 }
 
 /// Derives an opened run once more and compares.
@@ -156,16 +176,16 @@ pub(crate) fn replay(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Replayed, Failure> {
-    let loaded = Loaded::of(run)?;
-    let masked = loaded.texts.iter().filter(|text| !text.secrets.is_empty()).count();
-    let replay = Replay { run, loaded: &loaded, cancellation, progress };
-    let (difference, derived) = match source {
+    let recording = RecordedRun::read(run)?;
+    let masked = recording.texts.iter().filter(|text| !text.secrets.is_empty()).count();
+    let replay = Replay { run, recording: &recording, cancellation, progress };
+    let (difference, facts) = match source {
         Source::Recording => replay.offline()?,
         Source::Repository(repository) => replay.live(repository)?,
     };
-    let Facts { key_preimage, config_preimage, conclusion, gaps } = derived;
-    let has_policy_file = loaded.recorded.base_policy.is_some();
-    let input = loaded.input;
+    let Facts { key_preimage, config_preimage, conclusion, gaps } = facts;
+    let has_policy_file = recording.inputs.in_force.texts.base_policy.is_some();
+    let input = recording.skill_input;
     Ok(Replayed {
         difference,
         key_preimage,
@@ -178,18 +198,18 @@ pub(crate) fn replay(
     })
 }
 
-/// Lends what a run recorded, as a derivation gets it.
-pub(crate) fn with_recorded<T>(
+/// Calls `then` with the recorded inputs of a run and ports that answer from its recording.
+pub(crate) fn with_recording<T>(
     run: &RunDirectory,
     cancellation: &Cancellation,
     progress: &dyn Progress,
-    then: impl FnOnce(&Recorded<'_>) -> T,
+    then: impl FnOnce(&Inputs, &Ports<'_>) -> T,
 ) -> Result<T, Failure> {
-    let loaded = Loaded::of(run)?;
-    Ok(Replay { run, loaded: &loaded, cancellation, progress }.offline_with(then))
+    let recording = RecordedRun::read(run)?;
+    Ok(recording.with_ports(cancellation, progress, |ports| then(&recording.inputs, ports)))
 }
 
-/// What a derivation says of itself, kept when the rest of it has become files.
+/// The facts of an outcome that are kept when the rest of it has become files.
 struct Facts {
     key_preimage: ExecutionKeyPreimage,
     config_preimage: ConfigPreimage,
@@ -198,14 +218,14 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(derived: &Derived) -> Self {
+    fn of(outcome: &Outcome) -> Self {
         Self {
-            key_preimage: derived.key_preimage.clone(),
-            config_preimage: derived.config_preimage.clone(),
-            conclusion: derived.verdict.conclusion,
+            key_preimage: outcome.key_preimage.clone(),
+            config_preimage: outcome.config_preimage.clone(),
+            conclusion: outcome.verdict.conclusion,
             gaps: Gaps {
-                degraded: derived.verdict.degraded,
-                unread_files: unread_files(&derived.plans).len(),
+                degraded: outcome.verdict.degraded,
+                unread_files: unread_files(&outcome.plans).len(),
             },
         }
     }
@@ -213,138 +233,59 @@ impl Facts {
 
 struct Replay<'a> {
     run: &'a RunDirectory,
-    loaded: &'a Loaded,
+    recording: &'a RecordedRun,
     cancellation: &'a Cancellation,
     progress: &'a dyn Progress,
 }
 
 impl Replay<'_> {
     fn offline(&self) -> Result<(Option<Difference>, Facts), Failure> {
-        let change_set = &self.loaded.change_set;
-        let sensitivity = self.sensitivity();
-        let derived = self.offline_with(|recorded| derive(recorded, key(recorded)))?;
-        let facts = Facts::of(&derived);
-        let entries = self.entries(change_set, &sensitivity, derived, &self.loaded.execution)?;
-        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, facts))
-    }
-
-    fn sensitivity(&self) -> ChangeSensitivity {
-        let files = &self.loaded.change_set.files;
-        let scores = files
-            .iter()
-            .zip(&self.loaded.texts)
-            .map(|(file, text)| sensitivity::file_sensitivity(file, text))
-            .collect();
-        sensitivity::change_sensitivity(files, scores)
-    }
-
-    fn offline_with<T>(&self, then: impl FnOnce(&Recorded<'_>) -> T) -> T {
-        let Loaded { change_set, recorded, lookups, texts, execution, .. } = self.loaded;
-        let sensitivity = self.sensitivity();
-        let surveys = RecordedSurveys(&recorded.surveys);
-        let lines =
-            |path: &_, side, start, end| recorded_lines(&change_set.files, texts, path, side, start, end);
-        let asked = Asked::of_record(lookups);
-        let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
-        then(&self.recorded(change_set, &sensitivity, texts, asking, &lines, execution))
+        let inputs = &self.recording.inputs;
+        let outcome = self.recording.with_ports(self.cancellation, self.progress, |ports| {
+            derive(inputs, ports, key(inputs, ports))
+        })?;
+        // Surveys and texts came from the recording, so they are not compared with it.
+        let entries = self.entries(inputs, &outcome)?;
+        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, Facts::of(&outcome)))
     }
 
     fn live(&self, repository: OpenRepository) -> Result<(Option<Difference>, Facts), Failure> {
-        let recorded = &self.loaded.change_set;
+        let recorded = &self.recording.inputs;
+        let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
         let objects = GitObjects::new(&repository)?;
         // The merge base is found again: a run over another one would have judged less.
-        let resolved = resolve(&repository, Some(recorded.base_sha.as_str()), recorded.head_sha.as_str())?;
+        let resolved = resolve(&repository, Some(base.as_str()), head.as_str())?;
         let opened = Opened { repository, objects, resolved };
-        let fresh = super::inputs::read_policy(
+        let in_force = super::inputs::read_policy(
             &opened.objects,
             opened.resolved.sides(),
-            &self.loaded.overrides,
-            &self.loaded.registry,
+            &recorded.overrides,
+            &recorded.registry,
         )?;
         let Gathered { change_set, sensitivity, texts } =
-            gather(&opened, &fresh, self.cancellation, self.progress)?;
-        let surveys = BaseSurveys {
-            objects: &opened.objects,
-            base: &opened.resolved.base,
-            globs: self.loaded.in_force.policy.scope_globs(),
-        };
-        let blob_lines = BlobLines::new(
-            &opened.objects,
-            &change_set.files,
-            self.loaded.in_force.policy.limits.max_blob_bytes,
-        );
-        let lines = |path: &_, side, start, end| blob_lines.lines(path, side, start, end);
-        // What commands left is taken from the record; which there had to be is found out again.
-        let found = super::prepare::manifests(&opened, &fresh.policy, &change_set)?;
+            gather(&opened, &in_force, self.cancellation, self.progress)?;
+        // Outputs of commands come from the recording; the manifests that decide which commands run are read again.
+        let found = super::prepare::manifests(&opened, &in_force.policy, &change_set)?;
         let execution = RecordedExecution {
             head_files: found.head_files,
             base_files: found.base_files,
-            ..self.loaded.execution.clone()
+            ..recorded.execution.clone()
         };
-        let asked = Asked::of_trees(Trees {
-            objects: &opened.objects,
-            merge_base: &change_set.merge_base_sha,
-            head: &change_set.head_sha,
-            workers: fresh.policy.max_concurrency,
-            cancellation: self.cancellation,
-        });
-        let asking = (&surveys as &dyn Surveys, &asked as &dyn Answering);
-        let recorded = self.recorded(&change_set, &sensitivity, &texts, asking, &lines, &execution);
-        let derived = derive(&recorded, key(&recorded))?;
-        let recorded_inputs = RecordedInputs { surveys: derived.surveys.clone(), ..fresh.recorded };
-        let facts = Facts::of(&derived);
-        let mut entries = self.entries(&change_set, &sensitivity, derived, &execution)?;
-        entries.retain(|entry| entry.path != <RecordedInputs as qa_contracts::artifact::Artifact>::FILE);
-        entries.push(Entry::artifact(&recorded_inputs)?);
-        for_each_recording(&change_set, &texts, |entry| {
+        let inputs = Inputs { in_force, change_set, sensitivity, execution, ..recorded.clone() };
+        let outcome =
+            with_repository_ports(&opened, &inputs, &texts, self.cancellation, self.progress, |ports| {
+                derive(&inputs, ports, key(&inputs, ports))
+            })?;
+        let mut entries = self.entries(&inputs, &outcome)?;
+        for_each_recording(&inputs.change_set, &texts, |entry| {
             entries.push(entry);
             Ok(())
         })?;
-        Ok((drift::compare_entries(self.run, &entries, &[])?, facts))
+        Ok((drift::compare_entries(self.run, &entries, &[])?, Facts::of(&outcome)))
     }
 
-    fn recorded<'s>(
-        &'s self,
-        change_set: &'s ChangeSet,
-        sensitivity: &'s ChangeSensitivity,
-        texts: &'s dyn Texts,
-        (surveys, lookups): (&'s dyn Surveys, &'s dyn Answering),
-        lines: &'s qa_core::crosscheck::LineReader<'s>,
-        execution: &'s RecordedExecution,
-    ) -> Recorded<'s> {
-        let loaded = self.loaded;
-        Recorded {
-            // A policy that names the repository is about no other.
-            repo_id: loaded.in_force.policy.repo_id.as_ref().unwrap_or(&loaded.input.repo_id),
-            change_set,
-            sensitivity,
-            texts,
-            inputs: &loaded.in_force.recorded,
-            policy: &loaded.in_force.policy,
-            waivers: &loaded.in_force.waivers,
-            rubric: loaded.in_force.rubric.as_ref(),
-            overrides: &loaded.overrides,
-            registry: &loaded.registry,
-            surveys,
-            lookups,
-            gates: &loaded.gates,
-            execution,
-            replies: &loaded.replies,
-            lines,
-            cancellation: self.cancellation,
-            progress: self.progress,
-            joined: None,
-        }
-    }
-
-    /// The files this run would write, with what differs by nature taken from the recording.
-    fn entries(
-        &self,
-        change_set: &ChangeSet,
-        sensitivity: &ChangeSensitivity,
-        derived: Derived,
-        execution: &RecordedExecution,
-    ) -> Result<Vec<Entry>, Failure> {
+    /// Returns the files that this run would write, with volatile members taken from the recording.
+    fn entries(&self, inputs: &Inputs, outcome: &Outcome) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
         let written_at = if self.run.has(QaReport::FILE) {
@@ -352,47 +293,33 @@ impl Replay<'_> {
         } else {
             String::new()
         };
-        let policy = &self.loaded.in_force.policy;
-        let stored = &self.loaded.input;
-        let input = SkillInput {
+        let stored = &self.recording.skill_input;
+        let skill_input = SkillInput {
             repo_root: stored.repo_root.clone(),
             base_ref: stored.base_ref.clone(),
             head_ref: stored.head_ref.clone(),
             artifact_root: stored.artifact_root.clone(),
             settings: stored.settings.clone(),
-            ..derived_input(policy, &self.loaded.overrides, change_set, &derived)
+            ..derived_input(inputs, outcome)
         };
-        let result = skill_result(&input, &derived);
-        let recorded_inputs =
-            RecordedInputs { surveys: derived.surveys.clone(), ..self.loaded.in_force.recorded.clone() };
+        let record = RunRecord {
+            skill_input: &skill_input,
+            inputs,
+            outcome,
+            machine: metrics.machine,
+            written_at,
+            base_rule: &trace.base_rule,
+            base_codes: &trace.base_codes,
+            refresh: false,
+            artifact_root: Path::new(""),
+            cancellation: self.cancellation,
+        };
         let mut entries = Vec::new();
-        artifacts(
-            &Outcome {
-                input: &input,
-                change_set,
-                sensitivity,
-                registry: &self.loaded.registry,
-                derived: &derived,
-                recorded_inputs: &recorded_inputs,
-                recorded_gates: &self.loaded.gates,
-                recorded_execution: execution,
-                recorded_replies: &self.loaded.replies,
-                machine: metrics.machine,
-                written_at,
-                base_rule: &trace.base_rule,
-                base_codes: &trace.base_codes,
-                refresh: false,
-                artifact_root: Path::new(""),
-                cancellation: self.cancellation,
-            },
-            &result,
-            Vec::new(),
-            policy.max_concurrency,
-            |entry| {
-                entries.push(entry);
-                Ok(())
-            },
-        )?;
+        let result = skill_result(&skill_input, outcome);
+        artifacts(&record, &result, Vec::new(), inputs.in_force.policy.max_concurrency, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
         Ok(entries)
     }
 }

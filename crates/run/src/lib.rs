@@ -3,16 +3,21 @@
 pub mod ask;
 mod bounds;
 pub mod commands;
+pub mod derive;
 pub mod execute;
 #[cfg(test)]
 mod fixed_tree;
 pub mod gates;
 pub mod gather;
 pub mod http;
+pub mod inputs;
+pub mod keys;
 pub mod lookup;
 pub mod mining;
 pub mod parts;
+pub mod plans;
 pub mod ports;
+pub mod quoted_lines;
 pub mod retry;
 pub mod reviews;
 pub mod survey;

@@ -243,13 +243,13 @@ fn outputs(
     published: &Published,
     kept: Option<&StoredArtifact>,
 ) -> Vec<(&'static str, String)> {
-    let findings = finished.derived.results.iter().flat_map(|result| &result.findings);
+    let findings = finished.outcome.results.iter().flat_map(|result| &result.findings);
     let (blocking, other): (Vec<_>, Vec<_>) = findings.partition(|finding| finding.blocking);
     let directory = &finished.stored.path;
     let file = |name: &str| directory.join(name).display().to_string();
     vec![
-        ("verdict", verdict_output(finished.derived.verdict.conclusion).to_owned()),
-        ("execution-key", finished.derived.key.as_str().to_owned()),
+        ("verdict", verdict_output(finished.outcome.verdict.conclusion).to_owned()),
+        ("execution-key", finished.outcome.key.as_str().to_owned()),
         ("run-path", directory.display().to_string()),
         ("report-path", file("report.html")),
         ("sarif-path", file("results.sarif")),

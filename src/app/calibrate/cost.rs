@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::derive::Derived;
 use crate::git::Merged;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, Preset, RuleCost, UnjudgedChange,
 };
+use qa_run::derive::Outcome;
 
 /// How many blocking findings of a change are kept: enough to see what it is about.
 const FINDINGS_SHOWN: usize = 20;
@@ -25,16 +25,16 @@ pub(super) struct ChangeCost {
 }
 
 /// The cost of a judged change. What was there before is held against nobody.
-pub(super) fn of(derived: &Derived) -> ChangeCost {
+pub(super) fn of(outcome: &Outcome) -> ChangeCost {
     let mut cost = ChangeCost {
-        conclusion: derived.verdict.conclusion,
-        codes: derived.verdict.error_codes.clone(),
+        conclusion: outcome.verdict.conclusion,
+        codes: outcome.verdict.error_codes.clone(),
         findings: Vec::new(),
         blocking: 0,
         blockers: BTreeSet::new(),
         advised: BTreeMap::new(),
     };
-    for finding in derived.results.iter().flat_map(|result| &result.findings) {
+    for finding in outcome.results.iter().flat_map(|result| &result.findings) {
         if !finding.blocking {
             if finding.origin == FindingOrigin::Introduced {
                 *cost.advised.entry(finding.rule_id.clone()).or_default() += 1;

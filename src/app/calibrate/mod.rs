@@ -10,16 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
 
-use super::derive::{Derived, derive, key};
 use super::exit::Failure;
 use super::face;
-use super::inputs::{InForce, Opened, Request, Standing, policy_in_file, read_policy};
+use super::inputs::{Opened, Request, Standing, policy_in_file, read_policy};
 use super::prepare::prepare_by;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, Merged, OpenRepository};
 use qa_contracts::v1::{Calibration, Preset, Registry};
 use qa_core::canonical;
 use qa_core::policy::{Overrides, POLICY_PATH};
+use qa_run::derive::{Outcome, derive};
+use qa_run::inputs::PolicyInForce;
+use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Progress};
 
 /// More changes than a rate needs; it bounds the time.
@@ -81,7 +83,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) 
 /// What every change is judged by.
 struct Bench<'a> {
     request: &'a Request,
-    in_force: &'a InForce,
+    in_force: &'a PolicyInForce,
     registry: &'a Registry,
     cancellation: &'a Cancellation,
 }
@@ -133,12 +135,12 @@ impl Bench<'_> {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(change) = merged.get(index) else { return Ok(()) };
                 opened.resolved = change.resolved.clone();
-                let derived = self.judge(&opened).inspect_err(|_| {
+                let outcome = self.judge(&opened).inspect_err(|_| {
                     // The others need not go on.
                     next.store(merged.len(), Ordering::Relaxed);
                 })?;
                 let mut costs = costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                costs.push((index, cost::of(&derived)));
+                costs.push((index, cost::of(&outcome)));
                 progress.step("judging changes", done.fetch_add(1, Ordering::Relaxed) + 1, merged.len());
             }
         };
@@ -154,13 +156,12 @@ impl Bench<'_> {
         Ok(costs.into_iter().map(|(_, cost)| cost).collect())
     }
 
-    fn judge(&self, opened: &Opened) -> Result<Derived, Failure> {
+    fn judge(&self, opened: &Opened) -> Result<Outcome, Failure> {
         let in_force = self.in_force.clone();
         let prepared =
             prepare_by(self.request, opened, in_force, self.registry.clone(), self.cancellation, &Silent)?;
         prepared.with_ports(opened, self.cancellation, &Silent, |ports| {
-            let recorded = prepared.recorded(ports);
-            derive(&recorded, key(&recorded))
+            Ok(derive(&prepared.inputs, ports, key(&prepared.inputs, ports))?)
         })
     }
 }
@@ -193,19 +194,19 @@ fn in_force(
     objects: &GitObjects,
     newest: &Merged,
     registry: &Registry,
-) -> Result<(InForce, String), Failure> {
+) -> Result<(PolicyInForce, String), Failure> {
     let mut resolved = newest.resolved.clone();
     resolved.base = resolved.head.clone();
     let mut in_force = read_policy(objects, resolved.sides(), &request.overrides, registry)?;
     // What head says about itself is looked at in runs alone.
-    in_force.recorded.head_policy = None;
+    in_force.texts.head_policy = None;
     let Some(path) = &arguments.file else {
         let found =
-            if in_force.recorded.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
+            if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
         return Ok((in_force, format!("{found} at {}", resolved.head.short())));
     };
     let (policy, text, shown) = policy_in_file(path, &request.overrides, registry)?;
     in_force.policy = policy;
-    in_force.recorded.base_policy = Some(text);
+    in_force.texts.base_policy = Some(text);
     Ok((in_force, shown))
 }

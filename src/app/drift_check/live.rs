@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::client::client;
-use super::super::derive::{Recorded, derive, key, plans, reviews};
 use super::super::exit::Failure;
-use super::super::inputs::effective;
-use super::super::verify::with_recorded;
+use super::super::verify::with_recording;
 use crate::config::{provider_key, provider_keys};
 use crate::git::{GitObjects, OpenRepository};
 use crate::net::NetClient;
@@ -24,6 +22,10 @@ use qa_contracts::v1::{
 use qa_core::plan;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy};
 use qa_core::usage::{micro_usd, usd};
+use qa_run::derive::derive;
+use qa_run::inputs::{Inputs, Ports, effective_policy};
+use qa_run::keys::key;
+use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
 use qa_run::reviews::{Asking, NoStore, RepliesMode, Sampled, sampled};
 
@@ -56,7 +58,7 @@ impl Live {
             Failure::usage("the checkout has no commit", "--live asks the models that its policy names")
         })?;
         let text = super::super::inputs::text_in_force(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
-        let policy = effective(text.as_deref(), &Overrides::default(), &qa_lenses::registry())
+        let policy = effective_policy(text.as_deref(), &Overrides::default(), &qa_lenses::registry())
             .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
         let tokens_left = Cell::new(policy.max_tokens);
         Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy, tokens_left, samples, token })
@@ -69,20 +71,20 @@ impl Live {
         cancellation: &Cancellation,
         progress: &dyn Progress,
     ) -> Result<Vec<ModelDrift>, Failure> {
-        with_recorded(run, cancellation, progress, |recorded| self.ask_recorded(recorded))?
+        with_recording(run, cancellation, progress, |inputs, ports| self.ask_recorded(inputs, ports))?
     }
 
-    fn ask_recorded(&self, recorded: &Recorded<'_>) -> Result<Vec<ModelDrift>, Failure> {
-        let reviews = reviews(recorded);
-        let all = plans(recorded);
-        let refusals = plan::reserve(&all, recorded.policy);
+    fn ask_recorded(&self, inputs: &Inputs, ports: &Ports<'_>) -> Result<Vec<ModelDrift>, Failure> {
+        let reviews = reviews(inputs, ports);
+        let all = plans(inputs, ports);
+        let refusals = plan::reserve(&all, &inputs.in_force.policy);
         let admitted = all.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
         let asked: Vec<&LensPlan> = admitted
             .map(|(plan, _)| plan)
             .filter(|plan| plan.review.is_some() && !plan.changed_files.is_empty())
             .collect();
         let (known, unknown): (Vec<&LensPlan>, Vec<&LensPlan>) =
-            asked.into_iter().partition(|plan| self.is_trusted(plan, recorded));
+            asked.into_iter().partition(|plan| self.is_trusted(plan, inputs));
         let samples = |plan: &LensPlan| plan.review.as_ref().map_or(1, |review| review.samples);
         let again: Vec<LensPlan> =
             known.iter().map(|plan| with_samples(plan, self.samples.max(samples(plan)))).collect();
@@ -107,12 +109,13 @@ impl Live {
             pull_request: None,
             purse: None,
             concurrency: self.trusted.max_concurrency,
-            cancellation: recorded.cancellation,
-            progress: recorded.progress,
+            cancellation: ports.cancellation,
+            progress: ports.progress,
         };
         let live = asking.run()?;
-        let before = derived(recorded, recorded.replies)?;
-        let now = derived(recorded, &chosen(&live, recorded.replies))?;
+        let before = conclusion(inputs, ports)?;
+        let replies = chosen(&live, &inputs.replies);
+        let now = conclusion(&Inputs { replies, ..inputs.clone() }, ports)?;
         let mut drifts = Vec::new();
         for ((plan, again), refusal) in known.iter().zip(&again).zip(&refusals) {
             if let Some(refusal) = refusal {
@@ -120,7 +123,7 @@ impl Live {
                 drifts.push(ModelDrift { detail, ..entry(plan, ModelDriftClass::Unavailable) });
                 continue;
             }
-            let then = sampled(&reviews, recorded.replies, plan)?;
+            let then = sampled(&reviews, &inputs.replies, plan)?;
             let now_said = sampled(&reviews, &live, again)?;
             let unchanged = entry(plan, ModelDriftClass::Identical);
             drifts.push(compared(unchanged, &then, &now_said, (before, now)));
@@ -132,9 +135,10 @@ impl Live {
         Ok(drifts)
     }
 
-    fn is_trusted(&self, plan: &LensPlan, recorded: &Recorded<'_>) -> bool {
+    fn is_trusted(&self, plan: &LensPlan, inputs: &Inputs) -> bool {
         let name = &plan.provider_binding_id;
-        recorded.policy.models.get(name).is_some_and(|model| self.trusted.models.get(name) == Some(model))
+        let model = inputs.in_force.policy.models.get(name);
+        model.is_some_and(|model| self.trusted.models.get(name) == Some(model))
     }
 }
 
@@ -159,10 +163,9 @@ fn chosen(live: &RecordedReplies, recorded: &RecordedReplies) -> RecordedReplies
     RecordedReplies { replies: replies.collect(), ..recorded.clone() }
 }
 
-/// What the run concludes with some answers.
-fn derived(recorded: &Recorded<'_>, replies: &RecordedReplies) -> Result<Conclusion, Failure> {
-    let recorded = Recorded { replies, ..*recorded };
-    Ok(derive(&recorded, key(&recorded))?.verdict.conclusion)
+/// Derives the conclusion of a run.
+fn conclusion(inputs: &Inputs, ports: &Ports<'_>) -> Result<Conclusion, Failure> {
+    Ok(derive(inputs, ports, key(inputs, ports))?.verdict.conclusion)
 }
 
 fn entry(plan: &LensPlan, class: ModelDriftClass) -> ModelDrift {

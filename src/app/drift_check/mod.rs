@@ -14,9 +14,9 @@ pub(crate) use replay::{Against, Replayer};
 pub(crate) use report::{markdown, text};
 
 use super::exit::{Exit, Failure};
-use super::keys::ENGINE_VERSION;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftListing, DriftReport, DriftRun, DriftStatus};
+use qa_run::keys::ENGINE_VERSION;
 
 fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     DriftReport {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::super::drift::{self, Difference};
 use super::super::exit::Failure;
-use super::super::keys::ENGINE_VERSION;
 use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
 use super::live::Live;
@@ -17,6 +16,7 @@ use qa_contracts::v1::{
     SkillInput, Trace,
 };
 use qa_core::masking::{self, shown_cut};
+use qa_run::keys::ENGINE_VERSION;
 use qa_run::ports::{Cancellation, Progress};
 
 /// What a run is replayed from.

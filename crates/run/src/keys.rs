@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qa_contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
+use super::inputs::{Inputs, PolicyInForce, Ports};
+use super::plans::reviews;
+use super::reviews::Reviews;
+use qa_contracts::ids::{ExecutionKey, Sha256Hex};
 use qa_contracts::schema;
 use qa_contracts::v1::{
-    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, RecordedGates, Registry,
-    Rubric, SelectedLens, Waiver,
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, Registry, SelectedLens,
 };
 use qa_core::canonical;
 use qa_core::diff;
 use qa_core::plan::BUILTIN_BINDING;
-use qa_core::policy::{Overrides, Policy};
-use qa_run::reviews::Reviews;
+use qa_core::policy::Policy;
 
 /// The version of this engine.
-pub(crate) const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Schemas of what is made of runs or beside them; a run is the same whatever they say.
 const BESIDE_RUNS: &[&str] = &[
@@ -35,30 +36,51 @@ fn schema_set_hash() -> Sha256Hex {
     canonical::digest(&digests).expect("names and digests have a canonical form")
 }
 
-/// What the configuration hash is the digest of.
-pub(crate) fn config_preimage(
-    merge_base: &CommitId,
-    policy: &Policy,
-    (waivers, rubric): (&[Waiver], Option<&Rubric>),
-    registry: &Registry,
-    overrides: &Overrides,
-    recorded: &RecordedGates,
-) -> ConfigPreimage {
+/// An execution key and its preimages.
+pub struct Keyed {
+    pub key: ExecutionKey,
+    pub preimage: ExecutionKeyPreimage,
+    pub config: ConfigPreimage,
+}
+
+/// Computes the execution key of a run.
+pub fn key(inputs: &Inputs, ports: &Ports<'_>) -> Keyed {
+    let policy = &inputs.in_force.policy;
+    let config = config_preimage(inputs);
+    let preimage = ExecutionKeyPreimage {
+        repo_id: inputs.repo_id.clone(),
+        base_sha: inputs.change_set.base_sha.clone(),
+        head_sha: inputs.change_set.head_sha.clone(),
+        selected_lens_versions: selected_lenses(
+            &inputs.registry,
+            policy,
+            inputs.overrides.lens_ids.as_deref(),
+        ),
+        provider_adapter_versions: adapters(&reviews(inputs, ports)),
+        run_mode: policy.mode,
+        config_hash: canonical::digest(&config).expect("settings have a canonical form"),
+    };
+    Keyed { key: execution_key(&preimage), preimage, config }
+}
+
+/// Returns the preimage of the configuration hash.
+fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
     let hash =
         |value: Result<Sha256Hex, canonical::CanonicalError>| value.expect("settings have a canonical form");
+    let PolicyInForce { policy, waivers, rubric, .. } = &inputs.in_force;
+    let reports = (&inputs.gates, readers(policy));
     ConfigPreimage {
         engine_version: ENGINE_VERSION.to_owned(),
-        merge_base_sha: merge_base.clone(),
+        merge_base_sha: inputs.change_set.merge_base_sha.clone(),
         policy_hash: hash(canonical::digest(policy)),
         waivers_hash: hash(canonical::digest(waivers)),
-        registry_hash: hash(canonical::digest(registry)),
+        registry_hash: hash(canonical::digest(&inputs.registry)),
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
-        requested_lens_ids: overrides.lens_ids.clone(),
-        overrides: overrides.recorded(),
-        rubric_hash: rubric.map(|rubric| rubric.rubric_hash.clone()),
-        gate_reports_hash: (!policy.gates.is_empty())
-            .then(|| hash(canonical::digest(&(recorded, readers(policy))))),
+        requested_lens_ids: inputs.overrides.lens_ids.clone(),
+        overrides: inputs.overrides.recorded(),
+        rubric_hash: rubric.as_ref().map(|rubric| rubric.rubric_hash.clone()),
+        gate_reports_hash: (!policy.gates.is_empty()).then(|| hash(canonical::digest(&reports))),
     }
 }
 
@@ -73,12 +95,12 @@ fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
 }
 
 /// The adapter every plan is bound to that asks no model (C-28).
-pub(crate) fn builtin_adapter() -> BoundAdapter {
+fn builtin_adapter() -> BoundAdapter {
     BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "1".to_owned() }
 }
 
 /// Every adapter that plans are bound to, by id.
-pub(crate) fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
+fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
     let bound = reviews.models().into_values().map(|model| BoundAdapter {
         adapter_id: model.binding.adapter_id,
         adapter_version: model.binding.adapter_version.clone(),
@@ -88,11 +110,7 @@ pub(crate) fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
 }
 
 /// The lenses a run selects, by id.
-pub(crate) fn selected_lenses(
-    registry: &Registry,
-    policy: &Policy,
-    requested: Option<&[String]>,
-) -> Vec<SelectedLens> {
+fn selected_lenses(registry: &Registry, policy: &Policy, requested: Option<&[String]>) -> Vec<SelectedLens> {
     let selected: BTreeSet<SelectedLens> = registry
         .lenses
         .iter()
@@ -104,7 +122,7 @@ pub(crate) fn selected_lenses(
 }
 
 /// The key of a preimage.
-pub(crate) fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
+pub fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
     canonical::digest(preimage).expect("ids and names have a canonical form").into()
 }
 

@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use super::gather::Texts;
+use super::ports::{BlobRead, Objects};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, Side};
 use qa_core::diff::{Content, content};
 use qa_core::packet::{Line, Packet, trim_line_end};
-use qa_run::gather::Texts;
-use qa_run::ports::{BlobRead, Objects};
 
 /// Lines of blobs. The last blob stays at hand, because findings come file by file.
-pub(crate) struct BlobLines<'a> {
+pub struct BlobLines<'a> {
     objects: &'a dyn Objects,
     files: BTreeMap<&'a RepoPath, &'a ChangedFile>,
     max_bytes: u64,
@@ -19,12 +19,12 @@ pub(crate) struct BlobLines<'a> {
 }
 
 impl<'a> BlobLines<'a> {
-    pub(crate) fn new(objects: &'a dyn Objects, files: &'a [ChangedFile], max_bytes: u64) -> Self {
+    pub fn new(objects: &'a dyn Objects, files: &'a [ChangedFile], max_bytes: u64) -> Self {
         let files = files.iter().map(|file| (&file.path, file)).collect();
         Self { objects, files, max_bytes, last: RefCell::new(None) }
     }
 
-    pub(crate) fn lines(&self, path: &RepoPath, side: Side, start: u64, end: u64) -> Option<String> {
+    pub fn lines(&self, path: &RepoPath, side: Side, start: u64, end: u64) -> Option<String> {
         let mut last = self.last.borrow_mut();
         let wanted = (path.clone(), side);
         if last.as_ref().is_none_or(|(held, _)| *held != wanted) {
@@ -54,7 +54,7 @@ impl<'a> BlobLines<'a> {
 }
 
 /// Lines of recorded hunks.
-pub(crate) fn recorded_lines(
+pub fn recorded_lines(
     files: &[ChangedFile],
     texts: &dyn Texts,
     path: &RepoPath,

@@ -1,0 +1,241 @@
+//! The pure line of the flow, from inputs to plans, results, verdict and proof. A live run, a replay and a verification
+//! call this and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::execute::{Executed, Execution};
+use super::gates;
+use super::inputs::{Inputs, Ports, effective_policy};
+use super::keys::{self, Keyed};
+use super::plans::{find_lens, plans, reviews};
+use super::ports::PortError;
+use super::reviews;
+use super::sweep::Sweep;
+use qa_contracts::ids::{ExecutionKey, RepoPath};
+use qa_contracts::v1::{
+    Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
+    FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
+    RecordedSurvey, WeakenedSetting,
+};
+use qa_core::coverage::coverage;
+use qa_core::crosscheck::{Subject, cross_check};
+use qa_core::findings::{self, Judge};
+use qa_core::pictures::Screenshot;
+use qa_core::policy::{Policy, WAIVERS_PATH};
+use qa_core::policy_text;
+use qa_core::verdict::{Grounds, verdict};
+use qa_core::weakening::{added_waivers, models_changed, reviews_changed, weakened};
+
+/// The outcome of a run.
+pub struct Outcome {
+    pub key: ExecutionKey,
+    pub key_preimage: ExecutionKeyPreimage,
+    pub config_preimage: ConfigPreimage,
+    pub plans: Vec<LensPlan>,
+    pub results: Vec<LensResult>,
+    pub coverage: Coverage,
+    pub cross_check: CrossCheck,
+    pub verdict: FinalVerdict,
+    pub surveys: Vec<RecordedSurvey>,
+    pub lookups: RecordedLookups,
+    /// Texts of the files with findings.
+    pub texts: BTreeMap<RepoPath, FileText>,
+    pub screenshots: Vec<Screenshot>,
+    pub retried_tests: u64,
+    /// Duration of each gate's commands, in milliseconds.
+    pub durations: BTreeMap<GateName, u64>,
+    /// Models and adapters that plans are bound to.
+    pub bindings: Vec<ProviderBinding>,
+}
+
+/// Returns what plans are executed with.
+pub fn execution<'a>(inputs: &'a Inputs, ports: &Ports<'a>, key: &'a ExecutionKey) -> Execution<'a> {
+    let in_force = &inputs.in_force;
+    Execution {
+        sweep: Sweep {
+            change_set: &inputs.change_set,
+            texts: ports.texts,
+            workers: in_force.policy.max_concurrency,
+            cancellation: ports.cancellation,
+            progress: ports.progress,
+            rubric: in_force.rubric.as_ref(),
+            joined: ports.joined,
+        },
+        policy: &in_force.policy,
+        waivers: &in_force.waivers,
+        surveys: ports.surveys,
+        lookups: ports.lookups,
+        evidence: gate_evidence(inputs, key),
+        answers: reviews::Evidence { reviews: reviews(inputs, ports), replies: &inputs.replies },
+        lens: &find_lens,
+    }
+}
+
+/// Derives plans, results and verdict. `keyed` is the key of the same inputs.
+pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcome, PortError> {
+    let Keyed { key, preimage: key_preimage, config: config_preimage } = keyed;
+    let (policy, change_set) = (&inputs.in_force.policy, &inputs.change_set);
+    let plans = plans(inputs, ports);
+    let executed = execution(inputs, ports, &key).run(&plans)?;
+    let coverage = coverage(change_set, &plans, &executed.results, &executed.inspected);
+    let check = run_cross_check(inputs, ports, &key, &plans, &executed, &coverage);
+    let required: BTreeSet<String> =
+        policy.lenses.iter().filter(|(_, settings)| settings.required).map(|(id, _)| id.clone()).collect();
+    let mut grounds = Grounds {
+        mode: policy.mode,
+        required_lens_ids: &required,
+        plans: &plans,
+        results: &executed.results,
+        change_set,
+        coverage: &coverage,
+        cross_check: check.as_ref(),
+        empty_may_pass: policy.empty_change == EmptyChange::Pass,
+        notices: &executed.notices,
+        policy_preview: None,
+    };
+    let binding = verdict(&grounds);
+    grounds.policy_preview = preview(inputs, ports, &plans, &executed, binding.conclusion);
+    let verdict = verdict(&grounds);
+    Ok(Outcome {
+        key,
+        key_preimage,
+        config_preimage,
+        cross_check: check.unwrap_or(CrossCheck {
+            schema_version: Default::default(),
+            passed: false,
+            items: Vec::new(),
+        }),
+        verdict,
+        coverage,
+        results: executed.results,
+        surveys: executed.surveys,
+        lookups: executed.lookups,
+        texts: executed.texts,
+        screenshots: gates::screenshots(executed.screenshots, &inputs.gates, &inputs.execution),
+        retried_tests: executed.retried_tests,
+        durations: executed.durations,
+        bindings: keys::bindings(&reviews(inputs, ports)),
+        plans,
+    })
+}
+
+fn gate_evidence<'a>(inputs: &'a Inputs, key: &'a ExecutionKey) -> gates::Evidence<'a> {
+    gates::Evidence {
+        policy: &inputs.in_force.policy,
+        change_set: &inputs.change_set,
+        reports: &inputs.gates,
+        execution: &inputs.execution,
+        key,
+    }
+}
+
+/// Checks plans and results by code of its own. Returns `None` if it panics; then there is no PASS (D-11).
+fn run_cross_check(
+    inputs: &Inputs,
+    ports: &Ports<'_>,
+    key: &ExecutionKey,
+    plans: &[LensPlan],
+    executed: &Executed,
+    coverage: &Coverage,
+) -> Option<CrossCheck> {
+    catch_unwind(AssertUnwindSafe(|| {
+        cross_check(&Subject {
+            change_set: &inputs.change_set,
+            policy: &inputs.in_force.policy,
+            plans,
+            plans_again: &super::plans::plans(inputs, ports),
+            results: &executed.results,
+            coverage,
+            self_test: &executed.self_test,
+            notices: &executed.notices,
+            lines: ports.lines,
+            gates: &gates::seen(&gate_evidence(inputs, key)),
+        })
+    }))
+    .ok()
+}
+
+/// Judges by head's own policy where the change touches it. The preview decides nothing.
+fn preview(
+    inputs: &Inputs,
+    ports: &Ports<'_>,
+    plans: &[LensPlan],
+    executed: &Executed,
+    binding: Conclusion,
+) -> Option<PolicyPreview> {
+    let is_policy =
+        |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/") && path.as_bytes().ends_with(b".toml");
+    let is_touched = inputs
+        .change_set
+        .files
+        .iter()
+        .any(|file| is_policy(&file.path) || file.old_path.as_ref().is_some_and(is_policy));
+    if !is_touched {
+        return None;
+    }
+    let in_force = &inputs.in_force;
+    let head =
+        match effective_policy(in_force.texts.head_policy.as_deref(), &inputs.overrides, &inputs.registry) {
+            Ok(policy) => policy,
+            Err(error) => {
+                return Some(PolicyPreview {
+                    conclusion: None,
+                    blocking_findings: 0,
+                    error: Some(error.to_string()),
+                    weakened: Vec::new(),
+                });
+            }
+        };
+    let blocking = blocking_by_policy(inputs, plans, executed, &head);
+    let conclusion = match (blocking, binding) {
+        (1.., _) => Conclusion::Fail,
+        (0, Conclusion::CouldNotComplete) => Conclusion::CouldNotComplete,
+        (0, Conclusion::Pass | Conclusion::Fail) => Conclusion::Pass,
+    };
+    let mut settings = weakened(&in_force.policy, &head);
+    settings.extend(models_changed(&in_force.policy, &head));
+    settings.extend(reviews_changed(&in_force.policy, &head));
+    settings.extend(head_waivers(inputs, ports));
+    Some(PolicyPreview {
+        conclusion: Some(conclusion),
+        blocking_findings: blocking,
+        error: None,
+        weakened: settings,
+    })
+}
+
+/// Lists the waivers that the change adds, from the change's own text: only the base's are in force.
+fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Vec<WeakenedSetting> {
+    let path = RepoPath::from_bytes(WAIVERS_PATH.as_bytes()).expect("a plain path");
+    let Ok(position) = inputs.change_set.files.binary_search_by(|file| file.path.cmp(&path)) else {
+        return Vec::new();
+    };
+    let Ok(text) = ports.texts.text(position) else { return Vec::new() };
+    let parse = |text: Option<&str>| {
+        text.and_then(|text| policy_text::parse_waivers(text, &inputs.registry).ok()).unwrap_or_default()
+    };
+    let base = inputs.in_force.texts.base_waivers.as_deref();
+    added_waivers(&parse(base), &parse(text.full_head.as_deref()))
+}
+
+/// Counts the findings that would block by another policy.
+fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, policy: &Policy) -> u64 {
+    let files = inputs.change_set.files.iter().map(|file| (&file.path, file)).collect();
+    let mut blocking = 0;
+    for (index, plan) in plans.iter().enumerate() {
+        if !policy.lenses.get(&plan.lens_id).is_some_and(|lens| lens.enabled) {
+            continue;
+        }
+        let mut judge = Judge {
+            policy,
+            waivers: &inputs.in_force.waivers,
+            today: findings::day(inputs.change_set.base_time),
+            surveys: &executed.surveys,
+            moved: executed.moved[index].clone(),
+        };
+        let findings = findings::judge(&plan.lens_id, executed.statements[index].clone(), &files, &mut judge);
+        blocking += findings.iter().filter(|finding| finding.blocking).count() as u64;
+    }
+    blocking
+}
