@@ -14,9 +14,10 @@ use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{
     ChangeSet, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
 };
+use qa_core::canonical;
 use qa_core::masking::shown;
+use qa_core::plan::PlanKind;
 use qa_core::usage::usd;
-use qa_core::{canonical, gates};
 use qa_run::derive::{Outcome, derive};
 use qa_run::gates::{Executing, any_runs};
 use qa_run::gather::{Gathered, Gathering};
@@ -39,7 +40,7 @@ pub(crate) struct Finished {
 impl Finished {
     /// Returns whether the policy declares any gate.
     pub(crate) fn has_gates(&self) -> bool {
-        self.outcome.plans.iter().any(|plan| gates::find(&plan.lens_id).is_some())
+        self.outcome.plans.iter().any(|plan| PlanKind::of(&plan.lens_id).gate().is_some())
     }
 }
 

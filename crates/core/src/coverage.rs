@@ -8,22 +8,22 @@ use qa_contracts::v1::{
 
 /// How many hunks of each changed file a plan's lens was given, by position in the change set; `None` where it was not
 /// called for the file.
-pub type Inspected = Vec<Option<u64>>;
+pub type InspectedHunks = Vec<Option<u64>>;
 
-/// One row per changed file, one cell per plan that had business with it.
-pub fn coverage(
-    change_set: &ChangeSet,
-    plans: &[LensPlan],
-    results: &[LensResult],
-    inspected: &[Inspected],
-) -> Coverage {
+/// A plan with its result and the hunks that were looked at.
+pub struct InspectedPlan<'a> {
+    pub plan: &'a LensPlan,
+    pub result: &'a LensResult,
+    pub inspected: &'a InspectedHunks,
+}
+
+/// Returns one row per changed file, with one cell per plan that had business with it.
+pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage {
     let mut rows = Vec::with_capacity(change_set.files.len());
     for (index, file) in change_set.files.iter().enumerate() {
         let cells = plans
             .iter()
-            .zip(results)
-            .zip(inspected)
-            .filter_map(|((plan, result), inspected)| {
+            .filter_map(|InspectedPlan { plan, result, inspected }| {
                 let planned = plan.changed_files.binary_search(&file.path).is_ok();
                 let omitted = plan.omitted_files.binary_search(&file.path).is_ok();
                 if !planned && !omitted {

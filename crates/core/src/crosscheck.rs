@@ -16,6 +16,14 @@ use qa_contracts::v1::{
 /// Reads lines of a version of a file independently of the packet a lens saw; `None` when they do not exist.
 pub type LineReader<'a> = dyn Fn(&RepoPath, Side, u64, u64) -> Option<String> + 'a;
 
+/// Digests of the drafts that one plan gave over the files of the self-test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelfTest {
+    pub forward: Sha256Hex,
+    /// With the files in reverse order.
+    pub reverse: Sha256Hex,
+}
+
 /// What is looked at a second time.
 pub struct Subject<'a> {
     pub change_set: &'a ChangeSet,
@@ -23,10 +31,10 @@ pub struct Subject<'a> {
     pub plans: &'a [LensPlan],
     /// The plans, made once more from the same inputs.
     pub plans_again: &'a [LensPlan],
-    pub results: &'a [LensResult],
+    pub results: &'a [&'a LensResult],
     pub coverage: &'a Coverage,
     /// What each plan drafted over the files of the self-test, forwards and in reverse.
-    pub self_test: &'a [(Sha256Hex, Sha256Hex)],
+    pub self_test: &'a [SelfTest],
     pub notices: &'a [Code],
     pub lines: &'a LineReader<'a>,
     /// What the gates' reports say, read once more.
@@ -222,7 +230,7 @@ fn plans_rederived(subject: &Subject<'_>) -> CrossCheckItem {
 
 fn results_match_plans(subject: &Subject<'_>) -> CrossCheckItem {
     let same = subject.plans.len() == subject.results.len()
-        && subject.plans.iter().zip(subject.results).all(|(plan, result)| {
+        && subject.plans.iter().zip(subject.results.iter().copied()).all(|(plan, result)| {
             (plan.plan_ordinal, &plan.lens_id, &plan.sub_lens_id, &plan.lens_version)
                 == (result.plan_ordinal, &result.lens_id, &result.sub_lens_id, &result.lens_version)
         });
@@ -248,7 +256,7 @@ fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
     let completed: Vec<&LensPlan> = subject
         .plans
         .iter()
-        .zip(subject.results)
+        .zip(subject.results.iter().copied())
         .filter(|(_, result)| result.status == LensStatus::Completed && !result.degraded)
         .map(|(plan, _)| plan)
         .collect();
@@ -292,7 +300,10 @@ fn order_does_not_matter(subject: &Subject<'_>) -> CrossCheckItem {
         Direction::FalsePass,
         subject.self_test,
         "plans run twice in opposite order",
-        |pair| (pair.0 != pair.1).then(|| "a lens gave something else when files came in reverse".to_owned()),
+        |test| {
+            (test.forward != test.reverse)
+                .then(|| "a lens gave something else when files came in reverse".to_owned())
+        },
     )
 }
 
@@ -345,7 +356,7 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
     let planned: Vec<(&LensPlan, &LensResult)> = subject
         .plans
         .iter()
-        .zip(subject.results)
+        .zip(subject.results.iter().copied())
         .filter(|(plan, _)| gates::find(&plan.lens_id).is_some())
         .collect();
     over("gates-agree", Direction::FalsePass, &planned, "gates", |(plan, result)| {
@@ -386,7 +397,7 @@ fn reviews_answered(subject: &Subject<'_>) -> CrossCheckItem {
     let reviews: Vec<(&LensPlan, &LensResult)> = subject
         .plans
         .iter()
-        .zip(subject.results)
+        .zip(subject.results.iter().copied())
         .filter(|(plan, result)| {
             plan.review.is_some() && !plan.changed_files.is_empty() && result.status == LensStatus::Completed
         })

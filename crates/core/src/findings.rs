@@ -67,9 +67,19 @@ pub fn all_places<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> usize 
     usize::try_from(all).unwrap_or(usize::MAX)
 }
 
-/// A place in the base where the same text stood before: rule, scope, the text without white space, and the number of
-/// the secret masked in it.
-pub type MovedKey = (String, Scope, String, Option<u32>);
+/// A text that stood on removed lines, as a rule sees it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MovedText {
+    pub rule_id: String,
+    pub scope: Scope,
+    /// The text without white space.
+    pub quote: String,
+    /// Number of the secret that is masked in it.
+    pub secret: Option<u32>,
+}
+
+/// Number of times each text stood on removed lines.
+pub type MovedCounts = BTreeMap<MovedText, usize>;
 
 /// Everything a judgement depends on besides the statement itself.
 pub struct Judge<'a> {
@@ -78,8 +88,7 @@ pub struct Judge<'a> {
     /// The base commit's day, `YYYY-MM-DD`.
     pub today: String,
     pub surveys: &'a [RecordedSurvey],
-    /// How often each text stood on removed lines.
-    pub moved: BTreeMap<MovedKey, usize>,
+    pub moved: MovedCounts,
 }
 
 /// The text that identifies a finding while it moves: without white space.
@@ -216,17 +225,17 @@ fn by_rule(strength: Strength, ratchet: Option<&RatchetEvidence>) -> bool {
 }
 
 /// A text that was removed once explains one that was added, not two.
-fn origin(
-    statement: &Statement,
-    scope: Scope,
-    snippet: &str,
-    moved: &mut BTreeMap<MovedKey, usize>,
-) -> FindingOrigin {
+fn origin(statement: &Statement, scope: Scope, snippet: &str, moved: &mut MovedCounts) -> FindingOrigin {
     if !statement.moves || snippet.is_empty() {
         return FindingOrigin::Introduced;
     }
-    let key = (statement.rule_id.clone(), scope, snippet.to_owned(), statement.value);
-    match moved.get_mut(&key) {
+    let text = MovedText {
+        rule_id: statement.rule_id.clone(),
+        scope,
+        quote: snippet.to_owned(),
+        secret: statement.value,
+    };
+    match moved.get_mut(&text) {
         Some(count) if *count > 0 => {
             *count -= 1;
             FindingOrigin::PreExisting

@@ -115,9 +115,15 @@ impl World {
                 blobs_digest: canonical::sha256(b""),
             })
             .collect();
-        let mut moved = BTreeMap::new();
+        let mut moved = MovedCounts::new();
         for (rule, scope, text, value) in &self.moved {
-            *moved.entry(((*rule).to_owned(), *scope, (*text).to_owned(), *value)).or_insert(0) += 1;
+            let text = MovedText {
+                rule_id: (*rule).to_owned(),
+                scope: *scope,
+                quote: (*text).to_owned(),
+                secret: *value,
+            };
+            *moved.entry(text).or_insert(0) += 1;
         }
         let mut context = Judge {
             policy: &policy,

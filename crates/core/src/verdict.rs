@@ -17,7 +17,7 @@ pub struct Grounds<'a> {
     /// The lenses PASS needs, whether or not they were planned.
     pub required_lens_ids: &'a BTreeSet<String>,
     pub plans: &'a [LensPlan],
-    pub results: &'a [LensResult],
+    pub results: &'a [&'a LensResult],
     pub change_set: &'a ChangeSet,
     pub coverage: &'a Coverage,
     /// Null when the check itself could not run.
@@ -131,7 +131,7 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     }
 }
 
-fn errors_has_violation(results: &[LensResult]) -> bool {
+fn errors_has_violation(results: &[&LensResult]) -> bool {
     results.iter().any(|result| result.error_codes.contains(&Code::ExecutionPolicyViolation))
 }
 
@@ -209,7 +209,7 @@ fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
 }
 
 /// The sum of what is known per member; null with the most serious reason where nothing is (decisions, section 7).
-pub(crate) fn aggregate_usage(results: &[LensResult]) -> UsageMetrics {
+pub(crate) fn aggregate_usage(results: &[&LensResult]) -> UsageMetrics {
     let sum = |member: fn(&UsageMetrics) -> Option<u64>| {
         results
             .iter()

@@ -99,7 +99,7 @@ impl Case {
             mode: self.mode,
             required_lens_ids: &self.required,
             plans: &self.plans,
-            results: &self.results,
+            results: &self.results.iter().collect::<Vec<_>>(),
             change_set: &change_set,
             coverage: &coverage,
             cross_check: check.as_ref(),
@@ -360,6 +360,6 @@ fn usage_is_summed_where_it_is_known_and_null_with_the_worst_reason_where_it_is_
     for (usages, expected) in cases {
         let results: Vec<LensResult> =
             usages.iter().map(|usage| LensResult { usage: usage.clone(), ..result(0, "a") }).collect();
-        assert_eq!(aggregate_usage(&results), expected, "{usages:?}");
+        assert_eq!(aggregate_usage(&results.iter().collect::<Vec<_>>()), expected, "{usages:?}");
     }
 }

@@ -61,7 +61,7 @@ fn summary(unlisted: u64) -> String {
 
 /// Keeps the findings of a run that are listed: those that block first, then the worst. Of each lens and rule the others
 /// become one finding.
-pub(super) fn bound_results(results: &mut [LensResult]) {
+pub(super) fn bound_results(results: &mut [&mut LensResult]) {
     let total: usize = results.iter().map(|result| result.findings.len()).sum();
     if total <= PER_RUN {
         return;

@@ -18,7 +18,7 @@ use qa_contracts::v1::{
     FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
     RecordedSurvey, WeakenedSetting,
 };
-use qa_core::coverage::coverage;
+use qa_core::coverage::{InspectedPlan, coverage};
 use qa_core::crosscheck::{Subject, cross_check};
 use qa_core::findings::{self, Judge};
 use qa_core::pictures::Screenshot;
@@ -78,7 +78,8 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
     let (policy, change_set) = (&inputs.in_force.policy, &inputs.change_set);
     let plans = plans(inputs, ports);
     let executed = execution(inputs, ports, &key).run(&plans)?;
-    let coverage = coverage(change_set, &plans, &executed.results, &executed.inspected);
+    let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
+    let coverage = coverage(change_set, &inspected_plans(&plans, &executed));
     let check = run_cross_check(inputs, ports, &key, &plans, &executed, &coverage);
     let required: BTreeSet<String> =
         policy.lenses.iter().filter(|(_, settings)| settings.required).map(|(id, _)| id.clone()).collect();
@@ -86,7 +87,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         mode: policy.mode,
         required_lens_ids: &required,
         plans: &plans,
-        results: &executed.results,
+        results: &results,
         change_set,
         coverage: &coverage,
         cross_check: check.as_ref(),
@@ -108,7 +109,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         }),
         verdict,
         coverage,
-        results: executed.results,
+        results: executed.outcomes.into_iter().map(|outcome| outcome.result).collect(),
         surveys: executed.surveys,
         lookups: executed.lookups,
         texts: executed.texts,
@@ -118,6 +119,14 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         bindings: keys::bindings(&reviews(inputs, ports)),
         plans,
     })
+}
+
+fn inspected_plans<'a>(plans: &'a [LensPlan], executed: &'a Executed) -> Vec<InspectedPlan<'a>> {
+    plans
+        .iter()
+        .zip(&executed.outcomes)
+        .map(|(plan, outcome)| InspectedPlan { plan, result: &outcome.result, inspected: &outcome.inspected })
+        .collect()
 }
 
 fn gate_evidence<'a>(inputs: &'a Inputs, key: &'a ExecutionKey) -> gates::Evidence<'a> {
@@ -139,13 +148,14 @@ fn run_cross_check(
     executed: &Executed,
     coverage: &Coverage,
 ) -> Option<CrossCheck> {
+    let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
     catch_unwind(AssertUnwindSafe(|| {
         cross_check(&Subject {
             change_set: &inputs.change_set,
             policy: &inputs.in_force.policy,
             plans,
             plans_again: &super::plans::plans(inputs, ports),
-            results: &executed.results,
+            results: &results,
             coverage,
             self_test: &executed.self_test,
             notices: &executed.notices,
@@ -223,7 +233,7 @@ fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Vec<WeakenedSetting> {
 fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, policy: &Policy) -> u64 {
     let files = inputs.change_set.files.iter().map(|file| (&file.path, file)).collect();
     let mut blocking = 0;
-    for (index, plan) in plans.iter().enumerate() {
+    for (plan, outcome) in plans.iter().zip(&executed.outcomes) {
         if !policy.lenses.get(&plan.lens_id).is_some_and(|lens| lens.enabled) {
             continue;
         }
@@ -232,9 +242,9 @@ fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, 
             waivers: &inputs.in_force.waivers,
             today: findings::day(inputs.change_set.base_time),
             surveys: &executed.surveys,
-            moved: executed.moved[index].clone(),
+            moved: outcome.moved.clone(),
         };
-        let findings = findings::judge(&plan.lens_id, executed.statements[index].clone(), &files, &mut judge);
+        let findings = findings::judge(&plan.lens_id, outcome.statements.clone(), &files, &mut judge);
         blocking += findings.iter().filter(|finding| finding.blocking).count() as u64;
     }
     blocking

@@ -11,20 +11,20 @@ use super::parts;
 use super::ports::PortError;
 use super::reviews;
 use super::survey::Surveys;
-use super::sweep::{Assignment, SelfTest, Sweep, Swept};
+use super::sweep::{Assignment, Sweep, Swept};
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
+use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeSet, ChangedFile, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile, RecordedLookups,
-    RecordedSurvey, Side, Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile,
+    RecordedLookups, RecordedSurvey, ReviewRecord, Side, Strength, UsageMetrics, Waiver,
 };
 use qa_core::canonical;
-use qa_core::coverage::Inspected;
-use qa_core::crosscheck::stands_in;
+use qa_core::coverage::InspectedHunks;
+use qa_core::crosscheck::{SelfTest, stands_in};
 use qa_core::escape::harmless;
-use qa_core::findings::{self, Judge, Statement, UNLISTED};
+use qa_core::findings::{self, Judge, MovedCounts, Statement, UNLISTED};
 use qa_core::packet::{Line, Packet};
-use qa_core::plan::{self, included_hunks};
+use qa_core::plan::{self, PlanKind, included_hunks};
 use qa_core::policy::Policy;
 use qa_lenses::contract::{Draft, Lens};
 
@@ -44,33 +44,52 @@ pub struct Execution<'a> {
     pub lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
 }
 
-/// What executing gave.
+/// The outcome of one plan.
+pub struct PlanOutcome {
+    pub result: LensResult,
+    pub inspected: InspectedHunks,
+    /// Statements before the policy weighed them, so that another policy can weigh them again.
+    pub statements: Vec<Statement>,
+    pub moved: MovedCounts,
+}
+
+/// The outcomes of all plans, and what they looked up, left and noticed.
 pub struct Executed {
-    pub results: Vec<LensResult>,
-    pub inspected: Vec<Inspected>,
+    /// In the order of the plans.
+    pub outcomes: Vec<PlanOutcome>,
     pub surveys: Vec<RecordedSurvey>,
-    /// What lenses asked about the rest of the repository.
+    /// Lookups of lenses in files that did not change.
     pub lookups: RecordedLookups,
     pub self_test: Vec<SelfTest>,
     /// The text of every file with a finding, by path.
     pub texts: BTreeMap<RepoPath, FileText>,
-    /// What was stated, per plan, before the policy weighed it; another policy can weigh it again.
-    pub statements: Vec<Vec<Statement>>,
-    /// What stood on removed lines, per plan.
-    pub moved: Vec<BTreeMap<findings::MovedKey, usize>>,
     pub notices: Vec<Code>,
-    /// Pictures that tests of gates left, sorted.
+    /// Pictures that tests of gates left.
     pub screenshots: BTreeMap<RepoPath, Caption>,
-    /// How many tests of gates were tried more than once.
+    /// Number of tests of gates that were tried more than once.
     pub retried_tests: u64,
-    /// How long the commands of gates took, in milliseconds.
+    /// Duration of each gate's commands, in milliseconds.
     pub durations: BTreeMap<GateName, u64>,
+}
+
+/// The statements of one plan with everything else that goes into its result, before the policy weighs them.
+struct PlanReport {
+    statements: Vec<Statement>,
+    moved: MovedCounts,
+    inspected: InspectedHunks,
+    status: LensStatus,
+    errors: BTreeSet<Code>,
+    warnings: BTreeSet<Code>,
+    summary: Vec<String>,
+    usage: UsageMetrics,
+    audit: Option<ExecutionAudit>,
+    response_hash: Sha256Hex,
+    review: Option<ReviewRecord>,
 }
 
 impl Execution<'_> {
     /// Executes all plans.
     pub fn run(&self, plans: &[LensPlan]) -> Result<Executed, PortError> {
-        let change_set = self.sweep.change_set;
         let refusals = self.refusals(plans);
         let (positions, assignments) = self.admitted(plans, &refusals);
         let (swept, self_test) = self.sweep.run(&assignments, self.policy, self.lookups.lookups())?;
@@ -78,99 +97,222 @@ impl Execution<'_> {
         let moved = self.moved(&assignments, &swept)?;
 
         let mut executed = Executed {
-            results: Vec::new(),
-            inspected: Vec::new(),
+            outcomes: Vec::with_capacity(plans.len()),
             surveys: Vec::new(),
             lookups,
             self_test,
             texts: BTreeMap::new(),
-            statements: Vec::new(),
-            moved: Vec::new(),
             notices: Vec::new(),
             screenshots: BTreeMap::new(),
             retried_tests: 0,
             durations: BTreeMap::new(),
         };
-        let mut by_plan: BTreeMap<usize, (Swept, BTreeMap<findings::MovedKey, usize>)> =
+        let mut by_plan: BTreeMap<usize, (Swept, MovedCounts)> =
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
         for (index, plan) in plans.iter().enumerate() {
-            if let Some(gate) = qa_core::gates::find(&plan.lens_id) {
-                self.hear(gate, plan, refusals[index], &mut executed)?;
-                continue;
-            }
-            if plan.review.is_some() {
-                self.review(plan, refusals[index], &mut executed)?;
-                continue;
-            }
-            let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
-            let ran = refusals[index].is_none() && (self.lens)(&plan.lens_id).is_some();
-            let statements = self.statements(plan, &swept, &mut executed.texts)?;
-            self.survey(plan, &statements, &mut executed.surveys)?;
-            let mut result = self.result(plan, &swept, statements.clone(), moved.clone(), &executed.surveys);
-            if let Some(refusal) = refusals[index] {
-                refuse(&mut result, refusal.status, refusal.code);
-            } else if !ran {
-                refuse(&mut result, LensStatus::Failed, Code::LensRequiredMissing);
-            }
-            let inspected = if ran { swept.inspected } else { vec![None; change_set.files.len()] };
-            executed.inspected.push(inspected);
-            executed.results.push(result);
-            executed.statements.push(statements);
-            executed.moved.push(moved);
+            let refusal = refusals[index];
+            let report = match PlanKind::of(&plan.lens_id) {
+                PlanKind::Gate(gate) => self.report_gate(gate, plan, &mut executed),
+                PlanKind::Review => self.report_review(plan, refusal)?,
+                PlanKind::Lens => {
+                    let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
+                    self.report_lens(plan, swept, moved, &mut executed)?
+                }
+            };
+            self.keep_texts(&report.statements, &mut executed.texts)?;
+            let outcome = self.outcome(plan, refusal, report, &executed.surveys);
+            executed.outcomes.push(outcome);
         }
-        self.answers.check(plans, &executed.results)?;
-        bounds::bound_results(&mut executed.results);
-        executed.notices = self.notices(&executed.results);
+        let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
+        self.answers.check(plans, &results)?;
+        let mut results: Vec<&mut LensResult> =
+            executed.outcomes.iter_mut().map(|outcome| &mut outcome.result).collect();
+        bounds::bound_results(&mut results);
+        executed.notices = self.notices(&executed.outcomes);
         Ok(executed)
     }
 
-    /// A gate's plan: what its reports say, judged like everything else.
-    fn hear(
+    /// Weighs a plan's statements by the policy and makes its result. A plan that was refused has a result that says so.
+    fn outcome(
         &self,
-        gate: GateName,
         plan: &LensPlan,
         refusal: Option<plan::Refusal>,
-        executed: &mut Executed,
-    ) -> Result<(), PortError> {
-        let files = by_path(self.sweep.change_set);
-        let heard = gates::hear(gate, plan.plan_ordinal, &self.evidence);
+        report: PlanReport,
+        surveys: &[RecordedSurvey],
+    ) -> PlanOutcome {
         let mut judge = Judge {
             policy: self.policy,
             waivers: self.waivers,
             today: findings::day(self.sweep.change_set.base_time),
-            surveys: &[],
-            moved: heard.moved.clone(),
+            surveys,
+            moved: report.moved.clone(),
         };
-        let findings = findings::judge(&plan.lens_id, heard.statements.clone(), &files, &mut judge);
-        let mut result = LensResult {
+        let files = by_path(self.sweep.change_set);
+        let findings = findings::judge(&plan.lens_id, report.statements.clone(), &files, &mut judge);
+        let (status, error_codes) = match refusal {
+            Some(refusal) => (refusal.status, vec![refusal.code]),
+            None => (report.status, report.errors.into_iter().collect()),
+        };
+        let degraded = match refusal {
+            Some(_) => status == LensStatus::Skipped,
+            None => status == LensStatus::Degraded,
+        };
+        let result = LensResult {
             schema_version: Default::default(),
             plan_ordinal: plan.plan_ordinal,
             lens_id: plan.lens_id.clone(),
             sub_lens_id: plan.sub_lens_id.clone(),
             lens_version: plan.lens_version.clone(),
-            status: if heard.errors.is_empty() { LensStatus::Completed } else { LensStatus::Failed },
-            degraded: false,
+            status,
+            degraded,
             findings,
-            evidence_summary: heard.summary,
-            usage: UsageMetrics::NONE,
-            error_codes: heard.errors.into_iter().collect(),
-            warning_codes: heard.warnings.into_iter().collect(),
-            execution_audit: heard.audit,
-            adapter_response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
-            review: None,
+            evidence_summary: report.summary,
+            usage: report.usage,
+            error_codes,
+            warning_codes: report.warnings.into_iter().collect(),
+            execution_audit: report.audit,
+            adapter_response_hash: report.response_hash,
+            review: report.review,
         };
-        if let Some(refusal) = refusal {
-            refuse(&mut result, refusal.status, refusal.code);
+        PlanOutcome {
+            result,
+            inspected: report.inspected,
+            statements: report.statements,
+            moved: report.moved,
         }
-        executed.inspected.push(vec![None; files.len()]);
-        executed.results.push(result);
-        self.keep_texts(&heard.statements, &mut executed.texts)?;
-        executed.statements.push(heard.statements);
-        executed.moved.push(heard.moved);
+    }
+
+    /// Reports what a gate's reports and commands say.
+    fn report_gate(&self, gate: GateName, plan: &LensPlan, executed: &mut Executed) -> PlanReport {
+        let heard = gates::hear(gate, plan.plan_ordinal, &self.evidence);
         executed.screenshots.extend(heard.screenshots);
         executed.retried_tests += heard.retried_tests;
         executed.durations.extend(heard.duration_ms.map(|duration| (gate, duration)));
-        Ok(())
+        PlanReport {
+            statements: heard.statements,
+            moved: heard.moved,
+            inspected: self.nothing_inspected(),
+            status: if heard.errors.is_empty() { LensStatus::Completed } else { LensStatus::Failed },
+            errors: heard.errors,
+            warnings: heard.warnings,
+            summary: heard.summary,
+            usage: UsageMetrics::NONE,
+            audit: heard.audit,
+            response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
+            review: None,
+        }
+    }
+
+    /// Reports the findings in the replies to a review.
+    fn report_review(
+        &self,
+        plan: &LensPlan,
+        refusal: Option<plan::Refusal>,
+    ) -> Result<PlanReport, PortError> {
+        let heard = match refusal {
+            None => self.answers.hear(plan)?,
+            Some(_) => reviews::Heard::default(),
+        };
+        let response_hash = heard.response_hash();
+        let Incomplete { mut status, mut errors } = self.omitted(plan);
+        if heard.is_doubtful {
+            status = LensStatus::Degraded;
+            errors.insert(Code::EvidenceUnverified);
+        }
+        if !heard.errors.is_empty() {
+            status = LensStatus::Failed;
+        }
+        errors.extend(heard.errors);
+        let mut warnings = heard.warnings;
+        warnings.extend(planning_warnings(plan));
+        let inspected = match refusal {
+            None if status != LensStatus::Failed => self.included(plan),
+            _ => self.nothing_inspected(),
+        };
+        let mut summary = heard.summary;
+        summary.push(inspection_summary(plan, &inspected));
+        Ok(PlanReport {
+            statements: heard.statements,
+            moved: MovedCounts::new(),
+            inspected,
+            status,
+            warnings: warnings.difference(&errors).copied().collect(),
+            errors,
+            summary,
+            usage: heard.usage.unwrap_or(UsageMetrics::NONE),
+            audit: None,
+            response_hash,
+            review: heard.record,
+        })
+    }
+
+    /// Reports the drafts of a lens, each with its evidence checked, and surveys the base where a rule is a ratchet.
+    fn report_lens(
+        &self,
+        plan: &LensPlan,
+        swept: Swept,
+        moved: MovedCounts,
+        executed: &mut Executed,
+    ) -> Result<PlanReport, PortError> {
+        let response_hash = canonical::digest(&swept.drafts).expect("drafts are made of JSON values");
+        let lens = (self.lens)(&plan.lens_id);
+        let statements = match lens {
+            Some(lens) => {
+                let statements = self.statements(lens, plan, &swept, &mut executed.texts)?;
+                self.survey(lens, &statements, &mut executed.surveys)?;
+                statements
+            }
+            None => Vec::new(),
+        };
+        let Incomplete { mut status, mut errors } = self.omitted(plan);
+        if is_mostly_unverified(&statements) {
+            status = LensStatus::Degraded;
+            errors.insert(Code::EvidenceUnverified);
+        }
+        if swept.panicked {
+            status = LensStatus::Failed;
+            errors.insert(Code::LensPanicked);
+        }
+        let mut warnings = planning_warnings(plan);
+        warnings = warnings.difference(&errors).copied().collect();
+        let planned = |file: &&ChangedFile| plan.changed_files.binary_search(&file.path).is_ok();
+        let codes =
+            self.sweep.change_set.files.iter().filter(planned).flat_map(|file| file.codes.iter().copied());
+        warnings.extend(codes.filter(|code| matches!(code, Code::CoarseDiff | Code::BinaryContent)));
+        if lens.is_none() {
+            status = LensStatus::Failed;
+            errors = BTreeSet::from([Code::LensRequiredMissing]);
+        }
+        let summary = vec![inspection_summary(plan, &swept.inspected)];
+        let inspected = match swept.inspected.is_empty() {
+            true => self.nothing_inspected(),
+            false => swept.inspected,
+        };
+        Ok(PlanReport {
+            statements,
+            moved,
+            inspected,
+            status,
+            errors,
+            warnings,
+            summary,
+            usage: UsageMetrics::NONE,
+            audit: None,
+            response_hash,
+            review: None,
+        })
+    }
+
+    fn nothing_inspected(&self) -> InspectedHunks {
+        vec![None; self.sweep.change_set.files.len()]
+    }
+
+    /// Counts the hunks of each file that a plan includes.
+    fn included(&self, plan: &LensPlan) -> InspectedHunks {
+        included_hunks(plan, &self.sweep.change_set.files)
+            .into_iter()
+            .map(|hunks| Some(hunks?.iter().filter(|included| **included).count() as u64))
+            .collect()
     }
 
     /// Keeps the text of every changed file that something is said of.
@@ -188,79 +330,6 @@ impl Execution<'_> {
                 texts.insert(statement.file.clone(), self.sweep.texts.text(position)?.into_owned());
             }
         }
-        Ok(())
-    }
-
-    /// A review's plan: what was answered to it, judged like everything else.
-    fn review(
-        &self,
-        plan: &LensPlan,
-        refusal: Option<plan::Refusal>,
-        executed: &mut Executed,
-    ) -> Result<(), PortError> {
-        let files = &self.sweep.change_set.files;
-        let heard = match refusal {
-            None => self.answers.hear(plan)?,
-            Some(_) => reviews::Heard::default(),
-        };
-        let mut judge = Judge {
-            policy: self.policy,
-            waivers: self.waivers,
-            today: findings::day(self.sweep.change_set.base_time),
-            surveys: &[],
-            moved: BTreeMap::new(),
-        };
-        let by_path = by_path(self.sweep.change_set);
-        let findings = findings::judge(&plan.lens_id, heard.statements.clone(), &by_path, &mut judge);
-        let response_hash = heard.response_hash();
-        let Incomplete { mut status, mut errors } = self.omitted(plan);
-        if heard.is_doubtful {
-            status = LensStatus::Degraded;
-            errors.insert(Code::EvidenceUnverified);
-        }
-        if !heard.errors.is_empty() {
-            status = LensStatus::Failed;
-        }
-        errors.extend(heard.errors);
-        let told = |code: &Code| *code != Code::LensNotApplicable;
-        let planned = plan.planning_codes.iter().copied().filter(told);
-        let warnings: BTreeSet<Code> =
-            heard.warnings.into_iter().chain(planned).filter(|code| !errors.contains(code)).collect();
-        let looked_at = refusal.is_none() && status != LensStatus::Failed;
-        let inspected: Inspected = match looked_at {
-            true => included_hunks(plan, files)
-                .into_iter()
-                .map(|hunks| Some(hunks?.iter().filter(|included| **included).count() as u64))
-                .collect(),
-            false => vec![None; files.len()],
-        };
-        let mut evidence_summary = heard.summary;
-        evidence_summary.push(summary(plan, &inspected));
-        let mut result = LensResult {
-            schema_version: Default::default(),
-            plan_ordinal: plan.plan_ordinal,
-            lens_id: plan.lens_id.clone(),
-            sub_lens_id: plan.sub_lens_id.clone(),
-            lens_version: plan.lens_version.clone(),
-            status,
-            degraded: status == LensStatus::Degraded,
-            findings,
-            evidence_summary,
-            usage: heard.usage.unwrap_or(UsageMetrics::NONE),
-            error_codes: errors.into_iter().collect(),
-            warning_codes: warnings.into_iter().collect(),
-            execution_audit: None,
-            adapter_response_hash: response_hash,
-            review: heard.record,
-        };
-        if let Some(refusal) = refusal {
-            refuse(&mut result, refusal.status, refusal.code);
-        }
-        executed.inspected.push(inspected);
-        executed.results.push(result);
-        self.keep_texts(&heard.statements, &mut executed.texts)?;
-        executed.statements.push(heard.statements);
-        executed.moved.push(BTreeMap::new());
         Ok(())
     }
 
@@ -306,11 +375,7 @@ impl Execution<'_> {
     }
 
     /// Only worth a second sweep when a finding could turn out to be an old acquaintance.
-    fn moved(
-        &self,
-        assignments: &[Assignment<'_>],
-        swept: &[Swept],
-    ) -> Result<Vec<BTreeMap<findings::MovedKey, usize>>, PortError> {
+    fn moved(&self, assignments: &[Assignment<'_>], swept: &[Swept]) -> Result<Vec<MovedCounts>, PortError> {
         let minds = |lens: &dyn Lens, draft: &Draft| {
             lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
         };
@@ -326,17 +391,18 @@ impl Execution<'_> {
         if wanted.iter().any(|quotes| !quotes.is_empty()) {
             self.sweep.moved(assignments, &wanted)
         } else {
-            Ok(assignments.iter().map(|_| BTreeMap::new()).collect())
+            Ok(vec![MovedCounts::new(); assignments.len()])
         }
     }
 
+    /// Returns the drafts of a lens as statements, each with its quote looked for in the change.
     fn statements(
         &self,
+        lens: &dyn Lens,
         plan: &LensPlan,
         swept: &Swept,
         texts: &mut BTreeMap<RepoPath, FileText>,
     ) -> Result<Vec<Statement>, PortError> {
-        let Some(lens) = (self.lens)(&plan.lens_id) else { return Ok(Vec::new()) };
         let files = &self.sweep.change_set.files;
         let included = included_hunks(plan, files);
         let positions: Vec<Option<usize>> =
@@ -368,13 +434,13 @@ impl Execution<'_> {
         Ok(statements)
     }
 
+    /// Surveys the base for each ratcheted rule and population that has a statement.
     fn survey(
         &self,
-        plan: &LensPlan,
+        lens: &dyn Lens,
         statements: &[Statement],
         surveys: &mut Vec<RecordedSurvey>,
     ) -> Result<(), PortError> {
-        let Some(lens) = (self.lens)(&plan.lens_id) else { return Ok(()) };
         let files = by_path(self.sweep.change_set);
         for statement in statements {
             let Some(file) = files.get(&statement.file) else { continue };
@@ -396,68 +462,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn result(
-        &self,
-        plan: &LensPlan,
-        swept: &Swept,
-        statements: Vec<Statement>,
-        moved: BTreeMap<findings::MovedKey, usize>,
-        surveys: &[RecordedSurvey],
-    ) -> LensResult {
-        let change_set = self.sweep.change_set;
-        let unverified = statements.iter().filter(|statement| statement.doubt.is_some()).count();
-        // One that stands for many has to be right about its own place, or nothing is known of the others.
-        let unknown =
-            |statement: &Statement| statement.doubt.is_some() && statement.detail.contains_key(UNLISTED);
-        let mostly_unverified = unverified * 2 > statements.len() || statements.iter().any(unknown);
-        let mut judge = Judge {
-            policy: self.policy,
-            waivers: self.waivers,
-            today: findings::day(change_set.base_time),
-            surveys,
-            moved,
-        };
-        let findings = findings::judge(&plan.lens_id, statements, &by_path(change_set), &mut judge);
-        let Incomplete { mut status, mut errors } = self.omitted(plan);
-        if mostly_unverified {
-            status = LensStatus::Degraded;
-            errors.insert(Code::EvidenceUnverified);
-        }
-        if swept.panicked {
-            status = LensStatus::Failed;
-            errors.insert(Code::LensPanicked);
-        }
-        // That a change does not concern a lens is in the plan; told of every run it would be noise.
-        let told = |code: &Code| *code != Code::LensNotApplicable && !errors.contains(code);
-        let mut warnings: BTreeSet<Code> = plan.planning_codes.iter().copied().filter(told).collect();
-        let in_plan =
-            change_set.files.iter().filter(|file| plan.changed_files.binary_search(&file.path).is_ok());
-        warnings.extend(
-            in_plan
-                .flat_map(|file| &file.codes)
-                .copied()
-                .filter(|code| *code == Code::CoarseDiff || *code == Code::BinaryContent),
-        );
-        LensResult {
-            schema_version: Default::default(),
-            plan_ordinal: plan.plan_ordinal,
-            lens_id: plan.lens_id.clone(),
-            sub_lens_id: plan.sub_lens_id.clone(),
-            lens_version: plan.lens_version.clone(),
-            status,
-            degraded: status == LensStatus::Degraded,
-            findings,
-            evidence_summary: vec![summary(plan, &swept.inspected)],
-            usage: UsageMetrics::NONE,
-            error_codes: errors.into_iter().collect(),
-            warning_codes: warnings.into_iter().collect(),
-            execution_audit: None,
-            adapter_response_hash: canonical::digest(&swept.drafts).expect("drafts are made of JSON values"),
-            review: None,
-        }
-    }
-
-    fn notices(&self, results: &[LensResult]) -> Vec<Code> {
+    fn notices(&self, outcomes: &[PlanOutcome]) -> Vec<Code> {
         let mut notices = BTreeSet::new();
         let change_set = self.sweep.change_set;
         let touches_policy = |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/");
@@ -475,7 +480,7 @@ impl Execution<'_> {
             notices.insert(Code::LookupLimited);
         }
         let used = |waiver: &Waiver| {
-            results.iter().flat_map(|result| &result.findings).any(|finding| {
+            outcomes.iter().flat_map(|outcome| &outcome.result.findings).any(|finding| {
                 finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
             })
         };
@@ -496,13 +501,20 @@ struct Incomplete {
     errors: BTreeSet<Code>,
 }
 
-fn refuse(result: &mut LensResult, status: LensStatus, code: Code) {
-    result.status = status;
-    result.degraded = status == LensStatus::Skipped;
-    result.error_codes = vec![code];
+/// Returns the codes of planning that a result repeats as warnings. That a change does not concern a lens is in the plan;
+/// as a warning of every run it would be noise.
+fn planning_warnings(plan: &LensPlan) -> BTreeSet<Code> {
+    plan.planning_codes.iter().copied().filter(|code| *code != Code::LensNotApplicable).collect()
 }
 
-fn summary(plan: &LensPlan, inspected: &Inspected) -> String {
+/// Returns whether more than half of the quotes were not found, or one that stands for places which are not listed.
+fn is_mostly_unverified(statements: &[Statement]) -> bool {
+    let unverified = statements.iter().filter(|statement| statement.doubt.is_some());
+    unverified.clone().any(|statement| statement.detail.contains_key(UNLISTED))
+        || unverified.count() * 2 > statements.len()
+}
+
+fn inspection_summary(plan: &LensPlan, inspected: &InspectedHunks) -> String {
     let files = inspected.iter().flatten().count();
     let hunks: u64 = inspected.iter().flatten().sum();
     if plan.changed_files.is_empty() && plan.omitted_files.is_empty() {

@@ -229,26 +229,26 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
 #[test]
 fn a_lens_that_panics_fails_its_plan_and_keeps_what_it_found_elsewhere() {
     let executed = run(&Panicking, "", |_| ());
-    let result = &executed.results[0];
+    let result = &executed.outcomes[0].result;
     assert_eq!((result.status, result.error_codes.clone()), (LensStatus::Failed, vec![Code::LensPanicked]));
     assert_eq!(result.findings.len(), 1);
-    assert_eq!(executed.inspected[0], [Some(1), None, Some(1)]);
+    assert_eq!(executed.outcomes[0].inspected, [Some(1), None, Some(1)]);
 }
 
 #[test]
 fn a_lens_that_keeps_state_is_caught_by_the_self_test() {
     static LENS: Forgetful = Forgetful(AtomicUsize::new(0));
     let executed = run(&LENS, "", |_| ());
-    let (forwards, backwards) = &executed.self_test[0];
-    assert_ne!(forwards, backwards);
-    let (forwards, backwards) = &run(&Steady, "", |_| ()).self_test[0];
-    assert_eq!(forwards, backwards);
+    let test = &executed.self_test[0];
+    assert_ne!(test.forward, test.reverse);
+    let test = &run(&Steady, "", |_| ()).self_test[0];
+    assert_eq!(test.forward, test.reverse);
 }
 
 #[test]
 fn a_quote_that_does_not_stand_there_never_blocks_and_degrades_the_lens() {
     let executed = run(&Inventing, "", |_| ());
-    let result = &executed.results[0];
+    let result = &executed.outcomes[0].result;
     assert_eq!((result.status, result.degraded), (LensStatus::Degraded, true));
     assert_eq!(result.error_codes, [Code::EvidenceUnverified]);
     assert_eq!(result.findings.len(), 2);
@@ -263,17 +263,21 @@ fn a_quote_that_does_not_stand_there_never_blocks_and_degrades_the_lens() {
 #[test]
 fn text_that_was_removed_elsewhere_explains_only_the_same_text() {
     let executed = run(&Steady, "", |_| ());
-    let origins: Vec<_> =
-        executed.results[0].findings.iter().map(|finding| (finding.origin, finding.blocking)).collect();
+    let origins: Vec<_> = executed.outcomes[0]
+        .result
+        .findings
+        .iter()
+        .map(|finding| (finding.origin, finding.blocking))
+        .collect();
     assert_eq!(origins, [(FindingOrigin::Introduced, true), (FindingOrigin::Introduced, true)]);
     // What was removed is none of the texts that were added, so nobody counts it.
-    assert!(executed.moved[0].is_empty());
+    assert!(executed.outcomes[0].moved.is_empty());
 }
 
 #[test]
 fn a_plan_over_the_run_budget_is_not_run_and_says_so() {
     let dear = |plan: &mut LensPlan| plan.max_input_tokens = 300_001;
-    let result = run(&Steady, "", dear).results.remove(0);
+    let result = run(&Steady, "", dear).outcomes.remove(0).result;
     assert_eq!((result.status, result.error_codes), (LensStatus::Failed, vec![Code::BudgetRunExceeded]));
     assert!(result.findings.is_empty());
 }
@@ -281,8 +285,9 @@ fn a_plan_over_the_run_budget_is_not_run_and_says_so() {
 #[test]
 fn a_required_plan_that_leaves_hunks_out_is_degraded_unless_the_policy_allows_it() {
     let bounded = "[limits]\nmax-files = 2\n";
-    let result = run(&Steady, bounded, |_| ()).results.remove(0);
+    let result = run(&Steady, bounded, |_| ()).outcomes.remove(0).result;
     assert_eq!((result.status, result.error_codes), (LensStatus::Degraded, vec![Code::DiffTooLarge]));
-    let result = run(&Steady, "[limits]\nmax-files = 2\nallow-omitted = true\n", |_| ()).results.remove(0);
+    let result =
+        run(&Steady, "[limits]\nmax-files = 2\nallow-omitted = true\n", |_| ()).outcomes.remove(0).result;
     assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::DiffTooLarge]));
 }

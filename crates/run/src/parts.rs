@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ports::PortError;
-use super::sweep::{Assignment, FileOutcome, Joined};
+use super::sweep::{Assignment, FileOutcome, Inspected, Joined};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{ChangedFile, PartFile, ShardPart, StatedDraft, StatedFact, StatedOutcome};
@@ -13,9 +13,11 @@ use qa_lenses::contract::{Draft, Fact, Inspection, Lens};
 /// What lenses said of one file, as a contract.
 pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: FileOutcome) -> PartFile {
     let outcomes = assignments.iter().zip(outcome).filter_map(|(assignment, inspection)| {
-        let inspection = inspection?;
-        let panicked = inspection.is_none();
-        let Inspection { drafts, facts } = inspection.unwrap_or_default();
+        let (panicked, Inspection { drafts, facts }) = match inspection {
+            Inspected::NotPlanned => return None,
+            Inspected::Panicked => (true, Inspection::default()),
+            Inspected::Done(inspection) => (false, inspection),
+        };
         Some(StatedOutcome {
             plan_ordinal: assignment.plan.plan_ordinal,
             panicked,
@@ -154,10 +156,10 @@ impl Joined for Parts {
         let outcome = assignments
             .iter()
             .map(|assignment| match stated.remove(&assignment.plan.plan_ordinal) {
-                None => Ok(None),
-                Some(outcome) if outcome.panicked => Ok(Some(None)),
+                None => Ok(Inspected::NotPlanned),
+                Some(outcome) if outcome.panicked => Ok(Inspected::Panicked),
                 Some(outcome) => match inspection(outcome.clone(), assignment.lens) {
-                    Some(inspection) => Ok(Some(Some(inspection))),
+                    Some(inspection) => Ok(Inspected::Done(inspection)),
                     None => Err(invalid(file, "a rule that is not its lens's")),
                 },
             })

@@ -1,7 +1,7 @@
 //! Gives every planned file to every lens that planned it, from as many threads as configured and one more
 //! for the self-test, and keeps the order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,12 +9,15 @@ use super::bounds::{PER_FILE, PER_RULE, bounded};
 use super::gather::Texts;
 use super::ports::{Cancellation, PortError, Progress};
 use super::workers;
+use serde::Serialize;
+
 use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{ChangeSet, LensPlan, Rubric};
 use qa_core::canonical;
-use qa_core::coverage::Inspected;
-use qa_core::findings::{MovedKey, normalized};
+use qa_core::coverage::InspectedHunks;
+use qa_core::crosscheck::SelfTest;
+use qa_core::findings::{MovedCounts, MovedText, normalized};
 use qa_core::packet::{Packet, reversed};
 use qa_core::plan::included_hunks;
 use qa_core::policy::Policy;
@@ -52,21 +55,23 @@ pub trait Joined: Sync {
 pub(crate) struct Swept {
     pub(crate) drafts: Vec<Draft>,
     /// Files and hunks the lens was given.
-    pub(crate) inspected: Inspected,
+    pub(crate) inspected: InspectedHunks,
     /// Whether it ended unexpectedly on any file; what it gave elsewhere is still here.
     pub(crate) panicked: bool,
 }
 
-/// What one file gave to each assignment that plans it; null where the lens panicked.
-pub(crate) type FileOutcome = Vec<Option<Option<Inspection>>>;
-
-/// The digests of what one assignment gave over the files of the self-test, in the sweep and again in reverse.
-pub(crate) type SelfTest = (Sha256Hex, Sha256Hex);
-
-/// Drops the drafts beyond those that are listed for each rule of one file.
-fn bounded_inspection(inspection: Inspection) -> Inspection {
-    Inspection { drafts: bounded(inspection.drafts, PER_FILE), ..inspection }
+/// The outcome of one lens over one file.
+#[derive(Debug, Clone, Default, Serialize)]
+pub enum Inspected {
+    /// The plan leaves the file out.
+    #[default]
+    NotPlanned,
+    Panicked,
+    Done(Inspection),
 }
+
+/// The outcomes of one file, one for each assignment.
+pub type FileOutcome = Vec<Inspected>;
 
 impl Sweep<'_> {
     /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
@@ -98,9 +103,14 @@ impl Sweep<'_> {
         // What shards found is joined before it is held against all files.
         let workers = if self.joined.is_some() { 1 } else { self.workers };
         let (outcomes, again) = workers::both(workers, sweep, || self.again(assignments, &included, tested))?;
-        let given = (0..assignments.len())
-            .map(|index| digest(outcomes[..tested].iter().map(|file| file[index].as_ref())));
-        let self_test = given.zip(again).collect();
+        let self_test = again
+            .into_iter()
+            .enumerate()
+            .map(|(index, reverse)| {
+                let forward = digest(outcomes[..tested].iter().map(|file| &file[index]));
+                SelfTest { forward, reverse }
+            })
+            .collect();
         Ok((self.collect(assignments, &included, outcomes, (policy, lookups))?, self_test))
     }
 
@@ -130,11 +140,11 @@ impl Sweep<'_> {
         position: usize,
     ) -> Result<FileOutcome, PortError> {
         if included.iter().all(|plan| plan[position].is_none()) {
-            return Ok(vec![None; assignments.len()]);
+            return Ok(vec![Inspected::NotPlanned; assignments.len()]);
         }
         if let Some(joined) = self.joined {
             let outcome = joined.outcome(position, assignments)?;
-            let looked = outcome.iter().map(Option::is_some);
+            let looked = outcome.iter().map(|inspected| !matches!(inspected, Inspected::NotPlanned));
             if looked.eq(included.iter().map(|plan| plan[position].is_some())) {
                 return Ok(outcome);
             }
@@ -149,9 +159,8 @@ impl Sweep<'_> {
             .iter()
             .zip(included)
             .map(|(assignment, included)| {
-                let included = included[position].as_deref()?;
-                let inspection = self.inspect(assignment.lens, &Packet { file, text: &text, included });
-                Some(inspection.map(bounded_inspection))
+                let Some(included) = included[position].as_deref() else { return Inspected::NotPlanned };
+                self.inspect(assignment.lens, &Packet { file, text: &text, included })
             })
             .collect())
     }
@@ -171,9 +180,9 @@ impl Sweep<'_> {
         for (position, outcome) in outcomes.into_iter().enumerate() {
             for (index, inspection) in outcome.into_iter().enumerate() {
                 match inspection {
-                    None => {}
-                    Some(None) => swept[index].panicked = true,
-                    Some(Some(inspection)) => {
+                    Inspected::NotPlanned => {}
+                    Inspected::Panicked => swept[index].panicked = true,
+                    Inspected::Done(inspection) => {
                         swept[index].drafts.extend(inspection.drafts);
                         facts[index].extend(inspection.facts);
                         let hunks = included[index][position].as_deref().unwrap_or(&[]);
@@ -208,7 +217,7 @@ impl Sweep<'_> {
         &self,
         assignments: &[Assignment<'_>],
         wanted: &[BTreeSet<String>],
-    ) -> Result<Vec<BTreeMap<MovedKey, usize>>, PortError> {
+    ) -> Result<Vec<MovedCounts>, PortError> {
         let outcomes = workers::map(
             self.change_set.files.len(),
             self.workers,
@@ -232,20 +241,24 @@ impl Sweep<'_> {
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
                 let keys = assignments.iter().zip(&wanted).map(|(assignment, wanted)| {
-                    let inspection = wanted.then(|| self.inspect(assignment.lens, &packet)).flatten();
-                    let drafts = inspection.map(|inspection| inspection.drafts);
+                    let drafts = match wanted {
+                        true => self.run_lens(assignment.lens, &packet).unwrap_or_default().drafts,
+                        false => Vec::new(),
+                    };
                     drafts
-                        .unwrap_or_default()
                         .into_iter()
-                        .map(|draft| {
-                            (draft.rule.to_owned(), file.scope, normalized(&draft.quote), draft.value)
+                        .map(|draft| MovedText {
+                            rule_id: draft.rule.to_owned(),
+                            scope: file.scope,
+                            quote: normalized(&draft.quote),
+                            secret: draft.value,
                         })
-                        .collect::<Vec<MovedKey>>()
+                        .collect::<Vec<_>>()
                 });
                 Ok(keys.collect::<Vec<_>>())
             },
         )?;
-        let mut moved: Vec<BTreeMap<MovedKey, usize>> = assignments.iter().map(|_| BTreeMap::new()).collect();
+        let mut moved = vec![MovedCounts::new(); assignments.len()];
         for file in outcomes {
             for (counts, keys) in moved.iter_mut().zip(file) {
                 for key in keys {
@@ -264,21 +277,19 @@ impl Sweep<'_> {
         included: &[Vec<Option<Vec<bool>>>],
         tested: usize,
     ) -> Result<Vec<Sha256Hex>, PortError> {
-        let mut again: Vec<Vec<Option<Option<Inspection>>>> =
-            assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
+        let mut again: Vec<Vec<Inspected>> = assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
         for position in (0..tested).rev() {
             self.cancellation.check()?;
             let text = self.texts.text(position)?;
             let file = &self.change_set.files[position];
             for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
-                let included = included[position].as_deref();
-                again.push(included.map(|included| {
-                    let packet = Packet { file, text: &text, included };
-                    self.inspect(assignment.lens, &packet).map(bounded_inspection)
-                }));
+                again.push(match included[position].as_deref() {
+                    Some(included) => self.inspect(assignment.lens, &Packet { file, text: &text, included }),
+                    None => Inspected::NotPlanned,
+                });
             }
         }
-        Ok(again.iter().map(|again| digest(again.iter().rev().map(Option::as_ref))).collect())
+        Ok(again.iter().map(|again| digest(again.iter().rev())).collect())
     }
 
     /// How many files the self-test looks at: the first up to its bound. What other processes found was seen by nobody
@@ -298,14 +309,23 @@ impl Sweep<'_> {
         Ok(files)
     }
 
-    /// A lens that panics has no result for the file; the run goes on and the plan fails.
-    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
+    /// Runs a lens over one file, with as many drafts of each rule as are listed of one file.
+    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Inspected {
+        match self.run_lens(lens, packet) {
+            Some(inspection) => {
+                Inspected::Done(Inspection { drafts: bounded(inspection.drafts, PER_FILE), ..inspection })
+            }
+            None => Inspected::Panicked,
+        }
+    }
+
+    /// Runs a lens over one file. Returns `None` if it panics; the run goes on and the plan fails.
+    fn run_lens(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
         catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
     }
 }
 
-/// The digest of what one assignment gave, file by file; null inside where the lens panicked.
-fn digest<'i>(inspections: impl Iterator<Item = Option<&'i Option<Inspection>>>) -> Sha256Hex {
-    let inspections: Vec<_> = inspections.map(|each| each.map(Option::as_ref)).collect();
-    canonical::digest(&inspections).expect("drafts are made of JSON values")
+/// Computes the digest of the outcomes of one assignment, file by file.
+fn digest<'i>(outcomes: impl Iterator<Item = &'i Inspected>) -> Sha256Hex {
+    canonical::digest(&outcomes.collect::<Vec<_>>()).expect("drafts are made of JSON values")
 }

@@ -5,6 +5,7 @@ mod budget;
 mod parts;
 mod selection;
 
+use crate::reviews::is_review;
 use serde::Serialize;
 
 use super::canonical;
@@ -21,6 +22,36 @@ use qa_contracts::v1::{
 pub(crate) use bounds::HardBounds;
 pub use budget::{Refusal, reserve};
 pub use parts::Asking;
+
+/// The kind of a plan, by what makes its findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanKind {
+    /// Rules over changed lines.
+    Lens,
+    /// Reports and commands of other tools.
+    Gate(GateName),
+    /// A model.
+    Review,
+}
+
+impl PlanKind {
+    /// Returns the kind of the plans of a registered lens.
+    pub fn of(lens_id: &str) -> Self {
+        match gates::find(lens_id) {
+            Some(gate) => Self::Gate(gate),
+            None if is_review(lens_id) => Self::Review,
+            None => Self::Lens,
+        }
+    }
+
+    /// Returns the gate, or `None` for a lens and a review.
+    pub fn gate(self) -> Option<GateName> {
+        match self {
+            Self::Gate(gate) => Some(gate),
+            Self::Lens | Self::Review => None,
+        }
+    }
+}
 
 /// The binding of plans that ask no model (C-28).
 pub const BUILTIN_BINDING: &str = "builtin";

@@ -24,7 +24,7 @@ use qa_contracts::v1::{
 };
 use qa_core::crosscheck::GateSeen;
 use qa_core::escape::harmless;
-use qa_core::findings::{MovedKey, Statement};
+use qa_core::findings::{MovedCounts, MovedText, Statement};
 use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::shown_cut;
 use qa_core::policy::Policy;
@@ -44,7 +44,7 @@ pub struct Heard {
     /// What they say about head.
     pub(crate) statements: Vec<Statement>,
     /// What they say about the base, which is not held against the change.
-    pub(crate) moved: BTreeMap<MovedKey, usize>,
+    pub(crate) moved: MovedCounts,
     /// Why the gate has no usable result.
     pub(crate) errors: BTreeSet<Code>,
     pub(crate) warnings: BTreeSet<Code>,
@@ -274,8 +274,13 @@ impl Heard {
         let scopes = Scopes(change_set);
         for mut statement in statements(gate, origin, report) {
             statement.file = scopes.at_head(statement.file);
-            let (scope, identity) = (scopes.of(&statement.file), statement.identity());
-            *self.moved.entry((statement.rule_id, scope, identity, None)).or_insert(0) += 1;
+            let text = MovedText {
+                scope: scopes.of(&statement.file),
+                quote: statement.identity(),
+                rule_id: statement.rule_id,
+                secret: None,
+            };
+            *self.moved.entry(text).or_insert(0) += 1;
         }
     }
 

@@ -184,7 +184,7 @@ pub struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Whether the record holds each reply once, in its order, and none that no plan asks for.
-    pub(crate) fn check(&self, plans: &[LensPlan], results: &[LensResult]) -> Result<(), PortError> {
+    pub(crate) fn check(&self, plans: &[LensPlan], results: &[&LensResult]) -> Result<(), PortError> {
         let mut wanted = BTreeSet::new();
         for review in results.iter().filter_map(|result| result.review.as_ref()) {
             let samples = 1..=review.samples.len() as u64;
@@ -204,7 +204,7 @@ impl Evidence<'_> {
     }
 
     /// Whether what was said earlier is of hunks that are asked about, once each, in its order, and could have been said.
-    fn is_of_plans(&self, plans: &[LensPlan], results: &[LensResult]) -> Result<bool, PortError> {
+    fn is_of_plans(&self, plans: &[LensPlan], results: &[&LensResult]) -> Result<bool, PortError> {
         let earlier = &self.replies.earlier;
         let key = |said: &EarlierHunk| (said.lens_id.clone(), said.hunk.clone());
         let in_order = earlier.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
