@@ -14,10 +14,11 @@ use qa_core::policy::Policy;
 use qa_run::gates::{self, AtHead, Subject, any_runs, record};
 use qa_run::gather::{Gathered, GatheredTexts, Texts};
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
-use qa_run::lookup::{Asked, Trees};
+use qa_run::lookup::TreeLookups;
 use qa_run::ports::{BlobRead, Cancellation, Objects, Progress};
 use qa_run::quoted_lines::BlobLines;
 use qa_run::survey::{BaseSurveys, RecordedSurveys};
+use qa_run::trees::Trees;
 
 /// The inputs of a run, before commands ran and models were asked, with the texts of the change.
 pub(crate) struct Prepared<'a> {
@@ -132,7 +133,7 @@ impl Prepared<'_> {
         then(&Ports {
             texts: &self.texts,
             surveys: &RecordedSurveys(&[]),
-            lookups: &Asked::of_record(&nothing),
+            lookups: &TreeLookups::from_recording(&nothing),
             lines: &|_, _, _, _| None,
             joined: None,
             cancellation,
@@ -155,7 +156,7 @@ pub(crate) fn with_repository_ports<T>(
     let blob_lines = BlobLines::new(&opened.objects, &change_set.files, policy.limits.max_blob_bytes);
     let surveys =
         BaseSurveys { objects: &opened.objects, base: &opened.resolved.base, globs: policy.scope_globs() };
-    let lookups = Asked::of_trees(Trees {
+    let lookups = TreeLookups::from_trees(Trees {
         objects: &opened.objects,
         merge_base: &change_set.merge_base_sha,
         head: &change_set.head_sha,

@@ -24,7 +24,7 @@ use qa_run::derive::{Outcome, derive};
 use qa_run::gather::Gathered;
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
 use qa_run::keys::key;
-use qa_run::lookup::Asked;
+use qa_run::lookup::TreeLookups;
 use qa_run::plans::needs_whole_file;
 use qa_run::ports::{Cancellation, Progress};
 use qa_run::quoted_lines::recorded_lines;
@@ -154,7 +154,7 @@ impl RecordedRun {
         then(&Ports {
             texts: &self.texts,
             surveys: &RecordedSurveys(&self.inputs.in_force.texts.surveys),
-            lookups: &Asked::of_record(&self.lookups),
+            lookups: &TreeLookups::from_recording(&self.lookups),
             lines: &|path, side, start, end| recorded_lines(files, &self.texts, path, side, start, end),
             joined: None,
             cancellation,

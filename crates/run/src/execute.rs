@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::bounds;
 use super::gates::{self, Caption};
-use super::lookup::Answering;
+use super::lookup::TreeLookups;
 use super::parts;
 use super::ports::PortError;
 use super::reviews;
@@ -35,7 +35,7 @@ pub struct Execution<'a> {
     pub waivers: &'a [Waiver],
     pub surveys: &'a dyn Surveys,
     /// Answers about the rest of the repository.
-    pub lookups: &'a dyn Answering,
+    pub lookups: &'a TreeLookups<'a>,
     /// What the gates are judged from.
     pub evidence: gates::Evidence<'a>,
     /// What the reviews are judged from.
@@ -92,7 +92,7 @@ impl Execution<'_> {
     pub fn run(&self, plans: &[LensPlan]) -> Result<Executed, PortError> {
         let refusals = self.refusals(plans);
         let (positions, assignments) = self.admitted(plans, &refusals);
-        let (swept, self_test) = self.sweep.run(&assignments, self.policy, self.lookups.lookups())?;
+        let (swept, self_test) = self.sweep.run(&assignments, self.policy, self.lookups)?;
         let lookups = self.lookups.recorded()?;
         let moved = self.moved(&assignments, &swept)?;
 

@@ -195,7 +195,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
     plans.iter_mut().for_each(adjust);
     let cancellation = Cancellation::default();
     let nothing = RecordedLookups::default();
-    let lookups = crate::lookup::Asked::of_record(&nothing);
+    let lookups = crate::lookup::TreeLookups::from_recording(&nothing);
     let execution = Execution {
         sweep: Sweep {
             rubric: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::gather::Texts;
-use super::lookup::Answering;
+use super::lookup::TreeLookups;
 use super::ports::{Cancellation, Progress};
 use super::survey::Surveys;
 use super::sweep::Joined;
@@ -46,7 +46,7 @@ pub struct Inputs {
 pub struct Ports<'a> {
     pub texts: &'a dyn Texts,
     pub surveys: &'a dyn Surveys,
-    pub lookups: &'a dyn Answering,
+    pub lookups: &'a TreeLookups<'a>,
     /// Lines of the cross-check, which reads each quote a second time.
     pub lines: &'a LineReader<'a>,
     /// Results of shards, used instead of running lenses.

@@ -22,4 +22,5 @@ pub mod retry;
 pub mod reviews;
 pub mod survey;
 pub mod sweep;
+pub mod trees;
 pub mod workers;

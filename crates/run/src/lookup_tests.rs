@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::fixed_tree::{FixedTree, numbered};
+use crate::ports::{BlobRead, Cancellation};
+use crate::trees::{MAX_FILE_BYTES, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILES, SEARCH_BATCH_BYTES};
+use qa_contracts::ids::CommitId;
 
 /// Asks about a tree of modules of these lengths, each with a word at its end; one that is empty cannot be read.
-fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> T) -> T {
+fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&TreeLookups<'_>) -> T) -> T {
     let commit = CommitId::parse(&"0".repeat(40)).unwrap();
     let read = |number: usize, most| {
         let length = lengths[number];
@@ -12,7 +15,7 @@ fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> 
             return Ok(BlobRead::TooLarge(length as u64));
         }
         if length == 0 {
-            return Err(unrecorded(&format!("what {} has", numbered(number))));
+            return Err(not_recorded(&format!("what {} has", numbered(number))));
         }
         let mut content = vec![b' '; length];
         content[length - 4..].copy_from_slice(b"word");
@@ -23,7 +26,7 @@ fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&Asked<'_>) -> 
     let (merge_base, head) = (&commit, &commit);
     let cancellation = Cancellation::default();
     let trees = Trees { objects: &objects, merge_base, head, workers, cancellation: &cancellation };
-    ask(&Asked::of_trees(trees))
+    ask(&TreeLookups::from_trees(trees))
 }
 
 fn searched(lengths: Vec<usize>, workers: u64) -> (usize, bool) {
@@ -43,7 +46,7 @@ fn the_fault_that_is_told_does_not_hang_on_what_was_asked_first() {
                 let found = order.map(|position| asked.outline(Side::Head, names[position]).is_some());
                 assert_eq!(found, order.map(|position| position == 0));
                 let fault = asked.recorded().unwrap_err();
-                assert_eq!(fault.message, unrecorded(&format!("what {} has", numbered(1))).message);
+                assert_eq!(fault.message, not_recorded(&format!("what {} has", numbered(1))).message);
             });
         }
     }
@@ -69,7 +72,7 @@ fn a_search_that_does_not_see_every_file_says_so() {
         // The last file may go beyond the bound, and then nothing comes after it, wherever a part of the search ends.
         assert_eq!(searched(large(MOST + 1, 0, 0), workers), (MOST + 1, true));
         assert_eq!(searched(large(MOST + 1, 0, 1), workers), (MOST + 1, false));
-        let before = MOST_SEARCHED_AT_ONCE as usize / LARGE;
+        let before = SEARCH_BATCH_BYTES as usize / LARGE;
         assert_eq!(searched(large(MOST, before, 1), workers), (before + MOST, false));
     }
 }
