@@ -6,7 +6,6 @@ use super::inputs::{Inputs, PolicyInForce, Ports};
 use super::plans::reviews;
 use super::reviews::Reviews;
 use qa_contracts::ids::{ExecutionKey, Sha256Hex};
-use qa_contracts::schema;
 use qa_contracts::v1::{
     AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, Registry, SelectedLens,
 };
@@ -18,22 +17,13 @@ use qa_core::policy::Policy;
 /// The version of this engine.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Schemas of what is made of runs or beside them; a run is the same whatever they say.
-const BESIDE_RUNS: &[&str] = &[
-    "delta.v1",
-    "drift-report.v1",
-    "manifest.v1",
-    "rubric-decisions.v1",
-    "rubric-draft.v1",
-    "shard-part.v1",
-];
+/// Digest over the schemas of a run without titles and descriptions, so that better wording changes no key. A test
+/// computes it again, and writes it under `UPDATE_SCHEMAS=1`.
+const SCHEMA_SET_HASH: &str = include_str!("../../../schemas/run-schemas.sha256");
 
-/// The digest over the schemas of a run, so that it says which contracts it was written against.
+/// Returns the digest over the contracts that a run is written against.
 fn schema_set_hash() -> Sha256Hex {
-    let of_runs = schema::ALL.iter().filter(|schema| !BESIDE_RUNS.contains(&schema.name));
-    let digests: Vec<(&str, Sha256Hex)> =
-        of_runs.map(|schema| (schema.name, canonical::sha256(schema.text.as_bytes()))).collect();
-    canonical::digest(&digests).expect("names and digests have a canonical form")
+    Sha256Hex::parse(SCHEMA_SET_HASH.trim_end()).expect("a test compares the digest with the schemas")
 }
 
 /// An execution key and its preimages.
@@ -146,5 +136,62 @@ fn builtin_binding() -> ProviderBinding {
         retry_max: 2,
         retry_backoff_ms: vec![500, 1500],
         model: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use qa_contracts::schema;
+
+    /// Schemas of documents that are made of runs or beside them. They change no run.
+    const BESIDE_RUNS: &[&str] = &[
+        "delta.v1",
+        "drift-report.v1",
+        "manifest.v1",
+        "rubric-decisions.v1",
+        "rubric-draft.v1",
+        "shard-part.v1",
+    ];
+
+    /// Removes the members that explain a schema to people. A property may have the name of one, but is no string.
+    fn remove_wording(schema: &mut Value) {
+        match schema {
+            Value::Object(members) => {
+                members.retain(|name, value| {
+                    !(matches!(name.as_str(), "title" | "description") && value.is_string())
+                });
+                members.values_mut().for_each(remove_wording);
+            }
+            Value::Array(items) => items.iter_mut().for_each(remove_wording),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn hash_of(schemas: &[(&str, Value)]) -> String {
+        canonical::digest(schemas).unwrap().as_str().to_owned()
+    }
+
+    #[test]
+    fn the_digest_of_the_schemas_is_that_of_their_meaning() {
+        let of_runs = schema::ALL.iter().filter(|schema| !BESIDE_RUNS.contains(&schema.name));
+        let mut schemas: Vec<(&str, Value)> =
+            of_runs.map(|schema| (schema.name, serde_json::from_str(schema.text).unwrap())).collect();
+        schemas.iter_mut().for_each(|(_, schema)| remove_wording(schema));
+        let hash = hash_of(&schemas);
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/run-schemas.sha256");
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(path, format!("{hash}\n")).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap().trim_end(), hash);
+
+        // A description counts for nothing, everything else does.
+        schemas[0].1["description"] = "in other words".into();
+        remove_wording(&mut schemas[0].1);
+        assert_eq!(hash_of(&schemas), hash);
+        schemas[0].1["type"] = "array".into();
+        assert_ne!(hash_of(&schemas), hash);
     }
 }
