@@ -2,28 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::bounds;
 use super::gates::{self, Caption};
 use super::lookup::TreeLookups;
 use super::parts;
 use super::ports::PortError;
 use super::reviews;
+use super::statements::{checked_statements, find_file};
 use super::survey::Surveys;
 use super::sweep::{Assignment, Sweep, Swept};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile,
-    RecordedLookups, RecordedSurvey, ReviewRecord, Side, Strength, UsageMetrics, Waiver,
+    RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
 };
 use qa_core::canonical;
 use qa_core::coverage::InspectedHunks;
-use qa_core::crosscheck::{SelfTest, stands_in};
+use qa_core::crosscheck::SelfTest;
 use qa_core::escape::harmless;
 use qa_core::findings::{self, Judge, MovedCounts, Statement, UNLISTED};
-use qa_core::packet::{Line, Packet};
 use qa_core::plan::{self, PlanKind, included_hunks};
 use qa_core::policy::Policy;
 use qa_lenses::contract::{Draft, Lens};
@@ -404,34 +402,14 @@ impl Execution<'_> {
         texts: &mut BTreeMap<RepoPath, FileText>,
     ) -> Result<Vec<Statement>, PortError> {
         let files = &self.sweep.change_set.files;
-        let included = included_hunks(plan, files);
-        let positions: Vec<Option<usize>> =
-            swept.drafts.iter().map(|draft| find_file(files, draft)).collect();
-        for position in positions.iter().flatten() {
-            if !texts.contains_key(&files[*position].path) {
-                texts.insert(files[*position].path.clone(), self.sweep.texts.text(*position)?.into_owned());
+        for draft in &swept.drafts {
+            if let Some(position) = find_file(files, draft)
+                && !texts.contains_key(&files[position].path)
+            {
+                texts.insert(files[position].path.clone(), self.sweep.texts.text(position)?.into_owned());
             }
         }
-        // Drafts come file by file, and the lines of one are looked up many times.
-        let mut held: Option<(usize, TouchedLines<'_>)> = None;
-        let mut statements = Vec::with_capacity(swept.drafts.len());
-        for (draft, position) in swept.drafts.iter().zip(positions) {
-            let Some(position) = position else {
-                statements.push(statement(lens, draft, draft.file.clone(), false));
-                continue;
-            };
-            let file = &files[position];
-            let lines = match held.take() {
-                Some((known, lines)) if known == position => lines,
-                _ => {
-                    let included = included[position].as_deref().unwrap_or(&[]);
-                    TouchedLines::of(&Packet { file, text: &texts[&file.path], included })
-                }
-            };
-            statements.push(statement(lens, draft, file.path.clone(), lines.show(draft)));
-            held = Some((position, lines));
-        }
-        Ok(statements)
+        Ok(checked_statements(lens, plan, files, texts, &swept.drafts))
     }
 
     /// Surveys the base for each ratcheted rule and population that has a statement.
@@ -525,80 +503,6 @@ fn inspection_summary(plan: &LensPlan, inspected: &InspectedHunks) -> String {
 
 fn by_path(change_set: &ChangeSet) -> BTreeMap<&RepoPath, &ChangedFile> {
     change_set.files.iter().map(|file| (&file.path, file)).collect()
-}
-
-/// The changed file a draft is about; one about the base may name the old path.
-fn find_file(files: &[ChangedFile], draft: &Draft) -> Option<usize> {
-    let by_path = files.binary_search_by(|file| file.path.cmp(&draft.file)).ok();
-    match draft.side {
-        Side::Head => by_path,
-        Side::Base => {
-            by_path.or_else(|| files.iter().position(|file| file.old_path.as_ref() == Some(&draft.file)))
-        }
-    }
-}
-
-fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> Statement {
-    let rule = lens.spec().rules.iter().find(|rule| rule.id == draft.rule);
-    Statement {
-        rule_id: draft.rule.to_owned(),
-        severity: draft
-            .severity
-            .or(rule.map(|rule| rule.severity))
-            .unwrap_or(qa_contracts::v1::Severity::Info),
-        fix: rule.map_or(String::new(), |rule| rule.fix.to_owned()),
-        moves: rule.is_some_and(|rule| rule.moves) && !draft.detail.contains_key(UNLISTED),
-        file,
-        side: draft.side,
-        start_line: draft.start_line,
-        end_line: draft.end_line.max(draft.start_line),
-        start_column: draft.start_column,
-        end_column: draft.end_column,
-        quote: harmless(&draft.quote),
-        value: draft.value,
-        subject: String::new(),
-        summary: harmless(&draft.summary),
-        detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
-        doubt: (!verified || rule.is_none()).then_some(Code::EvidenceUnverified),
-    }
-}
-
-fn harmless_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => harmless(text).into(),
-        Value::Array(items) => items.iter().map(harmless_value).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (harmless(name), harmless_value(value))).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-/// The lines of a file that a change touches and a plan includes, by number.
-struct TouchedLines<'t> {
-    added: Vec<Line<'t>>,
-    removed: Vec<Line<'t>>,
-}
-
-impl<'t> TouchedLines<'t> {
-    fn of(packet: &Packet<'t>) -> Self {
-        Self { added: packet.added().collect(), removed: packet.removed().collect() }
-    }
-
-    /// Returns whether the quote stands where the draft says. A draft without a quote is about the file, and the file is
-    /// in the change.
-    fn show(&self, draft: &Draft) -> bool {
-        if draft.quote.is_empty() {
-            return true;
-        }
-        let lines = match draft.side {
-            Side::Head => &self.added,
-            Side::Base => &self.removed,
-        };
-        let first = lines.partition_point(|line| line.number < draft.start_line);
-        let after = lines.partition_point(|line| line.number <= draft.end_line.max(draft.start_line));
-        lines[first..after].iter().any(|line| stands_in(&draft.quote, line.text))
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::v1::*;
 use qa_core::classify::PathSet;
 use qa_core::diff::diff_file;
+use qa_core::packet::Packet;
 use qa_core::plan::{Candidate, Need};
 use qa_core::policy::Overrides;
 use qa_core::sensitivity;

@@ -20,6 +20,7 @@ pub mod ports;
 pub mod quoted_lines;
 pub mod retry;
 pub mod reviews;
+mod statements;
 pub mod survey;
 pub mod sweep;
 pub mod trees;
