@@ -31,31 +31,35 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// The one block of README.md with an info string.
-fn block(info: &str) -> String {
-    let mut found: Vec<Block> = blocks("README.md").into_iter().filter(|block| block.info == info).collect();
-    assert_eq!(found.len(), 1, "README.md has one ```{info} block");
+/// Returns the one block of a page with an info string.
+fn block(page: &str, info: &str) -> String {
+    let mut found: Vec<Block> = blocks(page).into_iter().filter(|block| block.info == info).collect();
+    assert_eq!(found.len(), 1, "{page} has one ```{info} block");
     found.remove(0).text
 }
 
+/// Pages whose shell blocks are run.
+const PAGES_THAT_RUN: &[&str] = &["README.md", "docs/policy.md"];
+
 #[test]
-fn every_shell_block_of_the_readme_runs() {
+fn every_shell_block_of_the_readme_and_of_the_policy_runs() {
     let mut ran = 0;
-    for block in blocks("README.md").iter().filter(|block| block.info == "sh") {
+    let shell_blocks = PAGES_THAT_RUN.iter().flat_map(|page| blocks(page)).filter(|block| block.info == "sh");
+    for block in shell_blocks {
         let scratch = Scratch::new();
-        scratch.commit_on_base(".qa-skill/policy.toml", &self::block("toml policy"));
+        scratch.commit_on_base(".qa-skill/policy.toml", &self::block("docs/policy.md", "toml policy"));
         let place = if block.text.starts_with("make ") { project() } else { scratch.checkout() };
         let demo = scratch.path().join("demo");
         let output = run_bash(&place, &format!("export DEMO_DIR='{}'\n{}", demo.display(), block.text));
-        assert!(output.status.success(), "README.md:{} ended with {output:#?}", block.line);
+        assert!(output.status.success(), "{} ended with {output:#?}", block.text);
         ran += 1;
     }
-    assert!(ran >= 3, "README.md has {ran} blocks that run");
+    assert!(ran >= 4, "{ran} blocks run");
 }
 
 #[test]
 fn a_shell_block_that_does_not_run_says_why() {
-    for page in ["README.md", "CONTRIBUTING.md", "SKILL.md"] {
+    for page in ["README.md", "CONTRIBUTING.md", "SKILL.md", "docs/policy.md"] {
         for block in blocks(page) {
             let known = ["sh", "sh no-run"].contains(&block.info.as_str()) || !block.info.starts_with("sh");
             assert!(known, "{page}:{} is marked `{}`", block.line, block.info);
@@ -87,7 +91,7 @@ fn inputs_after<'a>(workflow: &'a str, step: &str) -> Vec<&'a str> {
 #[test]
 fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     let action = read("action.yml");
-    let pages = ["README.md", "docs/gates-ci.md"];
+    let pages = ["README.md", "docs/action.md", "docs/gates-ci.md"];
     let workflows = pages.iter().flat_map(|page| blocks(page)).filter(|block| block.info.starts_with("yaml"));
     let mut inputs = Vec::new();
     let mut found = 0;
@@ -133,7 +137,7 @@ EOF
 }
 
 #[test]
-fn the_waiver_of_the_readme_lets_a_finding_stand() {
+fn the_waiver_of_the_policy_page_lets_a_finding_stand() {
     let scratch = Scratch::new();
     scratch.commit_on_topic("settings.toml", &Scratch::conflict());
     let judged = run_bash(&scratch.checkout(), "qa-skill run --format json");
@@ -142,7 +146,7 @@ fn the_waiver_of_the_readme_lets_a_finding_stand() {
     let finding = &result["finalVerdict"]["blockingFindings"][0];
     let text = |member: &str| finding[member].as_str().expect("a text").to_owned();
 
-    let example = block("toml waiver");
+    let example = block("docs/policy.md", "toml waiver");
     let line = |name: &str| {
         let line = example.lines().find(|line| line.starts_with(&format!("{name} ="))).expect("the member");
         line.split('"').nth(1).expect("a value in quotes").to_owned()
@@ -167,7 +171,7 @@ fn the_example_policy_is_accepted() {
 #[test]
 fn the_policies_of_the_pages_are_accepted() {
     let mut found = 0;
-    for block in ["README.md", "docs/gates.md", "docs/gates-ci.md", "docs/models.md", "docs/reviews.md"]
+    for block in ["docs/policy.md", "docs/gates.md", "docs/gates-ci.md", "docs/models.md", "docs/reviews.md"]
         .iter()
         .flat_map(|page| blocks(page))
     {
@@ -204,6 +208,7 @@ fn the_example_policy_names_every_setting() {
 fn every_relative_link_leads_somewhere() {
     let mut pages = vec![
         "README.md".to_owned(),
+        "AGENTS.md".to_owned(),
         "ARCHITECTURE.md".to_owned(),
         "CONTRIBUTING.md".to_owned(),
         "CHANGELOG.md".to_owned(),

@@ -1,4 +1,4 @@
-//! The tables of the README against what the binary does.
+//! Holds the tables of the documentation to what the binary does.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn run_directory(scratch: &Scratch) -> PathBuf {
 }
 
 #[test]
-fn the_files_of_a_run_are_those_of_the_tables() {
+fn the_files_of_a_run_are_those_of_the_table() {
     let scratch = Scratch::new();
     // With gates that read and that run, an import to follow, and a model that has no key here, since their files are
     // there only then.
@@ -61,8 +61,6 @@ fn the_files_of_a_run_are_those_of_the_tables() {
     let output = run_bash(&scratch.checkout(), "echo '[]' > ruff.json && qa-skill run");
     assert!(output.status.success(), "{output:#?}");
     let kept = files_below(&run_directory(&scratch), "");
-    let in_readme = first_cells("README.md", "### Files of a run");
-    assert_eq!(in_readme.into_iter().collect::<BTreeSet<_>>(), kept, "README.md");
     let in_docs = first_cells("docs/artifacts.md", "## Files");
     assert_eq!(in_docs.into_iter().collect::<BTreeSet<_>>(), kept, "docs/artifacts.md");
 }
@@ -127,7 +125,7 @@ fn exit_codes_are_those_of_the_table() {
 
 #[test]
 fn presets_are_those_of_the_table() {
-    let presets = first_cells("README.md", "## Presets");
+    let presets = first_cells("docs/policy.md", "## Presets");
     let scratch = Scratch::new();
     for preset in &presets {
         assert_eq!(exit_code(&scratch.checkout(), &format!("qa-skill policy-check --preset {preset}")), 0);
