@@ -9,7 +9,7 @@ use crate::support::origin::{NAME, Origin};
 use crate::support::server::{Response, Server, Spoilt};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
 use crate::support::world::World;
-use crate::support::{Files, Outcome, Program, conflict};
+use crate::support::{Files, Outcome, Program, conflict, in_another_programs_place};
 
 /// A pull request with its origin and its GitHub.
 struct Scene {
@@ -306,7 +306,12 @@ fn a_check_run_ends_although_its_texts_are_refused() {
 #[test]
 fn a_check_run_ends_although_the_runner_takes_neither_text_nor_summary() {
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
-    for place in ["standard output", "job summary"] {
+    // A container's engine does not start with a full device for its own standard output.
+    let places: &[&str] = match in_another_programs_place() {
+        Some(_) => &["job summary"],
+        None => &["standard output", "job summary"],
+    };
+    for place in places.iter().copied() {
         let world = World::of(&clean());
         world.hub.0.lock().unwrap().out_of_order = true;
         let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
