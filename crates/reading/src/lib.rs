@@ -1,4 +1,5 @@
-//! Readers of foreign text: source files as symbols and imports.
+//! Readers of foreign text: configuration as values at key paths, source files as symbols and imports.
 
+pub mod documents;
 pub mod outlines;
 pub mod syntax;

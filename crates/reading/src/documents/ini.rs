@@ -1,0 +1,107 @@
+//! Reads INI files as Python's configparser does, which setup.cfg, tox.ini, mypy.ini, .flake8 and .coveragerc are for.
+
+use super::build::{Builder, Id, Member};
+use super::{Document, Style};
+use crate::syntax::Span;
+
+/// Parses an INI text: a map of sections, each a map of options. Options before the first section, as .pylintrc-like
+/// files of other tools have them, stand in the root itself. Names of options are in lower case.
+///
+/// A line that is neither stands for nothing: configparser would refuse the file, other readers of INI skip the line.
+pub(super) fn parse(text: &str) -> Document<'_> {
+    let mut reader = Reader { builder: Builder::new(text), root: Vec::new(), section: None, option: None };
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        reader.line(line.trim_end_matches(['\n', '\r']), start);
+        start += line.len();
+    }
+    reader.finish(text.len())
+}
+
+/// An option whose value may go on below.
+struct Open {
+    key: Id,
+    value: String,
+    span: Span,
+    indent: usize,
+}
+
+struct Section {
+    key: Id,
+    members: Vec<Member>,
+    span: Span,
+}
+
+struct Reader<'t> {
+    builder: Builder<'t>,
+    root: Vec<Member>,
+    section: Option<Section>,
+    option: Option<Open>,
+}
+
+impl<'t> Reader<'t> {
+    fn line(&mut self, line: &'t str, start: usize) {
+        let content = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if content.starts_with(['#', ';']) {
+            return;
+        }
+        let at = Span { start: start + indent, end: start + indent + content.len() };
+        if let Some(option) = &mut self.option
+            && indent > option.indent
+            && !content.is_empty()
+        {
+            option.value.push('\n');
+            option.value.push_str(content);
+            option.span.end = at.end;
+            return;
+        }
+        if content.is_empty() {
+            return;
+        }
+        if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            self.end_section();
+            let name_span = Span { start: at.start + 1, end: at.start + 1 + name.len() };
+            let key = self.builder.scalar(name, Style::Verbatim, name_span);
+            self.section = Some(Section { key, members: Vec::new(), span: at });
+            return;
+        }
+        self.end_option();
+        let separator = content.find(['=', ':']);
+        let (name, value) = match separator {
+            Some(at) => (content[..at].trim_end(), content[at + 1..].trim_start()),
+            None => (content, ""),
+        };
+        let key_span = Span { start: at.start, end: at.start + name.len() };
+        let key = self.builder.scalar(name.to_lowercase(), Style::Verbatim, key_span);
+        let span = Span { start: at.end - value.len(), end: at.end };
+        self.option = Some(Open { key, value: value.to_owned(), span, indent });
+    }
+
+    fn end_option(&mut self) {
+        let Some(Open { key, value, span, .. }) = self.option.take() else { return };
+        let value = self.builder.scalar(value, Style::Plain, span);
+        let member = self.builder.member(key, value);
+        match &mut self.section {
+            Some(section) => {
+                section.span.end = span.end;
+                section.members.push(member);
+            }
+            None => self.root.push(member),
+        }
+    }
+
+    fn end_section(&mut self) {
+        self.end_option();
+        let Some(Section { key, members, span }) = self.section.take() else { return };
+        let value = self.builder.map(members, span);
+        self.root.push(self.builder.member(key, value));
+    }
+
+    fn finish(mut self, length: usize) -> Document<'t> {
+        self.end_section();
+        let root = self.builder.map(self.root, Span { start: 0, end: length });
+        self.builder.root(root);
+        self.builder.finish()
+    }
+}
