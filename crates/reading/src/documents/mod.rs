@@ -4,6 +4,7 @@
 //! of an alias, the members that a merge key brings. Rules ask for values at key paths and never look at spelling.
 
 mod build;
+mod ecma;
 mod ini;
 mod json;
 mod scalar;
@@ -31,6 +32,8 @@ pub const MAX_LEAVES: usize = 1 << 20;
 /// Notation of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
+    /// What a module of JavaScript or TypeScript exports by default, as far as it is written out.
+    Ecma,
     /// `name = value` below `[section]`, as Python's configparser reads it.
     Ini,
     /// JSON, with the comments, trailing commas and quotes of JSONC and JSON5.
@@ -104,6 +107,7 @@ impl<'t> Document<'t> {
             return Err(ReadError::TooLarge);
         }
         match format {
+            Format::Ecma => ecma::parse(text),
             Format::Ini => Ok(ini::parse(text)),
             Format::Json => json::parse(text),
             Format::Toml => toml::parse(text),

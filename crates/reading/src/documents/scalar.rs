@@ -11,6 +11,8 @@ pub enum Style {
     Double,
     /// A block of lines, joined as YAML folds them or kept.
     Block,
+    /// Expression of a program, whose value is not known.
+    Code,
     /// Text as it stands between its marks: a literal string of TOML, an INI value, XML text.
     Verbatim,
 }
@@ -23,13 +25,17 @@ pub enum Plain<'d> {
     /// A number, as it is written.
     Number(&'d str),
     Text(&'d str),
+    /// An expression of a program, as it is written.
+    Code(&'d str),
 }
 
 impl<'d> Plain<'d> {
     /// Returns the type by the core schema of YAML 1.2, which agrees with JSON and TOML on what they have.
     pub(super) fn new(text: &'d str, style: Style) -> Self {
-        if style != Style::Plain {
-            return Self::Text(text);
+        match style {
+            Style::Plain => {}
+            Style::Code => return Self::Code(text),
+            Style::Single | Style::Double | Style::Block | Style::Verbatim => return Self::Text(text),
         }
         match text {
             "" | "~" | "null" | "Null" | "NULL" => Self::Null,
@@ -86,7 +92,7 @@ pub(super) fn source_offset(source: &str, decoded: &str, style: Style, offset: u
 /// Offset of the first byte of content: behind the opening quote, or on the line below the header of a block.
 fn content_start(source: &str, style: Style) -> usize {
     match style {
-        Style::Plain => 0,
+        Style::Plain | Style::Code => 0,
         Style::Single | Style::Double | Style::Verbatim => {
             // TOML drops the line end behind the opening quotes of a long string.
             let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];

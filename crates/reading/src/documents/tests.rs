@@ -12,6 +12,7 @@ fn shown(format: Format, text: &str) -> Vec<String> {
                 Some(Plain::Flag(flag)) => flag.to_string(),
                 Some(Plain::Number(number)) => number.to_owned(),
                 Some(Plain::Text(text)) => format!("{text:?}"),
+                Some(Plain::Code(code)) => format!("code {code}"),
                 None if leaf.value.is_list() => "[]".to_owned(),
                 None => "{}".to_owned(),
             };
@@ -119,6 +120,35 @@ fn json_has_comments_trailing_commas_and_quotes_of_its_dialects() {
     );
     for broken in ["{\"a\": 1 \"b\": 2}", "[1 2]", "{", "{\"a\"}", "[1]]"] {
         assert!(Document::parse(Format::Json, broken).is_err(), "{broken}");
+    }
+}
+
+#[test]
+fn modules_export_what_is_written_out() {
+    let spellings = [
+        "export default { a: { 'b-c': [1, \"x\"] }, d: true };",
+        "module.exports = { \"a\": { \"b-c\": [1, `x`,] }, [\"d\"]: true }",
+        "import { f } from 'x';\nconst config = { a: { 'b-c': [1, 'x'] }, d: true };\nexport default config;",
+        "export default defineConfig({ a: { 'b-c': [1, '\\u0078'] }, d: true } as const);",
+        "export default defineConfig(() => ({ a: { 'b-c': [1, 'x'] }, d: true } satisfies Config));",
+        "const config: Config = { a: { 'b-c': [1, 'x'] }, d: true };\nmodule.exports = Object.freeze(config);",
+        "export default defineConfig(async ({ mode }) => {\n  return { a: { 'b-c': [1, 'x'] }, d: true };\n});",
+    ];
+    for text in spellings {
+        assert_eq!(values(Format::Ecma, text), ["a.b-c.0 = 1", "a.b-c.1 = \"x\"", "d = true"], "{text}");
+    }
+    check(
+        Format::Ecma,
+        "export default config(base, [{ ...rest, f() {}, g: x ? 1 : 2, h }])",
+        &[
+            "0 = code base @ \"base\"",
+            "1.0.... = code rest @ \"rest\"",
+            "1.0.g = code x ? 1 : 2 @ \"x ? 1 : 2\"",
+            "1.0.h = code h @ \"h\"",
+        ],
+    );
+    for text in ["export const a = 1;", "", "export default"] {
+        assert!(Document::parse(Format::Ecma, text).is_err(), "{text}");
     }
 }
 

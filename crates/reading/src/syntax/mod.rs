@@ -82,15 +82,19 @@ impl Language {
 /// The outline of a text. It never fails: what could not be parsed is in [`Outline::broken`], all of a text that is too
 /// large or takes too long, and nothing there is to be judged.
 pub fn parse(language: Language, text: &str) -> Outline {
-    let whole = Span { start: 0, end: text.len() };
-    let unread = || Outline { broken: vec![whole], ..Outline::default() };
+    match tree(language, text) {
+        Some(tree) => walk::outline(language, &tree, text),
+        None => Outline { broken: vec![Span { start: 0, end: text.len() }], ..Outline::default() },
+    }
+}
+
+/// Parses a text; none where it is too large or takes too long.
+pub(crate) fn tree(language: Language, text: &str) -> Option<tree_sitter::Tree> {
     if text.len() > MAX_BYTES {
-        return unread();
+        return None;
     }
     let mut parser = Parser::new();
-    if parser.set_language(&language.grammar()).is_err() {
-        return unread();
-    }
+    parser.set_language(&language.grammar()).ok()?;
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
     let mut asked = 0;
     let mut go_on = |_: &tree_sitter::ParseState| {
@@ -98,10 +102,9 @@ pub fn parse(language: Language, text: &str) -> Outline {
         if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let bytes = text.as_bytes();
-    let tree = parser.parse_with_options(
+    parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
         Some(ParseOptions::new().progress_callback(&mut go_on)),
-    );
-    tree.map_or_else(unread, |tree| walk::outline(language, &tree, text))
+    )
 }
