@@ -231,6 +231,9 @@ pub trait Lookups: Sync {
     /// not, and some may only look like imports: what is said of one is to be held against the outline first.
     fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>>;
 
+    /// Text of a file, secrets masked; none when it is no regular file of text that is small enough to be read.
+    fn text(&self, side: Side, path: &str) -> Option<Arc<str>>;
+
     /// Which files have one of some words.
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions;
 

@@ -284,6 +284,10 @@ impl Lookups for CaseTrees<'_> {
         self.masked(side, path).map(|text| outlines::imports(path, &text).into())
     }
 
+    fn text(&self, side: Side, path: &str) -> Option<Arc<str>> {
+        self.masked(side, path).map(Arc::from)
+    }
+
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {
         use crate::mentions::{has_word, is_of};
         let files = self

@@ -8,7 +8,7 @@ use super::trees::{TreeReader, Trees};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     MentionKind, ModuleOutline, PlacedImport, RecordedDirectory, RecordedImports, RecordedLookups,
-    RecordedMentions, RecordedModule, RecordedPath, Side,
+    RecordedMentions, RecordedModule, RecordedPath, RecordedText, Side,
 };
 use qa_lenses::contract::Lookups;
 use qa_reading::outlines;
@@ -42,6 +42,9 @@ struct OutlineOf(Place);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ImportsOf(Place);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct TextOf(Place);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct MentionsOf {
@@ -125,6 +128,19 @@ impl Question for MentionsOf {
     }
 }
 
+impl Question for TextOf {
+    type Answer = Option<Arc<str>>;
+    const SUBJECT: &'static str = "the text of a file";
+
+    fn answer(&self, trees: &TreeReader<'_>) -> Result<Self::Answer, PortError> {
+        trees.read(self.0.side, &self.0.path, |_, text| Arc::from(text))
+    }
+
+    fn memo(memos: &mut Memos) -> &mut Memo<Self> {
+        &mut memos.texts
+    }
+}
+
 fn shared_outline(path: &str, text: &str) -> Arc<ModuleOutline> {
     Arc::new(outlines::outline(path, text))
 }
@@ -168,6 +184,7 @@ struct Memos {
     mentions: Memo<MentionsOf>,
     outlines: Memo<OutlineOf>,
     paths: Memo<IsPresent>,
+    texts: Memo<TextOf>,
     /// True if a lens asked for less than it would have had to.
     is_cut_short: bool,
 }
@@ -187,7 +204,8 @@ impl<'a> TreeLookups<'a> {
 
     /// Answers from a recording. A question that it does not answer is an error of [`Self::recorded`].
     pub fn from_recording(recording: &RecordedLookups) -> Self {
-        let RecordedLookups { schema_version: _, paths, directories, modules, imports, mentions } = recording;
+        let RecordedLookups { schema_version: _, paths, directories, modules, imports, mentions, texts } =
+            recording;
         let place = |side: Side, path: &String| Place { side, path: path.clone() };
         let memos = Memos {
             paths: Memo::with(
@@ -208,6 +226,11 @@ impl<'a> TreeLookups<'a> {
                 let question = MentionsOf { side: each.side, kind: each.kind, words: each.words.clone() };
                 (question, Mentions { paths: each.paths.clone(), is_complete: each.complete })
             })),
+            texts: Memo::with(
+                texts
+                    .iter()
+                    .map(|each| (TextOf(place(each.side, &each.path)), each.text.as_deref().map(Arc::from))),
+            ),
             is_cut_short: false,
         };
         Self { trees: None, memos: Mutex::new(memos) }
@@ -221,6 +244,7 @@ impl<'a> TreeLookups<'a> {
         memos.mentions.error()?;
         memos.outlines.error()?;
         memos.paths.error()?;
+        memos.texts.error()?;
         let paths = memos.paths.given.iter().map(|(IsPresent(place), present)| RecordedPath {
             side: place.side,
             path: place.path.clone(),
@@ -241,6 +265,11 @@ impl<'a> TreeLookups<'a> {
             path: place.path.clone(),
             imports: imports.as_deref().map(<[PlacedImport]>::to_vec),
         });
+        let texts = memos.texts.given.iter().map(|(TextOf(place), text)| RecordedText {
+            side: place.side,
+            path: place.path.clone(),
+            text: text.as_deref().map(str::to_owned),
+        });
         let mentions = memos.mentions.given.iter().map(|(question, found)| question.recorded(found.clone()));
         Ok(RecordedLookups {
             schema_version: Default::default(),
@@ -249,6 +278,7 @@ impl<'a> TreeLookups<'a> {
             modules: modules.collect(),
             imports: imports.collect(),
             mentions: mentions.collect(),
+            texts: texts.collect(),
         })
     }
 
@@ -349,6 +379,10 @@ impl Lookups for TreeLookups<'_> {
 
     fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
         self.ask(ImportsOf(Place { side, path: path.to_owned() }))
+    }
+
+    fn text(&self, side: Side, path: &str) -> Option<Arc<str>> {
+        self.ask(TextOf(Place { side, path: path.to_owned() }))
     }
 
     fn mentions(&self, side: Side, kind: MentionKind, words: &[String]) -> RecordedMentions {

@@ -31,6 +31,8 @@ pub struct RecordedLookups {
     pub imports: Vec<RecordedImports>,
     /// Which files have certain words.
     pub mentions: Vec<RecordedMentions>,
+    /// Texts of files that are read as a whole, such as configurations.
+    pub texts: Vec<RecordedText>,
 }
 
 impl Artifact for RecordedLookups {
@@ -38,7 +40,7 @@ impl Artifact for RecordedLookups {
     const FILE: &'static str = "recordings/lookups.json";
 
     fn parts(&self) -> impl Iterator<Item = Self> {
-        let Self { schema_version, paths, directories, modules, imports, mentions } = self;
+        let Self { schema_version, paths, directories, modules, imports, mentions, texts } = self;
         let empty = || Self { schema_version: *schema_version, ..Self::default() };
         let paths = paths.chunks(VALIDATED_ITEMS).map(move |paths| Self { paths: paths.to_vec(), ..empty() });
         let directories = directories
@@ -51,7 +53,8 @@ impl Artifact for RecordedLookups {
         let mentions = mentions
             .chunks(VALIDATED_LISTS)
             .map(move |mentions| Self { mentions: mentions.to_vec(), ..empty() });
-        paths.chain(directories).chain(modules).chain(imports).chain(mentions)
+        let texts = texts.chunks(VALIDATED_LISTS).map(move |texts| Self { texts: texts.to_vec(), ..empty() });
+        paths.chain(directories).chain(modules).chain(imports).chain(mentions).chain(texts)
     }
 }
 
@@ -79,6 +82,19 @@ pub struct RecordedDirectory {
     pub path: String,
     /// The names, sorted; none when there is no such directory.
     pub files: Vec<String>,
+}
+
+/// Text of a file, secrets masked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedText {
+    /// The merge base's tree or head's.
+    pub side: Side,
+    /// Path of the file.
+    pub path: String,
+    /// The text; null when the path is no regular file of text that is small enough to be read.
+    pub text: Option<String>,
 }
 
 /// What a file defines and imports.
@@ -238,6 +254,7 @@ mod tests {
             paths: Vec::new(),
             complete: true,
         };
+        let text = |number| RecordedText { side, path: path(number), text: None };
         let lookups = RecordedLookups {
             schema_version: Default::default(),
             paths: (0..COUNT).map(recorded).collect(),
@@ -245,6 +262,7 @@ mod tests {
             modules: (0..COUNT).map(module).collect(),
             imports: (0..COUNT).map(imports).collect(),
             mentions: (0..COUNT).map(mentions).collect(),
+            texts: (0..COUNT).map(text).collect(),
         };
         let mut joined = RecordedLookups::default();
         for part in lookups.parts() {
@@ -253,6 +271,7 @@ mod tests {
             joined.modules.extend(part.modules);
             joined.imports.extend(part.imports);
             joined.mentions.extend(part.mentions);
+            joined.texts.extend(part.texts);
         }
         assert!(joined == lookups);
         assert_eq!(RecordedLookups::default().parts().count(), 0);
