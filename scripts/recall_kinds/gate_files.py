@@ -197,6 +197,6 @@ KINDS = [
     Kind("gate", "workflow-deleted", rules("gate-weakening", "ci-removed"), workflow_deleted),
     Kind("gate", "policy-weakened", rules("gate-weakening", "policy-weakened"), policy_weakened),
     Kind("gate", "rubric-edited", rules("gate-weakening", "rubric-changed"), rubric_edited),
-    Kind("gate", "lint-disabled", rules("gate-weakening", "lint-disabled"), lint_disabled),
+    Kind("gate", "lint-disabled", rules("lint-weakening", "lint-disabled"), lint_disabled),
     Kind("gate", "codeowners-cut", rules("gate-weakening", "codeowners-weakened"), owners_cut),
 ]

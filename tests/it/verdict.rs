@@ -283,7 +283,7 @@ fn a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_cod
     for (old, new, rule) in [
         (".github/CODEOWNERS", "vendor/CODEOWNERS", "gate-weakening/codeowners-weakened"),
         ("Cargo.lock", "vendor/Cargo.lock", "gate-weakening/lockfile-removed"),
-        ("ruff.toml", "third_party/ruff.toml", "gate-weakening/lint-disabled"),
+        ("ruff.toml", "third_party/ruff.toml", "lint-weakening/lint-disabled"),
     ] {
         let policy = (POLICY, "preset = \"guarded\"\n");
         let repo = change(&[policy, (old, owners)], &[policy, (new, owners)]);

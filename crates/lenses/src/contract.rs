@@ -13,9 +13,11 @@ use qa_contracts::v1::{
     RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
 use qa_core::packet::Packet;
+use qa_core::packet::column;
 pub(crate) use qa_core::plan::Need;
 use qa_core::policy::Policy;
 pub use qa_core::policy::{everywhere, presets};
+use qa_reading::syntax::Span;
 
 /// A lens as the registry, the planner and the documentation know it.
 #[derive(Debug)]
@@ -285,6 +287,31 @@ impl Draft {
             file: packet.file.old_path.as_ref().unwrap_or(&packet.file.path).clone(),
             side: Side::Base,
             ..Self::on_line(rule, packet, line, span, summary)
+        }
+    }
+
+    /// A draft about a place in a text; of a place over several lines, the first line is quoted.
+    pub fn on_text(
+        rule: &'static str,
+        file: &RepoPath,
+        side: Side,
+        text: &str,
+        span: Span,
+        summary: impl Into<String>,
+    ) -> Self {
+        let line_start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
+        let line = text[line_start..].lines().next().unwrap_or("");
+        let columns =
+            span.start - line_start..(span.end - line_start).min(line.len()).max(span.start - line_start);
+        let number = text[..line_start].matches('\n').count() as u64 + 1;
+        Self {
+            side,
+            start_line: number,
+            end_line: number,
+            start_column: column(line, columns.start),
+            end_column: column(line, columns.end),
+            quote: line[columns].to_owned(),
+            ..Self::on_file(rule, file, side, summary)
         }
     }
 

@@ -15,6 +15,7 @@ mod gate_weakening;
 mod idioms;
 mod import_boundary;
 mod imports;
+mod lint_weakening;
 pub mod mentions;
 mod merge_leftover;
 mod parsed;
@@ -24,6 +25,7 @@ mod phantom_dependency;
 pub mod reviews;
 mod scan;
 mod secret_token;
+mod successors;
 mod trojan_source;
 mod unresolved_import;
 mod weak_test;
@@ -43,6 +45,7 @@ pub static ALL: &[&dyn Lens] = &[
     &forgotten_await::ForgottenAwait,
     &gate_weakening::GateWeakening,
     &import_boundary::ImportBoundary,
+    &lint_weakening::LintWeakening,
     &merge_leftover::MergeLeftover,
     &permission_change::PermissionChange,
     &phantom_dependency::PhantomDependency,

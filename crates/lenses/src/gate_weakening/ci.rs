@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, jobs, recipes, tools, whole};
+use super::{CI_REMOVED, CI_SOFTENED, HOOK_DISABLED, jobs, recipes, whole};
 use crate::contract::{Draft, Fact, Inspection};
 use crate::idioms::{Idiom, Table, anywhere};
 use crate::pattern::Pattern;
 use crate::scan;
+use crate::successors;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::ChangeKind;
 use qa_core::packet::{HunkView, Line, Packet};
@@ -328,7 +329,7 @@ fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
         if !stays && !words.is_subset(&old_jobs_words) {
             seen.facts.push(fact(CHECK_LEFT, command.clone(), None));
         }
-        let replaced = stays || words.iter().any(|word| tools::cover(&new_words, word));
+        let replaced = stays || words.iter().any(|word| successors::cover(&new_words, word));
         if words.is_empty() || replaced || !reported.insert(command.clone()) {
             continue;
         }
@@ -413,12 +414,12 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
     let is_new = |line: &Line<'_>| key(line.text).is_some_and(|entry| !before.contains(&entry));
     let is_gone = |line: &Line<'_>| key(line.text).is_some_and(|entry| !staying.contains(&entry));
     let come: BTreeSet<String> = packet.added().filter(is_new).filter_map(|line| key(line.text)).collect();
-    let is_covered = |line: &Line<'_>| key(line.text).is_some_and(|entry| tools::cover(&come, &entry));
+    let is_covered = |line: &Line<'_>| key(line.text).is_some_and(|entry| successors::cover(&come, &entry));
     let gone: Vec<Line<'_>> = packet.removed().filter(is_gone).collect();
     // Each hook that comes takes the place of those whose work it does, or else of one.
     let used = come
         .iter()
-        .filter(|new| gone.iter().filter_map(|line| key(line.text)).any(|old| tools::covers(new, &old)))
+        .filter(|new| gone.iter().filter_map(|line| key(line.text)).any(|old| successors::covers(new, &old)))
         .count();
     let (gone, come): (Vec<Line<'_>>, usize) =
         (gone.into_iter().filter(|line| !is_covered(line)).collect(), come.len() - used);
@@ -440,7 +441,7 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     let is_moved = |command: &str| {
         added.contains(command)
             || gained.iter().any(|gained| gained.contains(command))
-            || checks("run:", command).iter().any(|word| tools::cover(&new_words, word))
+            || checks("run:", command).iter().any(|word| successors::cover(&new_words, word))
     };
     let mut drafts: Vec<Draft> = of(COMMAND_REMOVED)
         .filter(|fact| !is_moved(&fact.name))

@@ -2,11 +2,10 @@
 
 mod checks;
 mod ci;
-mod configs;
+
 mod files;
 mod gone_tests;
 mod jobs;
-mod lint;
 mod names;
 mod policy;
 mod recipes;
@@ -14,14 +13,14 @@ mod suppressions;
 mod symbols;
 mod tests_by_hunk;
 mod thresholds;
-mod tools;
 
 use std::collections::BTreeMap;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use super::scan;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+    ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
 
@@ -31,7 +30,6 @@ const CODEOWNERS: &str = "gate-weakening/codeowners-weakened";
 const COVERAGE: &str = "gate-weakening/coverage-excluded";
 const BLANKET: &str = "gate-weakening/file-suppressed";
 const HOOK_DISABLED: &str = "gate-weakening/hook-disabled";
-const LINT: &str = "gate-weakening/lint-disabled";
 const LOCKFILE: &str = "gate-weakening/lockfile-removed";
 const POLICY_CHANGED: &str = "gate-weakening/policy-file-changed";
 const POLICY_REMOVED: &str = "gate-weakening/policy-file-removed";
@@ -66,7 +64,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "gate-weakening",
-    version: "3",
+    version: "4",
     class: LensClass::Security,
     title: "Changes that make tests, CI, lint or the gate itself weaker",
     required_by_default: true,
@@ -115,13 +113,6 @@ static SPEC: LensSpec = LensSpec {
             Severity::Medium,
             GUARDED,
             "Keep the hook, or run the same check in CI.",
-        ),
-        text_rule(
-            LINT,
-            "The configuration of a linter or type checker is loosened",
-            Severity::Medium,
-            GUARDED,
-            "Fix what the rule reports, or suppress it at the one place, with the reason.",
         ),
         rule(
             LOCKFILE,
@@ -251,9 +242,7 @@ impl Lens for GateWeakening {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut seen = Inspection::default();
-        for part in
-            [checks::inspect(packet), ci::inspect(packet), files::inspect(packet), lint::inspect(packet)]
-        {
+        for part in [checks::inspect(packet), ci::inspect(packet), files::inspect(packet), marks(packet)] {
             seen.drafts.extend(part.drafts);
             seen.facts.extend(part.facts);
         }
@@ -272,12 +261,7 @@ impl Lens for GateWeakening {
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        let parts = [
-            gone_tests::conclude(facts),
-            ci::conclude(facts),
-            files::conclude(facts),
-            configs::conclude(facts),
-        ];
+        let parts = [gone_tests::conclude(facts), ci::conclude(facts), files::conclude(facts)];
         let mut drafts = parts.into_iter().flatten().collect();
         for rule in [TEST_REMOVED, TEST_RETIRED] {
             fold(&mut drafts, rule);
@@ -290,12 +274,24 @@ impl Lens for GateWeakening {
     }
 }
 
+/// Suppressions in code, and numbers in commands that ask for less.
+fn marks(packet: &Packet<'_>) -> Inspection {
+    let mut seen = Inspection::default();
+    let path = packet.path().to_text();
+    let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
+    if ci::is_workflow(&path) || matches!(name.as_str(), "makefile" | "justfile" | "noxfile.py" | "tox.ini") {
+        seen.drafts.extend(packet.hunks().flat_map(|hunk| thresholds::lowered(packet, &hunk)));
+    }
+    let is_code = matches!(packet.file.scope, Scope::Product | Scope::Test) && packet.file.language.is_some();
+    if is_code && !scan::is_prose(packet.path()) {
+        suppressions::inspect(packet, &mut seen);
+    }
+    seen
+}
+
 /// Whether a file is a workflow or a configuration, which is compared as a whole.
 fn needs_whole_settings(path: &RepoPath) -> bool {
-    ci::needs_whole_file(path)
-        || lint::needs_whole_file(path)
-        || files::is_codeowners(&path.to_text())
-        || policy::is_policy(path.as_bytes())
+    ci::needs_whole_file(path) || files::is_codeowners(&path.to_text()) || policy::is_policy(path.as_bytes())
 }
 
 /// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pattern::Pattern;
 
-use super::lint::name;
 use crate::contract::{Fact, Inspection};
 use qa_core::packet::Packet;
 
@@ -24,14 +23,14 @@ static CALLS: Pattern = Pattern::new(concat!(
 
 /// Whether a path holds such lists.
 pub(super) fn is_list(path: &str) -> bool {
-    matches!(name(path).as_str(), "makefile" | "gnumakefile" | "justfile" | "package.json" | "tox.ini")
+    matches!(file_name(path).as_str(), "makefile" | "gnumakefile" | "justfile" | "package.json" | "tox.ini")
 }
 
 /// The commands of each target, with its dependencies written as calls.
 fn recipes(path: &str, text: &str) -> Vec<(String, u64, String)> {
     let mut found = Vec::new();
     let mut target = String::new();
-    let is_package = name(path) == "package.json";
+    let is_package = file_name(path) == "package.json";
     let mut in_scripts = false;
     for (number, line) in (1..).zip(text.lines()) {
         if is_package && !in_scripts {
@@ -128,6 +127,11 @@ pub(super) fn gained(facts: &[Fact]) -> Vec<&str> {
     }
     commands.sort_unstable();
     commands
+}
+
+/// Name of a file in lower case.
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
 #[cfg(test)]

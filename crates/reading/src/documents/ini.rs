@@ -51,6 +51,9 @@ impl<'t> Reader<'t> {
             && indent > option.indent
             && !content.is_empty()
         {
+            if option.value.is_empty() {
+                option.span.start = at.start;
+            }
             option.value.push('\n');
             option.value.push_str(content);
             option.span.end = at.end;

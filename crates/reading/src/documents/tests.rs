@@ -160,8 +160,8 @@ fn ini_options_go_on_below_and_keep_their_sections() {
         &[
             "top = 1 @ \"1\"",
             "a b.x = \"y # z\" @ \"y # z\"",
-            "a b.fail_under = \"\\n10\" @ \"\\n  10\"",
-            "a b.list = \"\\none\\ntwo\" @ \"\\n    one\\n    # no\\n    two\"",
+            "a b.fail_under = \"\\n10\" @ \"10\"",
+            "a b.list = \"\\none\\ntwo\" @ \"one\\n    # no\\n    two\"",
             "a b.bare = null @ \"\"",
             "d = {} @ \"[d]\"",
         ],

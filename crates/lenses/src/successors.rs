@@ -206,7 +206,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Whether a tool does the work of another.
-pub(super) fn covers(new: &str, old: &str) -> bool {
+pub(crate) fn covers(new: &str, old: &str) -> bool {
     let listed = |tool: &str| COVERS.iter().any(|(own, covered)| *own == tool && covered.contains(&old));
     let general = FAMILIES
         .iter()
@@ -215,87 +215,13 @@ pub(super) fn covers(new: &str, old: &str) -> bool {
 }
 
 /// Whether one of several tools does the work of another.
-pub(super) fn cover(new: &BTreeSet<String>, old: &str) -> bool {
+pub(crate) fn cover(new: &BTreeSet<String>, old: &str) -> bool {
     new.iter().any(|new| covers(new, old))
 }
 
 /// Whether naming a linter no longer makes anything be reported.
-pub(super) fn is_without_effect(linter: &str) -> bool {
+pub(crate) fn is_without_effect(linter: &str) -> bool {
     WITHOUT_EFFECT.contains(&linter)
-}
-
-/// Settings that switch many others on, with those they switch on.
-const UMBRELLAS: &[(&str, &[&str])] = &[
-    // mypy.
-    (
-        "strict=true",
-        &[
-            "warn_unused_configs",
-            "disallow_any_generics",
-            "disallow_subclassing_any",
-            "disallow_untyped_calls",
-            "disallow_untyped_defs",
-            "disallow_incomplete_defs",
-            "check_untyped_defs",
-            "disallow_untyped_decorators",
-            "warn_redundant_casts",
-            "warn_unused_ignores",
-            "warn_return_any",
-            "no_implicit_reexport",
-            "no_implicit_optional",
-            "strict_equality",
-            "strict_concatenate",
-            "strict_bytes",
-            "extra_checks",
-        ],
-    ),
-    // TypeScript.
-    (
-        "strict:true",
-        &[
-            "noImplicitAny",
-            "noImplicitThis",
-            "alwaysStrict",
-            "strictNullChecks",
-            "strictFunctionTypes",
-            "strictBindCallApply",
-            "strictPropertyInitialization",
-            "strictBuiltinIteratorReturn",
-            "useUnknownInCatchVariables",
-        ],
-    ),
-    (
-        "typeCheckingMode:strict",
-        &[
-            "strictListInference",
-            "strictDictionaryInference",
-            "strictSetInference",
-            "strictParameterNoneValue",
-        ],
-    ),
-    (
-        "typeCheckingMode=strict",
-        &[
-            "strictListInference",
-            "strictDictionaryInference",
-            "strictSetInference",
-            "strictParameterNoneValue",
-        ],
-    ),
-];
-
-/// Whether a line of configuration switches a setting on together with others.
-pub(super) fn is_umbrella(line: &str, setting: &str) -> bool {
-    let plain: String = line
-        .split('#')
-        .next()
-        .unwrap_or("")
-        .chars()
-        .filter(|each| !each.is_whitespace() && !"\"',".contains(*each))
-        .collect();
-    UMBRELLAS
-        .iter()
-        .any(|(umbrella, settings)| plain.eq_ignore_ascii_case(umbrella) && settings.contains(&setting))
 }
 
 #[cfg(test)]
@@ -316,15 +242,5 @@ mod tests {
         for (new, old, expected) in cases {
             assert_eq!(covers(new, old), *expected, "{new} for {old}");
         }
-    }
-
-    #[test]
-    fn an_umbrella_covers_its_own_settings_only() {
-        assert!(is_umbrella("strict = true", "disallow_untyped_defs"));
-        assert!(is_umbrella("  \"strict\": true,", "strictNullChecks"));
-        assert!(!is_umbrella("strict = true", "local_partial_types"));
-        assert!(!is_umbrella("strict = false", "disallow_untyped_defs"));
-        assert!(!is_umbrella("# strict = true", "disallow_untyped_defs"));
-        assert!(!is_umbrella("\"strict\": true", "noUnusedLocals"));
     }
 }

@@ -1,0 +1,174 @@
+//! Compares the settings in force at the base and at head: which of them make a tool look at less.
+
+use std::collections::BTreeSet;
+
+use super::settings::{Key, Located, Value};
+use super::tool::{Aspect, Direction, Setting, Tool};
+use crate::successors;
+
+/// A setting by which a tool looks at less than before.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Weakening {
+    pub(super) aspect: Aspect,
+    /// Name of the setting as the tool's documentation has it.
+    pub(super) setting: String,
+    pub(super) base: Option<Located>,
+    pub(super) head: Option<Located>,
+    /// Entries that were lost or gained.
+    pub(super) entries: Vec<String>,
+}
+
+/// Settings in force for a part of the tree.
+pub(super) type InForce = super::settings::Configuration;
+
+/// Lists what is weaker at head, in the order of the tool's table.
+pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Weakening> {
+    let keys: BTreeSet<&Key> = base.values.keys().chain(head.values.keys()).collect();
+    let mut found = Vec::new();
+    for key in keys {
+        let setting = &tool.settings[key.setting];
+        let (old, new) = (base.values.get(key), head.values.get(key));
+        let Some(entries) = weaker(setting, old, new) else { continue };
+        let is_implied = is_implied(tool, head, key) && new.is_none();
+        // A setting that goes while others come from elsewhere may be among those.
+        let may_be_elsewhere = new.is_none() && head.is_partly_unknown && gains_a_base(base, head);
+        if !is_implied && !may_be_elsewhere {
+            found.push(Weakening {
+                aspect: setting.aspect,
+                setting: name(setting, key),
+                base: old.cloned(),
+                head: new.cloned(),
+                entries,
+            });
+        }
+    }
+    found
+}
+
+/// Returns whether head builds on something that the base did not build on.
+fn gains_a_base(base: &InForce, head: &InForce) -> bool {
+    !base.is_partly_unknown || head.builds_on != base.builds_on
+}
+
+fn name(setting: &Setting, key: &Key) -> String {
+    let path = setting.paths[0].split(' ').filter(|segment| !segment.starts_with(['[', '*']));
+    let mut words: Vec<&str> = path.collect();
+    words.extend(Some(key.name.as_str()).filter(|name| !name.is_empty()));
+    words.join(".")
+}
+
+/// Returns whether an umbrella of head switches a setting on.
+fn is_implied(tool: &Tool, head: &InForce, key: &Key) -> bool {
+    let name = tool.settings[key.setting].paths[0];
+    tool.umbrellas.iter().any(|umbrella| {
+        let spread = tool.settings.iter().position(|setting| setting.paths[0] == umbrella.setting);
+        let Some(position) = spread else { return false };
+        let own = Key { setting: position, name: String::new(), part: key.part.clone() };
+        let value = head.values.get(&own).map(|located| &located.value);
+        umbrella.implies.contains(&name) && value.is_some_and(|value| says(value, umbrella.value))
+    })
+}
+
+fn says(value: &Value, word: &str) -> bool {
+    match value {
+        Value::Flag(flag) => word == flag.to_string(),
+        Value::Word(own) => word == own,
+        Value::Level(_) | Value::Number(_) | Value::Entries(_) | Value::Unknown => false,
+    }
+}
+
+/// Returns the entries by which a value is weaker, or none where it is not.
+fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Option<Vec<String>> {
+    let (old, new) = (old.map(|located| &located.value), new.map(|located| &located.value));
+    if old == new || matches!(old, Some(Value::Unknown)) || matches!(new, Some(Value::Unknown)) {
+        return None;
+    }
+    let is_weaker = match setting.direction {
+        Direction::On => is_true(old) && !is_true(new),
+        Direction::OnByDefault => is_false(new) && !is_false(old),
+        Direction::Off => is_true(new) && !is_true(old),
+        Direction::Level => match (old, new) {
+            (Some(Value::Level(old)), Some(Value::Level(new))) => new < old,
+            (None, Some(Value::Level(new))) => *new == 0,
+            (Some(Value::Level(old)), None) => *old > 0,
+            _ => false,
+        },
+        Direction::AtLeast => match (old, new) {
+            (Some(Value::Number(old)), Some(Value::Number(new))) => new < old,
+            (Some(Value::Number(old)), None) => *old > 0.0,
+            _ => false,
+        },
+        Direction::AtMost => match (old, new) {
+            (Some(Value::Number(old)), Some(Value::Number(new))) => new > old,
+            (Some(Value::Number(_)), None) => true,
+            _ => false,
+        },
+        Direction::Words(order) => match (rank(order, old), rank(order, new)) {
+            (Some(old), Some(new)) => new > old,
+            (Some(old), None) => old == 0,
+            (None, Some(new)) => new + 1 == order.len(),
+            (None, None) => false,
+        },
+        Direction::Includes => return lost(entries(old), entries(new)),
+        Direction::Excludes => return gained(entries(old), entries(new)),
+    };
+    if is_weaker { Some(Vec::new()) } else { None }
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Flag(true)))
+}
+
+fn is_false(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Flag(false)))
+}
+
+fn rank(order: &[&str], value: Option<&Value>) -> Option<usize> {
+    match value {
+        Some(Value::Word(word)) => order.iter().position(|known| known == word),
+        _ => None,
+    }
+}
+
+fn entries(value: Option<&Value>) -> Option<&BTreeSet<String>> {
+    match value {
+        Some(Value::Entries(entries)) => Some(entries),
+        _ => None,
+    }
+}
+
+/// Entries of a list of what is looked for that no entry of head stands for.
+fn lost(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
+    let none = BTreeSet::new();
+    let (old, new) = (old?, new.unwrap_or(&none));
+    let mut lost = Vec::new();
+    for entry in old {
+        // A tool that was named before does the work of another only as much as it did.
+        let stands_for = |other: &String| {
+            includes(other, entry) || !old.contains(other) && successors::covers(other, entry)
+        };
+        if !successors::is_without_effect(entry) && !new.iter().any(stands_for) {
+            lost.push(entry.clone());
+        }
+    }
+    if lost.is_empty() { None } else { Some(lost) }
+}
+
+/// Entries of a list of what is left out that no entry of the base stands for.
+fn gained(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
+    let none = BTreeSet::new();
+    let (old, new) = (old.unwrap_or(&none), new?);
+    let gained: Vec<String> =
+        new.iter().filter(|entry| !old.iter().any(|other| includes(other, entry))).cloned().collect();
+    if gained.is_empty() { None } else { Some(gained) }
+}
+
+/// Returns whether a code stands for another: `E` for `E501`, `ALL` for every code.
+fn includes(general: &str, special: &str) -> bool {
+    let is_code = |text: &str| {
+        text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
+    general == special
+        || is_code(general) && is_code(special) && (general == "ALL" || special.starts_with(general))
+}

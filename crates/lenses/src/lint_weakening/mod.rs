@@ -1,0 +1,425 @@
+//! Changes by which linters, type checkers and coverage look at less.
+//!
+//! The settings in force for a directory are read at the base and at head, wherever they stand and however they are
+//! written, and compared one by one. So a value that moves to a file that wins counts, and a reformatted file does not.
+
+mod compare;
+mod in_force;
+mod settings;
+mod tool;
+mod tools;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use compare::Weakening;
+use in_force::{Found, Tree, Unreadable};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangedFile, LensClass, PresetStrengths, Scope as FileScope, ScopeStrengths, Severity, Side, Strength,
+};
+use qa_core::packet::Packet;
+use qa_core::policy::Policy;
+use qa_reading::documents::ReadError;
+use qa_reading::syntax::Span;
+use settings::Located;
+use tool::{Aspect, Place, Scope, Tool};
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
+use super::successors;
+
+const COVERAGE: &str = "lint-weakening/coverage-excluded";
+const LINT: &str = "lint-weakening/lint-disabled";
+const THRESHOLD: &str = "lint-weakening/threshold-lowered";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const GUARDED: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Block) });
+
+static SPEC: LensSpec = LensSpec {
+    id: "lint-weakening",
+    version: "1",
+    class: LensClass::Security,
+    title: "Linters, type checkers and coverage that look at less",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/lint-weakening.md"),
+    rules: &[
+        rule(
+            COVERAGE,
+            "Files or lines are excluded from coverage by configuration",
+            Severity::Low,
+            GUARDED,
+            "Test the code instead of excluding it.",
+        ),
+        rule(
+            LINT,
+            "The configuration of a linter or type checker is weakened",
+            Severity::Medium,
+            GUARDED,
+            "Fix what the rule reports, or suppress it at the one place, with the reason.",
+        ),
+        rule(
+            THRESHOLD,
+            "A quality threshold is lowered or removed",
+            Severity::Medium,
+            GUARDED,
+            "Keep the number, or raise the coverage to it.",
+        ),
+    ],
+};
+
+/// Kind of the one fact of this lens: a changed file that may configure a tool.
+const CHANGED: &str = "changed configuration";
+
+/// A changed file that may configure a tool, with the lines that findings may quote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Change {
+    /// Path at the base; none for a new file.
+    base: Option<String>,
+    /// Path at head; none for a deleted file.
+    head: Option<String>,
+    removed: BTreeSet<u64>,
+    added: BTreeSet<u64>,
+}
+
+impl Change {
+    fn path(&self, side: Side) -> Option<&str> {
+        match side {
+            Side::Base => self.base.as_deref(),
+            Side::Head => self.head.as_deref(),
+        }
+    }
+}
+
+/// Compares the configuration of tools.
+pub(crate) struct LintWeakening;
+
+impl Lens for LintWeakening {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        if configures(file) { Need::Hunks } else { Need::Nothing }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let file = packet.file;
+        if !configures(file) {
+            return Inspection::default();
+        }
+        let is_own = matches!(file.scope, FileScope::Product | FileScope::Docs | FileScope::Generated);
+        let text = |path: &RepoPath| path.to_text().into_owned();
+        let base = file.old_mode.as_ref().map(|_| text(file.old_path.as_ref().unwrap_or(&file.path)));
+        let head = file.new_mode.as_ref().filter(|_| is_own).map(|_| text(&file.path));
+        let change = Change {
+            base,
+            head,
+            removed: packet.removed().map(|line| line.number).collect(),
+            added: packet.added().map(|line| line.number).collect(),
+        };
+        let name = serde_json::to_string(&change).expect("numbers and texts are JSON");
+        Inspection { drafts: Vec::new(), facts: vec![Fact { kind: CHANGED.into(), name, draft: None }] }
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let read = |fact: &Fact| serde_json::from_str(&fact.name).ok();
+        let changes: Vec<Change> =
+            facts.iter().filter(|fact| fact.kind == CHANGED).filter_map(read).collect();
+        if changes.is_empty() {
+            return Vec::new();
+        }
+        Comparison::new(&changes, lookups).drafts()
+    }
+}
+
+/// Returns whether a file of that name may configure a tool, at the base or at head.
+fn configures(file: &ChangedFile) -> bool {
+    let names = [Some(&file.path), file.old_path.as_ref()];
+    names.into_iter().flatten().any(|path| {
+        let path = path.to_text();
+        tools::all().any(|tool| tool.places.iter().any(|place| place.directory(&path).is_some()))
+    })
+}
+
+/// Compares the two trees, where files changed that configure a tool.
+struct Comparison<'a> {
+    changes: &'a [Change],
+    lookups: &'a dyn Lookups,
+    base: Tree<'a>,
+    head: Tree<'a>,
+    /// Names of tools that have a configuration at head in a changed file and had none at the base.
+    new_tools: BTreeSet<&'static str>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(changes: &'a [Change], lookups: &'a dyn Lookups) -> Self {
+        let base = Tree { side: Side::Base, lookups };
+        let head = Tree { side: Side::Head, lookups };
+        let mut comparison = Self { changes, lookups, base, head, new_tools: BTreeSet::new() };
+        comparison.new_tools = comparison.find_new_tools();
+        comparison
+    }
+
+    fn find_new_tools(&self) -> BTreeSet<&'static str> {
+        let mut new = BTreeSet::new();
+        for tool in tools::all() {
+            for change in self.changes {
+                let Some(directory) = change.head.as_deref().and_then(|path| directory_of(tool, path)) else {
+                    continue;
+                };
+                let is_new = self.base.in_force(tool, directory).files.is_empty()
+                    && !self.head.in_force(tool, directory).files.is_empty();
+                if is_new {
+                    new.insert(tool.name);
+                }
+            }
+        }
+        new
+    }
+
+    fn drafts(&self) -> Vec<Draft> {
+        let mut drafts: BTreeMap<(RepoPath, u64, &'static str, String), Draft> = BTreeMap::new();
+        for tool in tools::all() {
+            for draft in self.drafts_of(tool) {
+                let key = (draft.file.clone(), draft.start_line, draft.rule, draft.summary.clone());
+                drafts.entry(key).or_insert(draft);
+            }
+        }
+        drafts.into_values().collect()
+    }
+
+    fn drafts_of(&self, tool: &'static Tool) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        let mut done = BTreeSet::new();
+        for change in self.changes {
+            if tool.scope == Scope::File {
+                drafts.extend(self.compare_file(tool, change));
+                continue;
+            }
+            for path in change.base.iter().chain(&change.head) {
+                let Some(directory) = directory_of(tool, path) else { continue };
+                if done.insert(directory) {
+                    let base = self.base.in_force(tool, directory);
+                    let head = self.head.in_force(tool, directory);
+                    drafts.extend(self.compare(tool, change, directory, &base, &head));
+                }
+            }
+        }
+        drafts
+    }
+
+    /// Compares a file that configures a tool by itself with what it was.
+    fn compare_file(&self, tool: &'static Tool, change: &Change) -> Vec<Draft> {
+        let Some((place, path)) = change.base.as_deref().and_then(|path| place_of(tool, path)) else {
+            return Vec::new();
+        };
+        let base = self.base.of_file(tool, place, path);
+        let at_head = change.head.as_deref().and_then(|path| place_of(tool, path));
+        let head = match at_head {
+            Some((place, path)) => self.head.of_file(tool, place, path),
+            None => Found::default(),
+        };
+        let directory = directory_of(tool, path).unwrap_or_default();
+        self.compare(tool, change, directory, &base, &head)
+    }
+
+    fn compare(
+        &self,
+        tool: &'static Tool,
+        change: &Change,
+        directory: &str,
+        base: &Found,
+        head: &Found,
+    ) -> Vec<Draft> {
+        if let Some(unreadable) = &head.unreadable
+            && base.unreadable.is_none()
+            && !base.files.is_empty()
+        {
+            return vec![self.unreadable(tool, unreadable, change)];
+        }
+        if base.files.is_empty() || self.is_new_directory(directory) {
+            return Vec::new();
+        }
+        if head.files.is_empty() {
+            if base.configuration.is_about_versions {
+                return Vec::new();
+            }
+            let is_replaced = self.new_tools.iter().any(|new| successors::covers(new, tool.name));
+            let is_gone = self.lookups.files_in(Side::Head, directory).is_empty() && !directory.is_empty();
+            if is_replaced || is_gone {
+                return Vec::new();
+            }
+            return vec![self.removed(tool, base, change)];
+        }
+        let weakenings = compare::weakenings(tool, &base.configuration, &head.configuration);
+        weakenings.iter().map(|weakening| self.draft(tool, weakening, change)).collect()
+    }
+
+    /// Returns whether a directory came with the change: nothing in it was looked at before.
+    fn is_new_directory(&self, directory: &str) -> bool {
+        !directory.is_empty() && self.lookups.files_in(Side::Base, directory).is_empty()
+    }
+
+    fn removed(&self, tool: &Tool, base: &Found, change: &Change) -> Draft {
+        let path = base.files.first().map(String::as_str).unwrap_or_default();
+        let summary = format!("the configuration of {} is removed", tool.name);
+        let owner = self.changes.iter().find(|change| change.base.as_deref() == Some(path)).unwrap_or(change);
+        self.on_removed_line(LINT, owner, None, &summary)
+            .or_else(|| self.on_added_line(LINT, owner, None, &summary))
+            .unwrap_or_else(|| Draft::on_file(LINT, &repo_path(path), Side::Base, summary))
+    }
+
+    fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &Change) -> Draft {
+        let summary = format!("the configuration of {} cannot be parsed any more", tool.name);
+        let owner = self.changes.iter().find(|change| change.head.as_deref() == Some(&unreadable.path));
+        let owner = owner.unwrap_or(change);
+        let at = match unreadable.error {
+            ReadError::Syntax { at, .. } => Some(Span { start: at, end: at }),
+            ReadError::TooLarge | ReadError::TooDeep => None,
+        };
+        let draft = self
+            .on_added_line(LINT, owner, at, &summary)
+            .or_else(|| self.on_added_line(LINT, owner, None, &summary))
+            .or_else(|| self.on_removed_line(LINT, owner, None, &summary));
+        let draft =
+            draft.unwrap_or_else(|| Draft::on_file(LINT, &repo_path(&unreadable.path), Side::Head, summary));
+        draft.with("error", unreadable.error.to_string())
+    }
+
+    /// Makes the finding: on the value at head where that is new, else on the value that went, else where the change
+    /// brought it about.
+    fn draft(&self, tool: &Tool, weakening: &Weakening, change: &Change) -> Draft {
+        let rule = match weakening.aspect {
+            Aspect::Coverage => COVERAGE,
+            Aspect::Lint => LINT,
+            Aspect::Threshold => THRESHOLD,
+        };
+        let verb = match weakening.head {
+            Some(_) => "is weakened",
+            None => "is removed",
+        };
+        let summary = format!("`{}` of {} {verb}", weakening.setting, tool.name);
+        let on_head = self.on_value(rule, weakening, Side::Head, &summary);
+        let on_base = self.on_value(rule, weakening, Side::Base, &summary);
+        let on_value = if self.is_lost_line(weakening) { on_base.or(on_head) } else { on_head.or(on_base) };
+        let draft = on_value
+            .or_else(|| self.on_added_line(rule, change, None, &summary))
+            .or_else(|| self.on_removed_line(rule, change, None, &summary))
+            .unwrap_or_else(|| {
+                let (path, side) = match (&change.head, &change.base) {
+                    (Some(path), _) => (path.as_str(), Side::Head),
+                    (None, Some(path)) => (path.as_str(), Side::Base),
+                    (None, None) => ("", Side::Head),
+                };
+                Draft::on_file(rule, &repo_path(path), side, summary.clone())
+            });
+        if weakening.entries.is_empty() { draft } else { draft.with("entries", weakening.entries.clone()) }
+    }
+
+    /// Returns whether entries went from a list that had each on a line of its own.
+    fn is_lost_line(&self, weakening: &Weakening) -> bool {
+        let Some(base) = &weakening.base else { return false };
+        let Some(text) = self.lookups.text(Side::Base, &base.path) else { return false };
+        let is_lost = base.entries.iter().any(|(entry, _)| weakening.entries.contains(entry));
+        is_lost && base.span.of(&text).contains('\n')
+    }
+
+    /// Makes a draft on the value of one side, or on an entry of it that makes the list weaker.
+    fn on_value(
+        &self,
+        rule: &'static str,
+        weakening: &Weakening,
+        side: Side,
+        summary: &str,
+    ) -> Option<Draft> {
+        let located = match side {
+            Side::Base => weakening.base.as_ref()?,
+            Side::Head => weakening.head.as_ref()?,
+        };
+        let is_owner = |change: &&Change| change.path(side) == Some(&located.path);
+        let owner = self.changes.iter().find(is_owner)?;
+        let spans = spans_of(weakening, located);
+        spans.into_iter().find_map(|span| match side {
+            Side::Base => self.on_removed_line(rule, owner, Some(span), summary),
+            Side::Head => self.on_added_line(rule, owner, Some(span), summary),
+        })
+    }
+
+    fn on_added_line(
+        &self,
+        rule: &'static str,
+        change: &Change,
+        span: Option<Span>,
+        summary: &str,
+    ) -> Option<Draft> {
+        let path = change.head.as_deref()?;
+        self.on_line(rule, path, Side::Head, &change.added, span, summary)
+    }
+
+    fn on_removed_line(
+        &self,
+        rule: &'static str,
+        change: &Change,
+        span: Option<Span>,
+        summary: &str,
+    ) -> Option<Draft> {
+        let path = change.base.as_deref()?;
+        self.on_line(rule, path, Side::Base, &change.removed, span, summary)
+    }
+
+    /// Makes a draft on the first of some lines that a place touches; without a place, on the first that is not blank.
+    fn on_line(
+        &self,
+        rule: &'static str,
+        path: &str,
+        side: Side,
+        lines: &BTreeSet<u64>,
+        span: Option<Span>,
+        summary: &str,
+    ) -> Option<Draft> {
+        let text = self.lookups.text(side, path)?;
+        let mut start = 0;
+        for (number, raw) in (1..).zip(text.split_inclusive('\n')) {
+            let line = Span { start, end: start + raw.trim_end().len() };
+            start += raw.len();
+            let content = line.of(&text);
+            if !lines.contains(&number) || content.trim().is_empty() {
+                continue;
+            }
+            let quoted = match span {
+                Some(span) if span.start <= line.end && line.start <= span.end.max(span.start) => {
+                    Span { start: span.start.max(line.start), end: span.end.min(line.end) }
+                }
+                Some(_) => continue,
+                None => line,
+            };
+            return Some(Draft::on_text(rule, &repo_path(path), side, &text, quoted, summary));
+        }
+        None
+    }
+}
+
+/// Places of the entries that make a list weaker, or of the value.
+fn spans_of(weakening: &Weakening, located: &Located) -> Vec<Span> {
+    let entries = located.entries.iter().filter(|(entry, _)| weakening.entries.contains(entry));
+    let mut spans: Vec<Span> = entries.map(|(_, span)| *span).collect();
+    spans.push(located.span);
+    spans
+}
+
+fn place_of<'p>(tool: &'static Tool, path: &'p str) -> Option<(&'static Place, &'p str)> {
+    let place = tool.places.iter().find(|place| place.directory(path).is_some())?;
+    Some((place, path))
+}
+
+fn directory_of<'p>(tool: &Tool, path: &'p str) -> Option<&'p str> {
+    tool.places.iter().find_map(|place| place.directory(path))
+}
+
+fn repo_path(path: &str) -> RepoPath {
+    RepoPath::from_bytes(path.as_bytes()).expect("it comes from a path of the change or of its trees")
+}

@@ -1,0 +1,299 @@
+//! Reads the settings of a table from a configuration, in whatever spelling they are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use qa_reading::documents::{Document, Format, Node, Plain, ReadError};
+use qa_reading::syntax::Span;
+
+use super::tool::{Direction, Place, Setting, Tool};
+
+/// Members by which configurations build on others.
+const EXTENDS: &[&str] = &["extends", "extend", "inherit_from"];
+/// Files that configure other things than one tool.
+const SHARED: &[&str] = &["Cargo.toml", "package.json", "pom.xml", "pyproject.toml", "setup.cfg", "tox.ini"];
+
+/// Members that tell a tool about versions and nothing about what to report.
+const VERSIONS: &[&str] = &["msrv", "python_version", "pythonVersion", "target-version"];
+
+/// What tells a setting of a configuration from all others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    /// Position in the tool's table.
+    pub(super) setting: usize,
+    /// Names that `*` stands for, such as that of a rule.
+    pub(super) name: String,
+    /// Part of the code that the setting is for, as the configuration names it.
+    pub(super) part: String,
+}
+
+/// A value of a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Flag(bool),
+    /// 0 for off, 1 for a warning, 2 for an error.
+    Level(u8),
+    Number(f64),
+    Entries(BTreeSet<String>),
+    Word(String),
+    /// Not written out.
+    Unknown,
+}
+
+/// A value with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Located {
+    pub(super) value: Value,
+    /// Path of the file.
+    pub(super) path: String,
+    /// Place of the value, and of each entry of a list.
+    pub(super) span: Span,
+    pub(super) entries: Vec<(String, Span)>,
+}
+
+/// The settings of one file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Configuration {
+    pub(super) values: BTreeMap<Key, Located>,
+    /// Paths of other configurations of the repository that this one builds on.
+    pub(super) builds_on: Vec<String>,
+    /// True if no configuration of a directory above counts.
+    pub(super) is_root: bool,
+    /// True if it says nothing but which version of a language or compiler is meant.
+    pub(super) is_about_versions: bool,
+    /// True if it takes over settings that are not written here.
+    pub(super) is_partly_unknown: bool,
+}
+
+/// Reads the settings of a tool from a file; none where the file has no part for the tool.
+pub(super) fn read(
+    tool: &Tool,
+    place: &Place,
+    path: &str,
+    text: &str,
+) -> Result<Option<Configuration>, ReadError> {
+    let document = Document::parse(place.format, text)?;
+    let Some(section) = document.root().at(place.section) else { return Ok(None) };
+    let mut configuration = Configuration::default();
+    for (position, setting) in tool.settings.iter().enumerate() {
+        for spelling in setting.paths {
+            let mut found = Vec::new();
+            let segments: Vec<&str> = spelling.split(' ').collect();
+            collect(section, &segments, &Way::default(), &mut found);
+            for (way, node) in found {
+                let key = way.key(position, setting);
+                configuration.add(key, located(setting, path, node));
+            }
+        }
+    }
+    configuration.read_base(section);
+    let mut names = section.entries().map(|entry| entry.key).peekable();
+    configuration.is_about_versions = names.peek().is_some() && names.all(|name| VERSIONS.contains(&name));
+    let is_shared = SHARED.contains(&path.rsplit('/').next().unwrap_or(path));
+    let is_empty =
+        configuration.values.is_empty() && (place.section.is_empty() || section.entries().next().is_none());
+    Ok(if is_shared && is_empty { None } else { Some(configuration) })
+}
+
+impl Configuration {
+    /// Adds a value. Of a list, entries add up; of everything else the last value counts.
+    fn add(&mut self, key: Key, new: Located) {
+        match self.values.get_mut(&key) {
+            Some(Located { value: Value::Entries(all), entries, .. }) => {
+                if let Value::Entries(more) = new.value {
+                    all.extend(more);
+                    entries.extend(new.entries);
+                }
+            }
+            Some(old) => *old = new,
+            None => {
+                self.values.insert(key, new);
+            }
+        }
+    }
+
+    /// Reads which other configurations this one builds on.
+    fn read_base(&mut self, section: Node<'_>) {
+        for name in EXTENDS {
+            let Some(node) = section.get(name) else { continue };
+            for text in node.texts() {
+                let is_file = text.starts_with('.') || text.contains('/') && text.ends_with(".toml");
+                match is_file {
+                    true => self.builds_on.push(text.to_owned()),
+                    false => self.is_partly_unknown = true,
+                }
+            }
+        }
+        let is_code = |node: Node<'_>| matches!(node.plain(), Some(Plain::Code(_)));
+        self.is_partly_unknown |= section.items().any(is_code) || section.get("...").is_some();
+        self.is_root = section.get("root").and_then(Node::flag) == Some(true);
+    }
+}
+
+/// What a way from the section to a value went through.
+#[derive(Debug, Clone, Default)]
+struct Way {
+    names: Vec<String>,
+    parts: Vec<String>,
+}
+
+impl Way {
+    fn named(&self, name: &str) -> Self {
+        let mut way = self.clone();
+        way.names.push(name.to_owned());
+        way
+    }
+
+    fn key(&self, position: usize, setting: &Setting) -> Key {
+        let mut names = self.names.clone();
+        if setting.direction == Direction::Level
+            && let Some(rule) = names.last_mut()
+        {
+            // A rule that moves to another plug-in keeps its own name.
+            *rule = rule.rsplit('/').next().unwrap_or_default().to_owned();
+        }
+        Key { setting: position, name: names.join(" "), part: self.parts.join(" ") }
+    }
+}
+
+/// Collects the values that a path of a table leads to.
+fn collect<'d>(node: Node<'d>, path: &[&str], way: &Way, found: &mut Vec<(Way, Node<'d>)>) {
+    let [segment, rest @ ..] = path else {
+        found.push((way.clone(), node));
+        return;
+    };
+    if *segment == "**" {
+        collect(node, rest, way, found);
+        for entry in node.entries() {
+            collect(entry.value, path, way, found);
+        }
+        for item in node.items() {
+            collect(item, path, way, found);
+        }
+        return;
+    }
+    if let Some(filter) = segment.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let elements: Vec<Node<'d>> = if node.is_list() { node.items().collect() } else { vec![node] };
+        for element in elements {
+            let (member, wanted) = filter.split_once('=').unwrap_or((filter, ""));
+            let texts = element.get(member).map(Node::texts).unwrap_or_default();
+            if wanted.is_empty() {
+                let mut way = way.clone();
+                way.parts.push(texts.join(","));
+                collect(element, rest, &way, found);
+            } else if texts.contains(&wanted) {
+                collect(element, rest, way, found);
+            }
+        }
+        return;
+    }
+    for entry in node.entries() {
+        match segment.split_once('*') {
+            Some((start, end)) if entry.key.starts_with(start) && entry.key.ends_with(end) => {
+                collect(entry.value, rest, &way.named(entry.key), found);
+            }
+            None if entry.key == *segment => collect(entry.value, rest, way, found),
+            Some(_) | None => {}
+        }
+    }
+}
+
+fn located(setting: &Setting, path: &str, node: Node<'_>) -> Located {
+    let mut entries = Vec::new();
+    let value = match setting.direction {
+        Direction::On | Direction::OnByDefault | Direction::Off => match node.flag() {
+            Some(flag) => Value::Flag(flag),
+            None => Value::Unknown,
+        },
+        Direction::Level => level(node),
+        Direction::AtLeast | Direction::AtMost => match number(node) {
+            Some(number) => Value::Number(number),
+            None => Value::Unknown,
+        },
+        Direction::Includes | Direction::Excludes => {
+            entries = entries_of(node);
+            Value::Entries(entries.iter().map(|(entry, _)| entry.clone()).collect())
+        }
+        Direction::Words(_) => match node.text() {
+            Some(text) => Value::Word(text.to_owned()),
+            None => Value::Unknown,
+        },
+    };
+    Located { value, path: path.to_owned(), span: node.span(), entries }
+}
+
+/// Reads a level: a word, a number, a list that begins with one, or a map with a member `level`.
+fn level(node: Node<'_>) -> Value {
+    if let Some(first) = node.items().next() {
+        return level(first);
+    }
+    if let Some(member) = node.get("level") {
+        return level(member);
+    }
+    let Some(plain) = node.plain() else { return Value::Unknown };
+    Value::Level(match plain {
+        Plain::Null | Plain::Flag(false) => 0,
+        Plain::Flag(true) => 2,
+        Plain::Number("0") => 0,
+        Plain::Number("1") => 1,
+        Plain::Number(_) => 2,
+        Plain::Code(_) => return Value::Unknown,
+        Plain::Text(word) => match word.to_lowercase().as_str() {
+            "off" | "none" | "ignore" | "allow" | "disable" | "disabled" | "suppress" | "false" => 0,
+            "warn" | "warning" | "info" | "information" | "hint" | "on" => 1,
+            _ => 2,
+        },
+    })
+}
+
+/// Reads a number, also with a percent sign.
+fn number(node: Node<'_>) -> Option<f64> {
+    let text = node.text()?.trim().trim_end_matches('%').trim();
+    text.parse().ok()
+}
+
+/// Reads the entries of a list, or of a text that parts them by commas, blanks or lines.
+fn entries_of(node: Node<'_>) -> Vec<(String, Span)> {
+    if let Some(text) = node.text() {
+        let mut entries = Vec::new();
+        let mut at = 0;
+        for word in text.split([',', ' ', '\t', '\n', ';']) {
+            if !word.is_empty() && !word.starts_with('#') {
+                let start = node.place_of(at);
+                entries.push((word.to_owned(), Span { start, end: start + word.len() }));
+            }
+            at += word.len() + 1;
+        }
+        return entries;
+    }
+    let items = node.items().map(|item| (entry_text(item), item.span()));
+    let members = node.entries().map(|entry| (entry.key.to_owned(), entry.value.span()));
+    items.chain(members).collect()
+}
+
+/// Text of an entry; of a map, its members in the order of their names.
+fn entry_text(node: Node<'_>) -> String {
+    if let Some(text) = node.text() {
+        return text.to_owned();
+    }
+    let Ok(leaves) = node.leaves() else { return String::new() };
+    let mut words: Vec<String> = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        words.push(format!("{:?}={}", leaf.path, leaf.value.text().unwrap_or_default()));
+    }
+    words.sort();
+    words.join(" ")
+}
+
+/// Format of a configuration that another one names by its path.
+pub(super) fn format_of(path: &str) -> Option<Format> {
+    let (_, extension) = path.rsplit_once('.')?;
+    Some(match extension {
+        "cfg" | "ini" => Format::Ini,
+        "cjs" | "cts" | "js" | "mjs" | "mts" | "ts" => Format::Ecma,
+        "json" | "json5" | "jsonc" => Format::Json,
+        "toml" => Format::Toml,
+        "xml" => Format::Xml,
+        "yaml" | "yml" => Format::Yaml,
+        _ => return None,
+    })
+}

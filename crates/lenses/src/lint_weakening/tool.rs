@@ -1,0 +1,134 @@
+//! The words that the tables of tools are written in: where a tool finds its configuration, and which settings make it
+//! look at less.
+
+use qa_reading::documents::Format;
+
+/// A linter, type checker or coverage tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// Places of its configuration, the first that a directory has wins.
+    pub(super) places: &'static [Place],
+    pub(super) scope: Scope,
+    pub(super) settings: &'static [Setting],
+    /// Settings that switch on others.
+    pub(super) umbrellas: &'static [Umbrella],
+}
+
+/// Directories that a configuration is in force for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Each file by itself: commands name it, and no other takes its place.
+    File,
+    /// Its directory and all below, up to the next configuration, which hides it.
+    Nearest,
+    /// Its directory and all below; configurations below add to it, unless they say `root: true`.
+    Cascade,
+}
+
+/// A file, and the part of it that configures the tool.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Name of the file; a `*` stands for any text.
+    pub(super) file: &'static str,
+    pub(super) format: Format,
+    /// Path of names to the part; empty for the whole file.
+    pub(super) section: &'static [&'static str],
+}
+
+/// A setting by which a tool looks at more or less.
+#[derive(Debug)]
+pub(super) struct Setting {
+    /// Spellings of its key path below the section, the first of which is its name.
+    ///
+    /// Segments are parted by spaces. `*` is any name, and tells one setting from another; `**` is any path. `[]` is any
+    /// element of a list, and `[name]` one whose member `name` tells it from another.
+    pub(super) paths: &'static [&'static str],
+    pub(super) direction: Direction,
+    pub(super) aspect: Aspect,
+}
+
+/// Direction in which a change of a value makes a tool look at less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Switching off; off where it is not set.
+    On,
+    /// Switching off; on where it is not set.
+    OnByDefault,
+    /// Switching on.
+    Off,
+    /// A lower level: error, warning, off.
+    Level,
+    /// A smaller number, or none.
+    AtLeast,
+    /// A larger number, or none.
+    AtMost,
+    /// Fewer entries.
+    Includes,
+    /// More entries.
+    Excludes,
+    /// A later word of a list from strict to lax.
+    Words(&'static [&'static str]),
+}
+
+/// Rule that a weaker setting breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Lint,
+    Threshold,
+    Coverage,
+}
+
+/// A value that implies that other settings are on.
+#[derive(Debug)]
+pub(super) struct Umbrella {
+    /// Name of the setting and its value.
+    pub(super) setting: &'static str,
+    pub(super) value: &'static str,
+    /// Names of the settings that it switches on.
+    pub(super) implies: &'static [&'static str],
+}
+
+pub(super) const fn place(file: &'static str, format: Format, section: &'static [&'static str]) -> Place {
+    Place { file, format, section }
+}
+
+/// A setting of what is reported.
+pub(super) const fn lint(direction: Direction, paths: &'static [&'static str]) -> Setting {
+    Setting { paths, direction, aspect: Aspect::Lint }
+}
+
+/// A number that code has to reach.
+pub(super) const fn threshold(direction: Direction, paths: &'static [&'static str]) -> Setting {
+    Setting { paths, direction, aspect: Aspect::Threshold }
+}
+
+/// A setting of which code counts for coverage.
+pub(super) const fn coverage(direction: Direction, paths: &'static [&'static str]) -> Setting {
+    Setting { paths, direction, aspect: Aspect::Coverage }
+}
+
+impl Place {
+    /// Returns the directory that a path configures, if the path is of this place.
+    pub(super) fn directory<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let (file_directory, file) = match self.file.rsplit_once('/') {
+            Some((directory, file)) => (Some(directory), file),
+            None => (None, self.file),
+        };
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_named = match file.split_once('*') {
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+            }
+            None => name == file,
+        };
+        if !is_named {
+            return None;
+        }
+        match file_directory {
+            None => Some(directory),
+            Some(own) if directory == own => Some(""),
+            Some(own) => directory.strip_suffix(own)?.strip_suffix('/'),
+        }
+    }
+}

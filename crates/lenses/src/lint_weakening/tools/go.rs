@@ -1,0 +1,56 @@
+//! Tools for Go.
+
+use qa_reading::documents::Format::{Json, Toml, Yaml};
+
+use crate::lint_weakening::tool::Direction::{AtMost, Excludes, Includes, Level, Off, OnByDefault, Words};
+use crate::lint_weakening::tool::{Scope, Tool, lint, place};
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "golangci-lint",
+        places: &[
+            place(".golangci.yml", Yaml, &[]),
+            place(".golangci.yaml", Yaml, &[]),
+            place(".golangci.toml", Toml, &[]),
+            place(".golangci.json", Json, &[]),
+        ],
+        scope: Scope::Nearest,
+        settings: &[
+            lint(Includes, &["linters enable"]),
+            lint(Excludes, &["linters disable"]),
+            lint(Off, &["linters disable-all"]),
+            lint(Words(&["all", "standard", "fast", "none"]), &["linters default"]),
+            lint(OnByDefault, &["run tests"]),
+            lint(OnByDefault, &["run issues-exit-code"]),
+            lint(Off, &["linters fast"]),
+            lint(Off, &["issues new"]),
+            lint(Excludes, &["issues exclude"]),
+            lint(Excludes, &["issues exclude-rules", "linters exclusions rules"]),
+            lint(Excludes, &["issues exclude-dirs", "run skip-dirs", "linters exclusions paths"]),
+            lint(Excludes, &["issues exclude-files", "run skip-files"]),
+            lint(Excludes, &["linters exclusions presets"]),
+            lint(Excludes, &["linters-settings staticcheck checks", "linters settings staticcheck checks"]),
+            lint(Excludes, &["linters-settings gosec excludes", "linters settings gosec excludes"]),
+            lint(AtMost, &["linters-settings * min-complexity", "linters settings * min-complexity"]),
+        ],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "staticcheck",
+        places: &[place("staticcheck.conf", Toml, &[])],
+        scope: Scope::Nearest,
+        settings: &[lint(Includes, &["checks"])],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "revive",
+        places: &[place("revive.toml", Toml, &[])],
+        scope: Scope::Nearest,
+        settings: &[
+            lint(Level, &["severity"]),
+            lint(Off, &["rule * disabled"]),
+            lint(Excludes, &["exclude"]),
+        ],
+        umbrellas: &[],
+    },
+];

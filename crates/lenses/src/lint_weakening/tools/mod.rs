@@ -1,0 +1,15 @@
+//! The tools whose configuration is known. A tool is an entry here; a setting is a line of its table.
+
+mod ecma;
+mod general;
+mod go;
+mod jvm;
+mod python;
+mod rust;
+
+use super::tool::Tool;
+
+/// Every tool, by the language it is for.
+pub(super) fn all() -> impl Iterator<Item = &'static Tool> {
+    [python::TOOLS, ecma::TOOLS, go::TOOLS, rust::TOOLS, jvm::TOOLS, general::TOOLS].into_iter().flatten()
+}
