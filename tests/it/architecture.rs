@@ -78,7 +78,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["crates/core/src/policy_text.rs", "src/app/explain.rs"]),
     ("tempfile", &["src/app/", "src/exec/", "src/git/", "src/publish/artifact/", "src/store/"]),
     ("tokio", &["src/main.rs", "src/net/", "src/publish/"]),
-    ("toml", &["crates/core/src/policy_text.rs", "crates/reading/src/documents/toml.rs"]),
+    ("toml", &["crates/core/src/policy_text.rs", "crates/reading/src/documents/"]),
     ("tower_service", &["src/publish/"]),
     ("tracing", &["src/app/"]),
     ("tracing_subscriber", &["src/app/"]),

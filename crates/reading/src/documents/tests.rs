@@ -1,3 +1,5 @@
+//! Readings of each notation, compared as lists of paths and values.
+
 use super::*;
 
 /// One line for each leaf: path, value as the tool sees it, and the source text of its place.
