@@ -209,23 +209,109 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("zig", &["zig"]),
 ];
 
-/// The name in lower case, its extension and its directories.
+/// Directories whose files a platform or git runs.
+const EXECUTED_DIRS: &[&str] = &[
+    ".azure-pipelines",
+    ".buildkite",
+    ".forgejo/workflows",
+    ".git-hooks",
+    ".gitea/workflows",
+    ".githooks",
+    ".github/actions",
+    ".github/workflows",
+    ".gitlab/ci",
+    ".husky",
+    ".semaphore",
+    ".teamcity",
+    ".woodpecker",
+];
+/// Files that a platform or git runs, by their path.
+const EXECUTED_FILES: &[&str] = &[
+    ".circleci/config.yml",
+    ".cirrus.yml",
+    ".drone.yml",
+    ".gitlab-ci.yml",
+    ".lefthook.yml",
+    ".pre-commit-config.yaml",
+    ".travis.yml",
+    ".woodpecker.yml",
+    "action.yaml",
+    "action.yml",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "cloudbuild.yaml",
+    "jenkinsfile",
+    "lefthook.yml",
+];
+
+/// Returns whether a platform or git runs a file by its path alone, whatever the file is called.
+pub fn is_executed(path: &RepoPath) -> bool {
+    let text = path.to_text().to_lowercase();
+    if EXECUTED_FILES.contains(&text.as_str()) {
+        return true;
+    }
+    let extension = text.rsplit_once('.').unwrap_or_default().1;
+    !DOCS_EXTENSIONS.contains(&extension) && EXECUTED_DIRS.iter().any(|directory| is_below(&text, directory))
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    match path.strip_prefix(directory) {
+        Some(rest) => rest.starts_with('/'),
+        None => false,
+    }
+}
+
+/// The name in lower case, its words, its extension and its directories.
 struct Parts {
     name: String,
+    /// Words of the name without its extension, in lower case: `LatestTest.java` has `latest` and `test`.
+    words: Vec<String>,
     extension: String,
     directories: Vec<String>,
 }
 
 fn parts(path: &RepoPath) -> Parts {
-    let text = path.to_text().to_lowercase();
+    let spelled = path.to_text();
+    let text = spelled.to_lowercase();
     let (directories, name) = text.rsplit_once('/').unwrap_or(("", &text));
+    let spelled_name = spelled.rsplit('/').next().unwrap_or(&spelled);
+    let stem = match spelled_name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => spelled_name,
+    };
     let extension = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, extension)| extension);
     let extension = if extension.is_empty() && name.starts_with(".env") { "env" } else { extension };
     Parts {
         extension: extension.to_owned(),
         directories: directories.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         name: name.to_owned(),
+        words: words(stem),
     }
+}
+
+/// Words of a name, which begin behind punctuation and at capitals.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut previous = '.';
+    let mut characters = name.chars().peekable();
+    while let Some(character) = characters.next() {
+        // `aB` begins a word at B, and `ABc` at B as well.
+        let is_before_lower = characters.peek().copied().is_some_and(char::is_lowercase);
+        let begins = character.is_uppercase() && (!previous.is_uppercase() || is_before_lower);
+        if (begins || !character.is_alphanumeric()) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if character.is_alphanumeric() {
+            word.extend(character.to_lowercase());
+        }
+        previous = character;
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
 }
 
 /// The language, by extension.
@@ -243,7 +329,9 @@ pub fn class(path: &RepoPath) -> FileClass {
     let in_any =
         |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
     let extension = parts.extension.as_str();
-    if ASSET_EXTENSIONS.contains(&extension) {
+    if is_executed(path) {
+        FileClass::Infra
+    } else if ASSET_EXTENSIONS.contains(&extension) {
         FileClass::Asset
     } else if is_test_name(&parts) || in_any(TEST_DIRS) {
         FileClass::Test
@@ -295,7 +383,7 @@ fn is_test_name(parts: &Parts) -> bool {
     marked(stem)
         || matches!(name, "conftest.py" | "tests.rs" | "test.rs" | "tests.py")
         || (matches!(parts.extension.as_str(), "java" | "kt" | "cs" | "scala" | "swift" | "php" | "groovy")
-            && (stem.ends_with("test") || stem.ends_with("tests") || stem.ends_with("spec")))
+            && parts.words.last().is_some_and(|word| matches!(word.as_str(), "test" | "tests" | "spec")))
 }
 
 fn is_generated_name(parts: &Parts) -> bool {
@@ -396,6 +484,9 @@ impl ScopeGlobs {
         if let Some((scope, _)) = self.sets.iter().find(|(_, set)| set.matches(path)) {
             return *scope;
         }
+        if is_executed(path) {
+            return Scope::Product;
+        }
         let parts = parts(path);
         let in_any =
             |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
@@ -442,6 +533,18 @@ mod tests {
             (".env.local", "config", "product", None),
             ("LICENSE", "docs", "docs", None),
             ("bin/run", "unknown", "product", None),
+            // A word makes a test, its last letters do not.
+            ("src/Latest.java", "source", "product", Some("java")),
+            ("src/Contest.java", "source", "product", Some("java")),
+            ("src/Attest.cs", "source", "product", Some("c#")),
+            ("src/LatestTest.java", "test", "test", Some("java")),
+            ("src/HTTPServerTests.kt", "test", "test", Some("kotlin")),
+            // What a platform runs is no test, whatever it is called.
+            (".github/workflows/ci-test.yml", "infra", "product", None),
+            (".github/workflows/stress-test.yml", "infra", "product", None),
+            (".github/actions/test/action.yml", "infra", "product", None),
+            (".github/workflows/README.md", "docs", "docs", None),
+            (".husky/pre-commit", "infra", "product", None),
         ];
         let globs = ScopeGlobs::new(|_| &[]).unwrap();
         for (name, expected_class, expected_scope, expected_language) in cases {
