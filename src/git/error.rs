@@ -32,6 +32,8 @@ pub(crate) enum GitError {
     NoScratch(String),
     #[error("accept the file {0}: it is a pipe, a device or a socket")]
     NotRegular(String),
+    #[error("accept the repository at {inner}: the repository at {outer} tracks that directory")]
+    Planted { inner: String, outer: String },
     #[error("accept object {0}: its content has another hash")]
     HashMismatch(String),
     #[error("read the ref {name}: {reason}")]
@@ -63,7 +65,7 @@ impl GitError {
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
             Self::NoScratch(_) => Code::ScratchUnavailable,
-            Self::NotRegular(_) => Code::RepositoryUnsafe,
+            Self::NotRegular(_) | Self::Planted { .. } => Code::RepositoryUnsafe,
             Self::HashMismatch(_) => Code::ObjectHashMismatch,
             Self::HeadMoved(_) => Code::HeadSuperseded,
             Self::Ambiguous(_) => Code::RefAmbiguous,
@@ -85,6 +87,9 @@ impl GitError {
                 "name commits by id, as in `--base \"$(git rev-parse origin/main)\" --head \"$(git rev-parse HEAD)\"`, or clone it with `git clone --ref-format=files`"
             }
             Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
+            Self::Planted { .. } => {
+                "run in the checkout around it, or name that with --repo; a change can put a repository into a directory that it writes"
+            }
             Self::Unsupported(_)
             | Self::RefUnreadable { .. }
             | Self::BaseNotFound(_)

@@ -4,6 +4,7 @@
 mod base;
 mod complete;
 mod error;
+mod find;
 mod guard;
 mod history;
 mod objects;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::error::{GitError, reason};
+use super::find::{Nested, find_repository};
 use super::guard;
 use super::store::Store;
 use qa_contracts::ids::CommitId;
@@ -52,8 +53,19 @@ pub(crate) struct OpenRepository {
 }
 
 impl OpenRepository {
-    /// Finds the repository that holds a directory. Environment variables that redirect git are not consulted.
+    /// Finds the repository that holds a directory. Environment variables that redirect git are not consulted. A bare
+    /// repository that the repository around it tracks is refused: a change can commit one.
     pub(crate) fn discover(from: &Path) -> Result<Self, GitError> {
+        Self::open_at(&find_repository(from, Nested::WithDotGit)?)
+    }
+
+    /// Like [`Self::discover`], but refuses submodules as well. A step of a workflow judges the repository of the
+    /// workflow, whatever a change makes of one of its directories.
+    pub(crate) fn discover_of_workflow(from: &Path) -> Result<Self, GitError> {
+        Self::open_at(&find_repository(from, Nested::Untracked)?)
+    }
+
+    fn open_at(from: &Path) -> Result<Self, GitError> {
         let open = |error: &git2::Error| {
             if mentions_format(error) {
                 GitError::Unsupported(reason(error))
@@ -61,10 +73,7 @@ impl OpenRepository {
                 GitError::Open { path: shown(from), reason: reason(error) }
             }
         };
-        guard::check_path_to_repository(from)?;
-        let checkout =
-            Repository::open_ext(from, git2::RepositoryOpenFlags::empty(), &[] as &[&std::ffi::OsStr])
-                .map_err(|error| open(&error))?;
+        let checkout = Repository::open(from).map_err(|error| open(&error))?;
         guard::check_repository(checkout.path(), checkout.commondir())?;
         let root = checkout.workdir().unwrap_or_else(|| checkout.path()).to_owned();
         let origin = checkout.find_remote("origin").ok();

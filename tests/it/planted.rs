@@ -419,3 +419,53 @@ fn a_checkout_that_more_than_a_fetch_wrote_to_is_told_of() {
     git2::Repository::open(&step.checkout).unwrap().blob(b"a step wrote this\n").unwrap();
     assert_eq!(told(&step), (true, true));
 }
+
+/// A repository whose `topic` adds a directory that is itself a bare repository, with a clean `main` and `topic`.
+fn with_a_planted_layout() -> Repo {
+    let planted = Repo::new();
+    let clean = Files::of(&[("a.py", "a = 1\n")]);
+    planted.change(&clean, &clean.clone().with("a.py", "a = 2\n"));
+    let repo = Repo::new();
+    let service = repo.path().join("service");
+    git(&repo.path(), &["clone", "-q", "--bare", planted.path().to_str().unwrap(), "service"]);
+    // Git commits no empty directory, and libgit2 wants these.
+    for directory in ["refs", "objects/info"] {
+        std::fs::write(service.join(directory).join("keep"), "").unwrap();
+    }
+    git(&repo.path(), &["add", "-f", "service"]);
+    git(&repo.path(), &["-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", "a"]);
+    repo
+}
+
+#[test]
+fn a_committed_repository_layout_is_not_taken_for_the_repository() {
+    let repo = with_a_planted_layout();
+    let judge = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]);
+    let judge = judge.arg(repo.path().join("service")).arg("--out").arg(repo.beside("out"));
+    judge.run().expect_code(3, "REPOSITORY_UNSAFE");
+}
+
+#[test]
+fn a_step_in_a_directory_that_a_change_made_a_submodule_judges_nothing_else() {
+    let job = Job::new();
+    let step = job.step(0);
+    let planted = faulty();
+    let id = commit_of(&planted, "main").to_string();
+    git(&step.checkout, &["clone", "-q", planted.path().to_str().unwrap(), "service"]);
+    git(&step.checkout, &["update-index", "--add", "--cacheinfo", &format!("160000,{id},service")]);
+    git(&step.checkout, &["-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", "a"]);
+    let outcome = step.program().env("INPUT_WORKING-DIRECTORY", "service").run();
+    assert_eq!(outcome.exit, 3, "{}{}", outcome.text(), outcome.stderr);
+    assert!(outcome.text().contains("REPOSITORY_UNSAFE"), "{}", outcome.text());
+}
+
+#[test]
+fn a_bare_repository_that_nobody_tracks_is_judged() {
+    let repo = faulty();
+    let bare = repo.beside("outer");
+    std::fs::create_dir_all(&bare).unwrap();
+    git(&bare, &["init", "-q"]);
+    git(&bare, &["clone", "-q", "--bare", repo.path().to_str().unwrap(), "inner"]);
+    let judge = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]);
+    judge.arg(bare.join("inner")).arg("--out").arg(repo.beside("out")).run().expect(1);
+}

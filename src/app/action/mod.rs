@@ -330,7 +330,7 @@ fn open_change(
     let workspace = std::path::PathBuf::from(&environment.context.workspace);
     let directory =
         inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
-    let repository = OpenRepository::discover(&directory)?;
+    let repository = OpenRepository::discover_of_workflow(&directory)?;
     let repository = match inputs.objects {
         ObjectSource::Checkout => {
             for notice in repository.unfetched_objects() {

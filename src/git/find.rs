@@ -1,0 +1,94 @@
+//! Finds the repository that a directory belongs to, and refuses one that a change could have put there.
+//!
+//! A change can commit the files of a bare repository, and it can make a directory a submodule. libgit2 would take
+//! either for the repository of that directory, whose base and head are then the change's own choice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, ObjectType, Repository};
+
+use super::error::{GitError, reason};
+use super::guard;
+use qa_core::masking::shown_cut;
+
+/// Repositories that may be opened below another one's work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nested {
+    /// Those with a `.git` of their own, which no commit can bring: submodules and clones.
+    WithDotGit,
+    /// Those whose directory the repository around it does not track: clones beside its files.
+    Untracked,
+}
+
+/// Returns the directory to open: the nearest with a `.git`, or `from` itself if it is a bare repository.
+pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, GitError> {
+    guard::check_path_to_repository(from)?;
+    let from = fs::canonicalize(from).map_err(|error| unreadable(from, &error.to_string()))?;
+    // Naming the git directory of a checkout is naming the checkout.
+    let from = match from.parent() {
+        Some(parent) if from.ends_with(".git") => parent.to_owned(),
+        _ => from,
+    };
+    let with_dot_git = from.ancestors().find(|directory| has_dot_git(directory));
+    let is_bare = !has_dot_git(&from) && is_git_directory(&from);
+    let found = match with_dot_git {
+        _ if is_bare => from.as_path(),
+        Some(directory) => directory,
+        None => return Err(unreadable(&from, "no .git was found in it or above it")),
+    };
+    let may_be_tracked = !is_bare && nested == Nested::WithDotGit;
+    let around = found.ancestors().skip(1).find(|directory| has_dot_git(directory));
+    if let Some(around) = around
+        && !may_be_tracked
+        && is_tracked(around, found)?
+    {
+        return Err(GitError::Planted { inner: shown(found), outer: shown(around) });
+    }
+    Ok(found.to_owned())
+}
+
+fn has_dot_git(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(".git")).is_ok()
+}
+
+/// Returns whether a directory has what git asks of a git directory.
+fn is_git_directory(directory: &Path) -> bool {
+    let has_refs = directory.join("refs").is_dir() || directory.join("commondir").is_file();
+    directory.join("HEAD").is_file() && directory.join("objects").is_dir() && has_refs
+}
+
+/// Returns whether the head of a repository tracks a directory of its work tree, as files or as a submodule.
+fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
+    let failed = |error: &git2::Error| unreadable(around, &reason(error));
+    let repository = Repository::open(around).map_err(|error| failed(&error))?;
+    guard::check_repository(repository.path(), repository.commondir())?;
+    let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
+    let head = match repository.head() {
+        Ok(head) => head,
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(false),
+        Err(error) => return Err(failed(&error)),
+    };
+    let tree = head.peel(ObjectType::Tree).map_err(|error| failed(&error))?;
+    let tree = tree.as_tree().ok_or_else(|| unreadable(around, "its head has no tree"))?;
+    match tree.get_path(relative) {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(is_in_submodule(tree, relative)),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Returns whether a directory above is a submodule, whose files the tree does not list.
+fn is_in_submodule(tree: &git2::Tree<'_>, relative: &Path) -> bool {
+    relative.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).any(|above| {
+        matches!(tree.get_path(above), Ok(entry) if entry.kind() == Some(ObjectType::Commit))
+    })
+}
+
+fn unreadable(path: &Path, reason: &str) -> GitError {
+    GitError::Open { path: shown(path), reason: reason.to_owned() }
+}
+
+fn shown(path: &Path) -> String {
+    shown_cut(&path.display().to_string(), 300)
+}
