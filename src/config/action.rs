@@ -166,10 +166,7 @@ impl Context {
 
 /// The variables that are set; the runner passes an input that is not as an empty one.
 fn variables() -> Vec<(String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(_, value)| !value.trim().is_empty())
-        .collect()
+    super::variables().filter(|(_, value)| !value.trim().is_empty()).collect()
 }
 
 fn unreadable(error: envy::Error) -> SettingsError {

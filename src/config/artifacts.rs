@@ -27,9 +27,7 @@ pub(crate) struct ArtifactEnvironment {
 impl ArtifactEnvironment {
     /// Reads the process environment. A variable that is not Unicode counts as absent.
     pub(crate) fn read() -> Self {
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        envy::from_iter(variables).unwrap_or_default()
+        envy::from_iter(super::variables()).unwrap_or_default()
     }
 
     /// Where the repository is, github.com unless something else is said.

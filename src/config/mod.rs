@@ -31,9 +31,7 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 impl Environment {
     /// Reads the process environment. A variable that is not Unicode counts as absent.
     pub(crate) fn read() -> Self {
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        envy::from_iter(variables).unwrap_or_default()
+        envy::from_iter(variables()).unwrap_or_default()
     }
 
     /// Columns of the terminal.
@@ -51,6 +49,16 @@ impl Environment {
         let forced = set(&self.clicolor_force) && self.clicolor_force.as_deref() != Some("0");
         forced || terminal && self.term.as_deref() != Some("dumb")
     }
+}
+
+/// Returns the variables of the process that are Unicode and named in capitals.
+///
+/// envy reads names without regard to case, and an earlier step of a job may set any variable that the runner does not:
+/// `INPUT_Preset` must not stand in for an input that is not set.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    let unicode = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    unicode.filter(|(name, _)| !name.contains(char::is_lowercase))
 }
 
 #[cfg(test)]

@@ -18,9 +18,7 @@ struct Raw {
 
 /// The effective values, each with where it comes from.
 pub(crate) fn pace() -> Vec<SettingOrigin> {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    from_variables(variables)
+    from_variables(super::variables())
 }
 
 fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Vec<SettingOrigin> {

@@ -66,7 +66,9 @@ fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
     let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
     let head = match repository.head() {
         Ok(head) => head,
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => return Ok(false),
+        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
+            return Ok(false);
+        }
         Err(error) => return Err(failed(&error)),
     };
     let tree = head.peel(ObjectType::Tree).map_err(|error| failed(&error))?;
@@ -80,9 +82,11 @@ fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
 
 /// Returns whether a directory above is a submodule, whose files the tree does not list.
 fn is_in_submodule(tree: &git2::Tree<'_>, relative: &Path) -> bool {
-    relative.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).any(|above| {
-        matches!(tree.get_path(above), Ok(entry) if entry.kind() == Some(ObjectType::Commit))
-    })
+    relative
+        .ancestors()
+        .skip(1)
+        .filter(|above| !above.as_os_str().is_empty())
+        .any(|above| matches!(tree.get_path(above), Ok(entry) if entry.kind() == Some(ObjectType::Commit)))
 }
 
 fn unreadable(path: &Path, reason: &str) -> GitError {

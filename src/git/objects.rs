@@ -19,12 +19,17 @@ use qa_run::ports::{
 /// How many entries a survey of the base tree may list.
 const MAX_LISTED_ENTRIES: u64 = 200_000;
 
+/// Size of the largest blob whose hash is computed, in bytes. GitHub takes files up to 100 MiB.
+const MAX_VERIFIED_BYTES: usize = 512 << 20;
+
 /// Reads objects of one repository.
 pub(crate) struct GitObjects {
     /// For trees; blobs are read through a handle per thread.
     handle: Mutex<Repository>,
     /// Handles no thread uses at the moment: opening one costs more than reading many blobs, and its caches are warm.
     idle: Mutex<Vec<Repository>>,
+    /// Held while a blob over its limit is read, only to verify it.
+    large: Mutex<()>,
     /// The store's git directory, from which more handles are opened.
     directory: PathBuf,
     objects_read: AtomicU64,
@@ -38,6 +43,7 @@ impl GitObjects {
         Ok(Self {
             handle: Mutex::new(repository.store.open()?),
             idle: Mutex::new(Vec::new()),
+            large: Mutex::new(()),
             directory: repository.store.path().to_owned(),
             objects_read: zero(),
             bytes_inflated: zero(),
@@ -202,20 +208,30 @@ impl Drop for Reader<'_> {
 impl Reader<'_> {
     fn read(&self, odb: &Odb<'_>, id: &BlobId, max_bytes: u64) -> Result<BlobRead, GitError> {
         let oid = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
-        // The header first: a blob over the limit must not be inflated at all.
-        let (size, kind) = odb.read_header(oid).map_err(|error| GitError::object(id, &error))?;
-        if kind != git2::ObjectType::Blob {
+        // The header is not covered by the hash of what was read so far: it only says how much there may be to read.
+        let (claimed, _) = odb.read_header(oid).map_err(|error| GitError::object(id, &error))?;
+        if claimed > MAX_VERIFIED_BYTES {
+            let reason = format!(
+                "it claims {claimed} bytes, and its hash is not computed beyond {MAX_VERIFIED_BYTES}"
+            );
+            return Err(GitError::ObjectMissing { id: id.to_string(), reason });
+        }
+        // One at a time, so that large blobs take the memory of the largest and not of all.
+        let is_large = claimed as u64 > max_bytes;
+        let _turn = is_large.then(|| self.objects.large.lock().unwrap_or_else(PoisonError::into_inner));
+        let object = odb.read(oid).map_err(|error| GitError::object(id, &error))?;
+        if object.kind() != git2::ObjectType::Blob {
             return Err(GitError::ObjectMissing {
                 id: id.to_string(),
                 reason: "it is not a blob".to_owned(),
             });
         }
-        if size as u64 > max_bytes {
-            return Ok(BlobRead::TooLarge(size as u64));
-        }
-        let object = odb.read(oid).map_err(|error| GitError::object(id, &error))?;
+        let size = object.len() as u64;
         self.objects.objects_read.fetch_add(1, Ordering::Relaxed);
-        self.objects.bytes_inflated.fetch_add(size as u64, Ordering::Relaxed);
+        self.objects.bytes_inflated.fetch_add(size, Ordering::Relaxed);
+        if size > max_bytes {
+            return Ok(BlobRead::TooLarge(size));
+        }
         Ok(BlobRead::Content(object.data().to_vec()))
     }
 }

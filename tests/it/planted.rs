@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::origin::Origin;
 use crate::support::server::Server;
 use crate::support::step::{Step, faulty as faulty_topic, listing};
-use crate::support::{Files, Repo, conflict, git, qa_skill};
+use crate::support::{Files, Outcome, Repo, conflict, git, qa_skill};
 
 /// The file of a loose object.
 fn loose(repo: &Repo, id: Oid) -> PathBuf {
@@ -76,6 +76,36 @@ fn an_object_under_an_id_that_is_not_its_hash_is_refused() {
         let outcome = repo.judge().run();
         assert_eq!((outcome.exit, outcome.code()), (3, "OBJECT_HASH_MISMATCH"), "{what}: {}", outcome.stderr);
     }
+}
+
+/// Writes a loose object whose header claims another size than its content has.
+fn plant_size(repo: &Repo, id: Oid, claimed: usize, content: &[u8]) {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(format!("blob {claimed}\0").as_bytes()).unwrap();
+    encoder.write_all(content).unwrap();
+    let path = loose(repo, id);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+}
+
+#[test]
+fn a_size_that_an_object_claims_is_not_believed() {
+    let content = format!("a = 1\n{}", conflict());
+    for claimed in [9 << 20, 400 << 20, 3 << 30] {
+        // Under such a policy a file that is too large to be read would leave a pass.
+        let policy = "version = 1\n[limits]\nallow-omitted = true\n";
+        let base = Files::of(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
+        let repo = Repo::new();
+        repo.change(&base, &base.clone().with("a.py", &content).with("b.py", "b = 1\n"));
+        plant_size(&repo, blob_of(&repo, "topic", "a.py"), claimed, content.as_bytes());
+        let outcome = repo.judge().run();
+        assert_eq!(outcome.exit, 3, "{claimed}: {}{}", outcome.text(), outcome.stderr);
+    }
+    let large = "a = 1\n".repeat(2 << 20);
+    let repo = faulty();
+    plant_size(&repo, blob_of(&repo, "topic", "a.py"), 6, large.as_bytes());
+    repo.judge().run().expect(3);
 }
 
 #[test]
@@ -468,4 +498,28 @@ fn a_bare_repository_that_nobody_tracks_is_judged() {
     git(&bare, &["clone", "-q", "--bare", repo.path().to_str().unwrap(), "inner"]);
     let judge = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]);
     judge.arg(bare.join("inner")).arg("--out").arg(repo.beside("out")).run().expect(1);
+}
+
+#[test]
+fn a_variable_that_only_looks_like_an_input_is_none() {
+    let job = Job::new();
+    for (name, value) in [
+        ("INPUT_Preset", "advisory"),
+        ("input_preset", "advisory"),
+        ("Input_Mode", "best_effort"),
+        ("INPUT_Lenses", "merge-leftover"),
+        ("INPUT_Base", "HEAD"),
+        ("GITHUB_Event_Path", "/dev/null"),
+        ("github_api_url", "http://127.0.0.1:1"),
+    ] {
+        let step = job.step(0);
+        let outcome = step.program().env(name, value).run().expect(1);
+        assert_eq!(key(&outcome), key(&step.program().run()), "{name}");
+    }
+}
+
+/// The line with the execution key, which follows from everything that decides a verdict.
+fn key(outcome: &Outcome) -> String {
+    let text = outcome.text();
+    text.lines().find(|line| line.starts_with("  key ")).unwrap().to_owned()
 }
