@@ -134,7 +134,16 @@ impl From<EventError> for Failure {
 
 impl From<SettingsError> for Failure {
     fn from(error: SettingsError) -> Self {
-        Self::with_code(Code::InputInvalid, format!("failed to read {error}"))
+        let failure = Self::with_code(Code::InputInvalid, format!("failed to read {error}"));
+        match error {
+            SettingsError::Certificates(name) => Self {
+                hint: format!(
+                    "unset {name} for this step; for a server with a private authority build an image from this one with the certificate in /etc/ssl/certs/ca-certificates.crt"
+                ),
+                ..failure
+            },
+            SettingsError::Input { .. } | SettingsError::Environment(_) => failure,
+        }
     }
 }
 

@@ -20,6 +20,10 @@ pub(crate) enum SettingsError {
     Input { name: &'static str, value: String, wanted: String },
     #[error("the environment: {0}")]
     Environment(String),
+    /// Certificates of the image are trusted and no others: an earlier step can set the variable, and together with a
+    /// proxy whoever has its key would be every server.
+    #[error("the environment: {0} replaces the certificates that the image trusts")]
+    Certificates(&'static str),
 }
 
 /// Which surfaces results go to.
@@ -98,6 +102,9 @@ pub(crate) struct Inputs {
 /// How long publishing may take, in seconds, unless an input says otherwise.
 pub(crate) const PUBLISH_TIMEOUT_SECONDS: u64 = 180;
 
+/// Variables by which the TLS library takes other roots than the system's.
+const CERTIFICATE_VARIABLES: &[&str] = &["SSL_CERT_DIR", "SSL_CERT_FILE"];
+
 /// Upper bound of the input `limit`. Each artifact costs two requests, of a thousand per hour.
 const MOST_REPLAYED: u64 = 5000;
 
@@ -143,6 +150,11 @@ impl ActionEnvironment {
     }
 
     fn from_variables(variables: Vec<(String, String)>) -> Result<Self, SettingsError> {
+        for name in CERTIFICATE_VARIABLES {
+            if variables.iter().any(|(set, _)| set == name) {
+                return Err(SettingsError::Certificates(name));
+            }
+        }
         let raw: RawInputs =
             envy::prefixed("INPUT_").from_iter(variables.iter().cloned()).map_err(unreadable)?;
         let context = Context::from_variables(variables.iter().cloned())?;

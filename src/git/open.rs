@@ -10,6 +10,7 @@ use super::guard;
 use super::store::Store;
 use qa_contracts::ids::CommitId;
 use qa_core::masking::shown_cut;
+use qa_core::secrets;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
 ///
@@ -120,9 +121,10 @@ impl OpenRepository {
         (behind == 0).then_some(ahead)
     }
 
-    /// `owner/name` of the origin remote when it is on another host; local paths say nothing that two clones share.
+    /// `owner/name` of the origin remote when it is on another host, secrets masked; local paths say nothing that two
+    /// clones share.
     pub(crate) fn origin_repo_id(&self) -> Option<String> {
-        repo_id_of_url(self.origin.as_deref()?)
+        repo_id_of_url(self.origin.as_deref()?).map(secrets::masked)
     }
 }
 

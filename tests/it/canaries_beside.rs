@@ -398,3 +398,16 @@ fn no_secret_that_a_model_says_is_shown() {
         canaries.assert_silent(&said);
     }
 }
+
+#[test]
+fn a_token_in_the_path_of_the_origin_stands_in_no_artifact() {
+    let mut canaries = Canaries::default();
+    let repo = crate::support::change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    let url = format!("https://example.com/{}/widget.git", canaries.hatch("the address of the origin"));
+    crate::support::git(&repo.path(), &["remote", "add", "origin", &url]);
+    let outcome = repo.judge().run().expect(0);
+    let mut said = Said::default();
+    said.streams("the run", &outcome);
+    said.run(&repo.run_dir());
+    canaries.assert_silent(&said);
+}

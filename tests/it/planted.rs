@@ -503,6 +503,8 @@ fn a_bare_repository_that_nobody_tracks_is_judged() {
 #[test]
 fn a_variable_that_only_looks_like_an_input_is_none() {
     let job = Job::new();
+    let step = job.step(0);
+    let expected = key(&step.program().run());
     for (name, value) in [
         ("INPUT_Preset", "advisory"),
         ("input_preset", "advisory"),
@@ -512,9 +514,18 @@ fn a_variable_that_only_looks_like_an_input_is_none() {
         ("GITHUB_Event_Path", "/dev/null"),
         ("github_api_url", "http://127.0.0.1:1"),
     ] {
-        let step = job.step(0);
         let outcome = step.program().env(name, value).run().expect(1);
-        assert_eq!(key(&outcome), key(&step.program().run()), "{name}");
+        assert_eq!(key(&outcome), expected, "{name}");
+    }
+}
+
+#[test]
+fn certificates_that_the_environment_names_are_refused() {
+    let job = Job::new();
+    let step = job.step(0);
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        let outcome = step.program().env(name, "/tmp/mine.pem").run().expect(2);
+        assert!(outcome.text().contains(name), "{}", outcome.text());
     }
 }
 
