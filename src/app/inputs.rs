@@ -151,7 +151,7 @@ fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Optio
         BlobRead::Content(bytes) => {
             String::from_utf8(bytes).map(Some).map_err(|_| invalid("it is not UTF-8".to_owned()))
         }
-        BlobRead::TooLarge(size) => {
+        BlobRead::TooLarge { size, .. } => {
             Err(invalid(format!("it has {size} bytes, the limit is {MAX_POLICY_BYTES}")))
         }
     }
@@ -177,7 +177,7 @@ pub(crate) fn rubric_at(
             Ok(_) => Err(refused("holds what looks like a secret")),
             Err(_) => Err(refused("is not UTF-8")),
         },
-        BlobRead::TooLarge(_) => Err(refused("is too large")),
+        BlobRead::TooLarge { .. } => Err(refused("is too large")),
     }
 }
 

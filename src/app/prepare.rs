@@ -98,7 +98,7 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
         };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
             BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(AtHead::Unreadable, AtHead::Text),
-            BlobRead::TooLarge(_) => AtHead::Unreadable,
+            BlobRead::TooLarge { .. } => AtHead::Unreadable,
         })
     };
     // The base's as well: the date of a commit is whatever its author says.

@@ -11,6 +11,7 @@ use super::open::OpenRepository;
 use super::store;
 use super::walk::{self, Budget};
 use qa_contracts::ids::{BlobId, CommitId, RepoPath};
+use qa_core::diff::SNIFFED_BYTES;
 use qa_core::masking::masked_name;
 use qa_run::ports::{
     BlobRead, MAX_LISTED_FILES, ObjectCounters, ObjectReader, Objects, PortError, TreeChange,
@@ -230,7 +231,8 @@ impl Reader<'_> {
         self.objects.objects_read.fetch_add(1, Ordering::Relaxed);
         self.objects.bytes_inflated.fetch_add(size, Ordering::Relaxed);
         if size > max_bytes {
-            return Ok(BlobRead::TooLarge(size));
+            let start = object.data()[..SNIFFED_BYTES.min(object.len())].to_vec();
+            return Ok(BlobRead::TooLarge { size, start });
         }
         Ok(BlobRead::Content(object.data().to_vec()))
     }

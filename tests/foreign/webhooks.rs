@@ -38,7 +38,10 @@ fn origin() -> Origin {
 fn git_ref(name: &str, event: &Value) -> String {
     match name {
         "pull_request" => format!("refs/pull/{}/merge", event["number"]),
-        "merge_group" => event["merge_group"]["head_ref"].as_str().unwrap().to_owned(),
+        "merge_group" => {
+            let base = event["merge_group"]["base_sha"].as_str().unwrap();
+            format!("refs/heads/gh-readonly-queue/master/pr-2-{base}")
+        }
         "push" | "workflow_dispatch" => event["ref"].as_str().unwrap().to_owned(),
         _ => "refs/heads/master".to_owned(),
     }
@@ -51,7 +54,8 @@ fn run(like: &Step<'_>, name: &str, event: &Value, sha: &str) -> (Outcome, Strin
     let git_ref = git_ref(name, event);
     let (event, checkout) = (event.clone(), like.checkout.clone());
     let step = Step { origin: like.origin, server: like.server, checkout, name, git_ref: &git_ref, event };
-    let outcome = step.program().env("GITHUB_SHA", sha).run();
+    let base_ref = step.event["pull_request"]["base"]["ref"].as_str().unwrap_or_default().to_owned();
+    let outcome = step.program().env("GITHUB_SHA", sha).env("GITHUB_BASE_REF", &base_ref).run();
     (outcome, step.output("verdict"))
 }
 
@@ -83,12 +87,9 @@ fn with_commits(event: &Value, origin: &Origin) -> Value {
 
 fn expected(name: &str, event: &Value) -> Expected {
     let tag = event["ref"].as_str().is_some_and(|name| name.starts_with("refs/tags/"));
-    let default_branch = event["repository"]["default_branch"].as_str().unwrap_or_default();
-    let before_is_none = event["before"].as_str().is_some_and(|id| id.bytes().all(|byte| byte == b'0'));
-    let first = before_is_none && event["ref"] == format!("refs/heads/{default_branch}");
     match name {
-        "pull_request" if event["action"] == "closed" => NOTHING,
-        "push" if tag || first || event["deleted"] == true => NOTHING,
+        "push" if tag => NOTHING,
+        "push" if event["deleted"] == true => REFUSED,
         "issue_comment" | "workflow_run" => REFUSED,
         _ => JUDGED,
     }

@@ -143,10 +143,8 @@ fn each_event_has_its_own_base() {
     let (base, head, fork_point) =
         (origin.base.to_string(), origin.head.to_string(), origin.fork_point.to_string());
     let zeros = "0".repeat(40);
-    let push = |before: &str, forced: bool| {
-        json!({"before": before, "after": head, "forced": forced, "deleted": false,
-            "repository": {"default_branch": "main"}})
-    };
+    let push = |before: &str, default_branch: &str| json!({"before": before, "after": head, "repository": {"default_branch": default_branch}});
+    let queue = format!("refs/heads/gh-readonly-queue/main/pr-7-{base}");
     let cases = [
         (
             "merge_group",
@@ -154,16 +152,20 @@ fn each_event_has_its_own_base() {
             "event",
             &base,
         ),
-        ("push", push(&fork_point, false), "event", &fork_point),
-        ("push", push(&zeros, false), "branch-tip", &base),
-        ("push", push(&base, true), "branch-tip", &base),
+        ("push", push(&fork_point, "main"), "default-branch", &base),
+        ("push", push(&zeros, "main"), "default-branch", &base),
+        // An event file that calls another branch the default one does not choose what is judged.
+        ("push", push(&head, "topic"), "default-branch", &base),
+        ("workflow_dispatch", json!({}), "default-branch", &base),
         ("pull_request_target", Step::on_pull_request(&origin, &server, 1).event, "branch-tip", &base),
     ];
     for (name, event, rule, expected) in cases {
         std::fs::remove_dir_all(origin.repo.beside("checkout-1")).ok();
-        let step =
-            Step { name, event, git_ref: "refs/heads/topic", ..Step::on_pull_request(&origin, &server, 1) };
-        step.run().expect(0);
+        let git_ref = if name == "merge_group" { queue.as_str() } else { "refs/heads/topic" };
+        let step = Step { name, event, git_ref, ..Step::on_pull_request(&origin, &server, 1) };
+        let program = step.program();
+        let program = if name == "workflow_dispatch" { program.env("GITHUB_SHA", &head) } else { program };
+        program.run().expect(0);
         let run = step.run_dir();
         let (trace, changes) = (run.json("trace.json"), run.json("change-set.json"));
         assert_eq!(
@@ -191,8 +193,12 @@ fn an_event_without_a_change_says_so() {
     let server = origin.serve();
     let mut step = Step::on_pull_request(&origin, &server, 1);
     step.event["action"] = json!("closed");
+    // The file alone does not say that there is nothing to judge.
+    step.run().expect(0);
+    assert_eq!(step.output("verdict"), "pass");
+    step.git_ref = "refs/heads/main";
     let outcome = step.run().expect(0);
-    assert!(outcome.text().contains("the pull request is closed"), "{}", outcome.text());
+    assert!(outcome.text().contains("the pull request is merged"), "{}", outcome.text());
     assert_eq!(step.output("verdict"), "none");
 
     for name in ["issue_comment", "workflow_run", "release"] {

@@ -456,6 +456,8 @@ fn a_policy_that_cannot_be_read_is_no_success_anywhere() {
     let base = scene.origin.repo.commit_at(tree, &[scene.origin.base], 1_714_100_000);
     let mut step = scene.step();
     step.name = "merge_group";
+    let git_ref = format!("refs/heads/gh-readonly-queue/main/pr-7-{base}");
+    step.git_ref = &git_ref;
     step.event = json!({"action": "checks_requested",
         "merge_group": {"head_sha": scene.origin.head.to_string(), "base_sha": base.to_string()}});
     let outcome = scene.run(&step).expect_code(2, "POLICY_INVALID");

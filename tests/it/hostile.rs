@@ -496,3 +496,30 @@ fn what_is_not_listed_cannot_hide_what_blocks() {
     assert!(run.findings().len() <= 5_100, "{} are listed", run.findings().len());
     run.verify().run().expect(0);
 }
+
+#[test]
+fn size_hides_neither_a_text_named_as_an_asset_nor_a_small_head() {
+    let line = "a = 1\n";
+    let large = line.repeat((9 << 20) / line.len());
+    let mut opaque = vec![0; 9 << 20];
+    opaque[..8].copy_from_slice(b"\x89PNG\r\n\x1a\n");
+    let start = Files::of(&[("b.py", "b = 1\n")]);
+    let cases: [(&str, Files, Files, i32); 5] = [
+        ("a text named as a picture", start.clone(), start.clone().with("a.png", &large), 3),
+        ("a picture", start.clone(), start.clone().with("a.png", &opaque), 0),
+        ("a picture goes", start.clone().with("a.png", &opaque), start.clone(), 0),
+        (
+            "a large text shrinks",
+            start.clone().with("a.py", &large),
+            start.clone().with("a.py", conflict()),
+            1,
+        ),
+        ("a large text goes", start.clone().with("a.py", &large), start.clone(), 3),
+    ];
+    for (what, base, head, exit) in cases {
+        let repo = Repo::new();
+        repo.change(&base, &head.with("b.py", "b = 2\n"));
+        let outcome = repo.judge().run();
+        assert_eq!(outcome.exit, exit, "{what}: {}{}", outcome.text(), outcome.stderr);
+    }
+}

@@ -304,6 +304,7 @@ fn the_output_verdict_has_one_word_for_each_end() {
     let server = origin.serve();
     let mut step = Step::on_pull_request(&origin, &server, 1);
     step.event["action"] = json!("closed");
+    step.git_ref = "refs/heads/main";
     step.program().env("INPUT_TOKEN", TOKEN).run().expect(0);
     assert_eq!(step.output("verdict"), "none");
 }

@@ -388,6 +388,17 @@ fn a_rewritten_event_is_refused_or_does_not_matter() {
     forge(&mut step, "/pull_request/base/sha", json!(base.to_string()));
     step.run().expect(1);
     assert_eq!(step.run_dir().json("change-set.json")["baseSha"], job.origin.base.to_string());
+    // A pull request that only claims to be closed is judged.
+    forge(&mut step, "/action", json!("closed"));
+    step.run().expect(1);
+    // A push that names itself as what it replaced, or its own branch as the default one, is measured against the
+    // server's default branch.
+    let head = job.origin.head.to_string();
+    for default_branch in ["main", "topic"] {
+        let event = json!({"before": head, "after": head, "repository": {"default_branch": default_branch}});
+        let push = Step { name: "push", git_ref: "refs/heads/topic", event, ..job.step(0) };
+        push.run().expect(1);
+    }
     forge(&mut step, "/pull_request/base/ref", json!("lax"));
     step.program().env("GITHUB_BASE_REF", "main").run().expect_code(2, "EVENT_UNUSABLE");
 }

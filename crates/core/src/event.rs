@@ -54,8 +54,11 @@ pub enum BaseRule {
     Named(CommitId),
     /// The tip of a branch.
     Branch(String),
-    /// The first parent of head.
-    FirstParent,
+    /// The commit that a push to the default branch replaced, as the event names it; only if the server says that the
+    /// ref is the default branch.
+    Replaced { commit: CommitId, git_ref: String },
+    /// The tip of the server's default branch, or the first parent of head where head is that tip.
+    DefaultBranch,
 }
 
 impl BaseRule {
@@ -65,7 +68,8 @@ impl BaseRule {
             Self::TestMerge(_) => "merge-commit",
             Self::Named(_) => "event",
             Self::Branch(_) => "branch-tip",
-            Self::FirstParent => "first-parent",
+            Self::Replaced { .. } => "replaced-by-push",
+            Self::DefaultBranch => "default-branch",
         }
     }
 }
@@ -92,7 +96,7 @@ pub fn task(circumstances: Circumstances<'_>, payload: &Value) -> Result<Task, E
         "pull_request_target" => pull_request(circumstances, event, false),
         "merge_group" => merge_group(circumstances, event),
         "push" => push(circumstances, event),
-        "workflow_dispatch" => dispatch(circumstances, event),
+        "workflow_dispatch" => dispatch(circumstances),
         "schedule" => Ok(Task::Drift),
         "issue_comment" => Err(refused("comments are not commands here")),
         "workflow_run" => Err(refused("what another workflow left behind cannot be trusted")),
@@ -105,9 +109,13 @@ fn pull_request(
     event: Payload<'_>,
     merged: bool,
 ) -> Result<Task, EventError> {
-    let action = event.text("/action").unwrap_or_default();
-    if action == "closed" {
-        return Ok(Task::Nothing("the pull request is closed"));
+    // The ref of a merged pull request is its base branch. One that only claims to be closed is judged: the payload is a
+    // file that an earlier step can rewrite.
+    if merged
+        && event.text("/action").as_deref() == Some("closed")
+        && pull_request_of(circumstances.git_ref).is_none()
+    {
+        return Ok(Task::Nothing("the pull request is merged"));
     }
     let head = event.commit("/pull_request/head/sha")?;
     let number =
@@ -118,7 +126,7 @@ fn pull_request(
     // A fork that was deleted has no repository any more; it was one all the same.
     let from_fork = head_repository.is_none() || head_repository != base_repository;
     let base_ref = event.text("/pull_request/base/ref");
-    if !circumstances.base_ref.is_empty() && base_ref.as_deref() != Some(circumstances.base_ref) {
+    if base_ref.as_deref() != Some(circumstances.base_ref) {
         return Err(contradicted("pull_request.base.ref", "GITHUB_BASE_REF"));
     }
     let mut bases = Vec::new();
@@ -152,16 +160,18 @@ fn contradicted(member: &'static str, variable: &'static str) -> EventError {
 }
 
 fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
-    if event.text("/action").is_some_and(|action| action != "checks_requested") {
-        return Ok(Task::Nothing("the merge group asks for no checks"));
-    }
     let head = event.commit("/merge_group/head_sha")?;
     if head.as_str() != circumstances.sha {
         return Err(contradicted("merge_group.head_sha", "GITHUB_SHA"));
     }
+    // A merge group's ref ends with the commit that it builds on.
+    let base = event.commit("/merge_group/base_sha")?;
+    if !circumstances.git_ref.ends_with(&format!("-{base}")) {
+        return Err(contradicted("merge_group.base_sha", "GITHUB_REF"));
+    }
     Ok(Task::Check(Change {
         head,
-        bases: vec![BaseRule::Named(event.commit("/merge_group/base_sha")?)],
+        bases: vec![BaseRule::Named(base)],
         pull_request: None,
         from_fork: false,
         beside_secrets: false,
@@ -170,9 +180,6 @@ fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<T
 }
 
 fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
-    if event.flag("/deleted") {
-        return Ok(Task::Nothing("the branch was deleted"));
-    }
     if circumstances.git_ref.starts_with("refs/tags/") {
         return Ok(Task::Nothing("a tag changes no branch"));
     }
@@ -185,16 +192,12 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
     let is_default = default_branch
         .as_ref()
         .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
-    // A branch that was rewritten is measured against the default branch, for what it replaced may be anything. The
-    // default branch itself has only that: everything since the merge base of both is judged, not its last commit alone.
-    let bases = match (before, is_default) {
-        (Some(before), true) => vec![BaseRule::Named(before)],
-        (None, true) => {
-            return Ok(Task::Nothing("the first push of the default branch has nothing before it"));
-        }
-        (Some(before), false) if !event.flag("/forced") => vec![BaseRule::Named(before)],
-        (_, false) => default_branch.map(BaseRule::Branch).into_iter().collect(),
-    };
+    // Another branch is measured against the default branch: what it replaced may be anything.
+    let mut bases = Vec::new();
+    if let Some(commit) = before.filter(|_| is_default) {
+        bases.push(BaseRule::Replaced { commit, git_ref: circumstances.git_ref.to_owned() });
+    }
+    bases.push(BaseRule::DefaultBranch);
     Ok(Task::Check(Change {
         head,
         bases,
@@ -205,17 +208,10 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
     }))
 }
 
-fn dispatch(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+fn dispatch(circumstances: Circumstances<'_>) -> Result<Task, EventError> {
     let head = CommitId::parse(circumstances.sha)
         .map_err(|_| EventError::Malformed("GITHUB_SHA is not a commit".to_owned()))?;
-    let default_branch = event.text("/repository/default_branch");
-    let is_default = default_branch
-        .as_ref()
-        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
-    let bases = match default_branch {
-        Some(branch) if !is_default => vec![BaseRule::Branch(branch)],
-        _ => vec![BaseRule::FirstParent],
-    };
+    let bases = vec![BaseRule::DefaultBranch];
     Ok(Task::Check(Change {
         head,
         bases,
@@ -232,10 +228,6 @@ struct Payload<'a>(&'a Value);
 impl Payload<'_> {
     fn text(self, pointer: &str) -> Option<String> {
         self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
-    }
-
-    fn flag(self, pointer: &str) -> bool {
-        self.0.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
     }
 
     fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
@@ -276,7 +268,8 @@ mod tests {
 
     fn of(name: &str, git_ref: &str, payload: &Value) -> Result<Task, EventError> {
         let sha = if matches!(name, "push" | "merge_group") { HEAD } else { MERGE };
-        task(Circumstances { name, sha, git_ref, base_ref: "" }, payload)
+        let base_ref = if name.starts_with("pull_request") { "main" } else { "" };
+        task(Circumstances { name, sha, git_ref, base_ref }, payload)
     }
 
     fn pull(action: &str, head_repo: Value) -> Value {
@@ -320,23 +313,26 @@ mod tests {
     }
 
     #[test]
-    fn a_push_has_the_base_it_replaced_unless_that_is_gone() {
-        let push = |git_ref: &str, before: &str, forced: bool| {
-            let payload = json!({"before": before, "after": HEAD, "forced": forced, "deleted": false,
-                "repository": {"default_branch": "main"}});
+    fn a_push_is_measured_against_the_default_branch_unless_it_is_to_that() {
+        let push = |git_ref: &str, before: &str| {
+            let payload = json!({"before": before, "after": HEAD, "repository": {"default_branch": "main"}});
             change(of("push", git_ref, &payload)).bases
         };
-        assert_eq!(push("refs/heads/main", BASE, false), [BaseRule::Named(id(BASE))]);
-        assert_eq!(push("refs/heads/topic", ZEROS, false), [BaseRule::Branch("main".into())]);
-        assert_eq!(push("refs/heads/topic", BASE, true), [BaseRule::Branch("main".into())]);
-        assert_eq!(push("refs/heads/main", BASE, true), [BaseRule::Named(id(BASE))]);
+        let replaced = BaseRule::Replaced { commit: id(BASE), git_ref: "refs/heads/main".into() };
+        assert_eq!(push("refs/heads/main", BASE), [replaced, BaseRule::DefaultBranch]);
+        for (git_ref, before) in
+            [("refs/heads/main", ZEROS), ("refs/heads/topic", ZEROS), ("refs/heads/topic", BASE)]
+        {
+            assert_eq!(push(git_ref, before), [BaseRule::DefaultBranch], "{git_ref} {before}");
+        }
     }
 
     #[test]
     fn a_merge_group_names_both_sides() {
         let payload =
             json!({"action": "checks_requested", "merge_group": {"head_sha": HEAD, "base_sha": BASE}});
-        let group = change(of("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", &payload));
+        let git_ref = format!("refs/heads/gh-readonly-queue/main/pr-7-{BASE}");
+        let group = change(of("merge_group", &git_ref, &payload));
         assert_eq!(
             (group.head, group.bases, group.pull_request),
             (id(HEAD), vec![BaseRule::Named(id(BASE))], None)
@@ -346,18 +342,18 @@ mod tests {
     #[test]
     fn some_events_have_nothing_to_judge_and_others_are_not_for_this() {
         let nothing = [
-            of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1}))),
-            of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE})),
+            of("pull_request", "refs/heads/main", &pull("closed", json!({"id": 1}))),
             of("push", "refs/tags/v1", &json!({"before": ZEROS, "after": HEAD})),
-            of(
-                "push",
-                "refs/heads/main",
-                &json!({"before": ZEROS, "after": HEAD, "repository": {"default_branch": "main"}}),
-            ),
         ];
         for task in nothing {
             assert!(matches!(task, Ok(Task::Nothing(_))), "{task:?}");
         }
+        // What the payload alone says is no reason to look at nothing.
+        let closed = of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1})));
+        assert!(matches!(closed, Ok(Task::Check(_))), "{closed:?}");
+        let deleted =
+            of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE}));
+        assert!(matches!(deleted, Err(EventError::Malformed(_))), "{deleted:?}");
         assert_eq!(of("schedule", "refs/heads/main", &json!({"schedule": "0 3 * * *"})), Ok(Task::Drift));
         for name in ["issue_comment", "workflow_run", "release", ""] {
             assert!(
@@ -372,6 +368,8 @@ mod tests {
         let pull = pull("opened", json!({"id": 1}));
         let group =
             json!({"action": "checks_requested", "merge_group": {"head_sha": BASE, "base_sha": BASE}});
+        let stale =
+            json!({"action": "checks_requested", "merge_group": {"head_sha": HEAD, "base_sha": BASE}});
         let push = json!({"before": BASE, "after": BASE, "repository": {"default_branch": "main"}});
         let cases = [
             ("pull_request", "refs/pull/8/merge", "main", &pull, "GITHUB_REF"),
@@ -379,6 +377,8 @@ mod tests {
             ("pull_request", "refs/pull/7/merge", "release", &pull, "GITHUB_BASE_REF"),
             ("pull_request_target", "refs/heads/main", "release", &pull, "GITHUB_BASE_REF"),
             ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", "", &group, "GITHUB_SHA"),
+            ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-1", "", &stale, "GITHUB_REF"),
+            ("pull_request", "refs/pull/7/merge", "", &pull, "GITHUB_BASE_REF"),
             ("push", "refs/heads/topic", "", &push, "GITHUB_SHA"),
         ];
         for (name, git_ref, base_ref, payload, variable) in cases {

@@ -11,8 +11,8 @@ use super::workers;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileSensitivity, FileText, Hunk, HunkCuts,
-    RenameSummary,
+    ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileClass, FileSensitivity, FileText, Hunk,
+    HunkCuts, RenameSummary,
 };
 use qa_core::classify::{self, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file, lossy};
@@ -198,7 +198,7 @@ impl<'a> Gathering<'a> {
             for file in files {
                 match reader.blob(&file.id, MAX_FINGERPRINT_BYTES)? {
                     BlobRead::Content(bytes) => prints.push((file.path, Fingerprint::new(&bytes))),
-                    BlobRead::TooLarge(_) => summary.not_compared += 1,
+                    BlobRead::TooLarge { .. } => summary.not_compared += 1,
                 }
             }
             Ok(prints)
@@ -284,14 +284,20 @@ impl<'a> Gathering<'a> {
         } else {
             self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?
         };
-        if matches!(old, Version::TooLarge) || matches!(new, Version::TooLarge) {
+        // A large base hides nothing of head, and what is opaque would not be read at any size.
+        let is_unread = match &new {
+            Version::TooLarge { .. } => !new.is_opaque(file.class),
+            Version::Absent => old.is_too_large() && !old.is_opaque(file.class),
+            Version::Content(_) | Version::Same => false,
+        };
+        if is_unread {
             file.codes.push(Code::BlobTooLarge);
             return Ok(Default::default());
         }
         let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
         // Against a version that is not text, every line of the other one counts as added or removed: a binary file in the
         // base must not hide what replaces it.
-        let contents = (content(old_bytes, file.class), content(new_bytes, file.class));
+        let contents = (old.content(old_bytes, file.class), new.content(new_bytes, file.class));
         if contents.0 == Content::Binary || contents.1 == Content::Binary {
             file.codes.push(Code::BinaryContent);
         }
@@ -335,7 +341,7 @@ impl<'a> Gathering<'a> {
         }
         match reader.blob(id, self.limits.max_blob_bytes)? {
             BlobRead::Content(bytes) => Ok(Version::Content(bytes)),
-            BlobRead::TooLarge(_) => Ok(Version::TooLarge),
+            BlobRead::TooLarge { start, .. } => Ok(Version::TooLarge { start }),
         }
     }
 }
@@ -345,15 +351,34 @@ enum Version {
     Content(Vec<u8>),
     /// The same object as the other side: nothing to read twice.
     Same,
-    TooLarge,
+    TooLarge {
+        /// Its first bytes.
+        start: Vec<u8>,
+    },
 }
 
 impl Version {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Content(bytes) => bytes,
-            Self::Absent | Self::Same | Self::TooLarge => &[],
+            Self::Absent | Self::Same | Self::TooLarge { .. } => &[],
         }
+    }
+
+    fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooLarge { .. })
+    }
+
+    /// Returns whether a version over the limit is an asset whose bytes are no text.
+    fn is_opaque(&self, class: FileClass) -> bool {
+        match self {
+            Self::TooLarge { start } => class == FileClass::Asset && content(start, class) == Content::Binary,
+            Self::Absent | Self::Content(_) | Self::Same => false,
+        }
+    }
+
+    fn content<'b>(&self, bytes: &'b [u8], class: FileClass) -> Content<'b> {
+        if self.is_too_large() { Content::Binary } else { content(bytes, class) }
     }
 }
 

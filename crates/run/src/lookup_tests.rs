@@ -12,7 +12,7 @@ fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&TreeLookups<'_
     let read = |number: usize, most| {
         let length = lengths[number];
         if length as u64 > most {
-            return Ok(BlobRead::TooLarge(length as u64));
+            return Ok(BlobRead::TooLarge { size: length as u64, start: Vec::new() });
         }
         if length == 0 {
             return Err(not_recorded(&format!("what {} has", numbered(number))));

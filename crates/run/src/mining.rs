@@ -238,7 +238,7 @@ impl Mining<'_> {
 fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, PortError> {
     match reader.blob(blob, MAX_FILE_BYTES)? {
         BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
-        BlobRead::TooLarge(_) => Ok(None),
+        BlobRead::TooLarge { .. } => Ok(None),
     }
 }
 

@@ -40,7 +40,11 @@ pub struct TreeChange {
 pub enum BlobRead {
     Content(Vec<u8>),
     /// Not read: it has this many bytes.
-    TooLarge(u64),
+    /// Its size and its first bytes, which tell text from what is opaque.
+    TooLarge {
+        size: u64,
+        start: Vec<u8>,
+    },
 }
 
 /// What reading has cost.

@@ -191,7 +191,7 @@ impl<'a> TreeReader<'a> {
                             bytes: content.len(),
                             has_word: words.are_in(&lossy(&content)),
                         }),
-                        BlobRead::TooLarge(_) => None,
+                        BlobRead::TooLarge { .. } => None,
                     })
                 },
             )?;
@@ -240,7 +240,7 @@ impl<'a> TreeReader<'a> {
             BlobRead::Content(bytes) => {
                 String::from_utf8(bytes).ok().map(|text| secrets::masked(text).into())
             }
-            BlobRead::TooLarge(_) => None,
+            BlobRead::TooLarge { .. } => None,
         })
     }
 

@@ -50,10 +50,17 @@ impl Sources<'_> {
                 }
                 self.tip(&format!("refs/heads/{name}"))
             }
-            BaseRule::FirstParent => {
-                let parents = self.repository.written_parents(&change.head, self.remote)?;
-                Ok(parents.and_then(|parents| parents.into_iter().next()))
+            BaseRule::Replaced { commit, git_ref } => {
+                let is_default = self.tip("HEAD")? == self.tip(git_ref)?;
+                Ok(Some(commit.clone()).filter(|_| is_default))
             }
+            BaseRule::DefaultBranch => match self.tip("HEAD")? {
+                Some(tip) if tip == change.head => {
+                    let parents = self.repository.written_parents(&change.head, self.remote)?;
+                    Ok(parents.and_then(|parents| parents.into_iter().next()))
+                }
+                tip => Ok(tip),
+            },
         }
     }
 

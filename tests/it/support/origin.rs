@@ -45,6 +45,7 @@ impl Origin {
             base = commit(&start.clone().with("docs/a.md", format!("step {step}\n")), &[base], step);
         }
         repo.reference("refs/heads/main", base);
+        repo.git.set_head("refs/heads/main").unwrap();
         git(&repo.path(), &["config", "uploadpack.allowFilter", "true"]);
         Self::opened(Rc::new(repo), 7, base, fork_point, topic)
     }

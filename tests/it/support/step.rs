@@ -54,12 +54,14 @@ impl<'a> Step<'a> {
             _ => None,
         };
         let merge = self.origin.merge.to_string();
+        let base_ref = if self.name.starts_with("pull_request") { "main" } else { "" };
         qa_skill([""; 0])
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", self.name)
             .env("GITHUB_EVENT_PATH", beside("event.json"))
             .env("GITHUB_SHA", sha.unwrap_or(&merge))
             .env("GITHUB_REF", self.git_ref)
+            .env("GITHUB_BASE_REF", base_ref)
             .env("GITHUB_REPOSITORY", NAME)
             .env("GITHUB_SERVER_URL", self.server.url())
             .env("GITHUB_WORKSPACE", &self.checkout)

@@ -13,8 +13,8 @@ pub enum Content<'a> {
     Binary,
 }
 
-/// How many leading bytes decide, as in git.
-const SNIFFED_BYTES: usize = 8000;
+/// Leading bytes that tell text from what is not, as many as in git.
+pub const SNIFFED_BYTES: usize = 8000;
 
 /// Decides whether a blob is text.
 ///

@@ -15,8 +15,8 @@ use super::policy::Policy;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeSensitivity, ChangeSet, ChangedFile, ExecutionCommandSpec, FileClass, GateName, LensPlan,
-    OmissionReason, OmittedHunk, PermissionProfileId, RegistryLens,
+    ChangeSensitivity, ChangeSet, ChangedFile, ExecutionCommandSpec, GateName, LensPlan, OmissionReason,
+    OmittedHunk, PermissionProfileId, RegistryLens,
 };
 
 pub(crate) use bounds::HardBounds;
@@ -209,9 +209,9 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionComman
     }
 }
 
-/// Whether a file has content that was not read although it may be text.
+/// Returns whether a file has content that was not read although it may be text.
 pub fn is_unread(file: &ChangedFile) -> bool {
-    file.codes.contains(&Code::BlobTooLarge) && file.class != FileClass::Asset
+    file.codes.contains(&Code::BlobTooLarge)
 }
 
 fn omission_codes(omitted: &[OmittedHunk]) -> impl Iterator<Item = Code> + '_ {

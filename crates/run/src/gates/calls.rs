@@ -80,7 +80,7 @@ pub fn manifests(
                 Decides::ByName => None,
                 Decides::ByText => match reader.blob(&id, MAX_MANIFEST_BYTES)? {
                     BlobRead::Content(bytes) => String::from_utf8(bytes).ok().map(secrets::masked),
-                    BlobRead::TooLarge(_) => None,
+                    BlobRead::TooLarge { .. } => None,
                 },
             };
             found.push(RecordedManifest { path, text });
