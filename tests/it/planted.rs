@@ -396,7 +396,8 @@ fn a_rewritten_event_is_refused_or_does_not_matter() {
     let head = job.origin.head.to_string();
     for default_branch in ["main", "topic"] {
         let event = json!({"before": head, "after": head, "repository": {"default_branch": default_branch}});
-        let push = Step { name: "push", git_ref: "refs/heads/topic", event, ..job.step(0) };
+        let mut push = Step::on_pull_request_in(step.checkout.clone(), &job.origin, &job.server);
+        (push.name, push.git_ref, push.event) = ("push", "refs/heads/topic", event);
         push.run().expect(1);
     }
     forge(&mut step, "/pull_request/base/ref", json!("lax"));
