@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirEntry, FileType};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::GitError;
 use qa_core::masking::shown_cut;
@@ -25,6 +25,8 @@ const NAMED: &[&str] = &[
 ];
 /// Longest chain of alternates; git's own limit.
 const MAX_ALTERNATES: usize = 5;
+/// Longest chain of includes; git's own limit.
+const MAX_INCLUDES: usize = 10;
 /// The largest file of a git directory that is read here; it lists a few lines.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 
@@ -36,7 +38,7 @@ pub(super) fn check_path_to_repository(from: &Path) -> Result<(), GitError> {
         if fs::metadata(&dot_git).is_ok_and(|found| !found.is_dir() && !found.is_file()) {
             return Err(refused(&dot_git));
         }
-        check_named(&dot_git)?;
+        check_git_directory(&git_directory(&dot_git)?)?;
         if directory.join("objects").is_dir() {
             check_named(directory)?;
         }
@@ -44,9 +46,64 @@ pub(super) fn check_path_to_repository(from: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
+/// Returns the git directory that a `.git` is or, as a file, names.
+fn git_directory(dot_git: &Path) -> Result<PathBuf, GitError> {
+    if !dot_git.is_file() {
+        return Ok(dot_git.to_owned());
+    }
+    let text = read_list(dot_git).map_err(|error| unreadable(dot_git, &error))?;
+    let named = text.trim_end().strip_prefix("gitdir:").unwrap_or_default().trim_start();
+    Ok(dot_git.parent().unwrap_or(dot_git).join(named))
+}
+
+/// Checks the files that are opened by name in a git directory and in the one that it shares with other worktrees, and
+/// the configuration files that theirs include.
+fn check_git_directory(directory: &Path) -> Result<(), GitError> {
+    check_named(directory)?;
+    let list = directory.join("commondir");
+    let common = read_list(&list).map_err(|error| unreadable(&list, &error))?;
+    let common = directory.join(common.trim_end());
+    check_named(&common)?;
+    for configuration in [common.join("config"), directory.join("config.worktree")] {
+        check_includes(&configuration, MAX_INCLUDES)?;
+    }
+    Ok(())
+}
+
+/// Checks the files that a configuration includes, whether or not the condition of an include holds.
+fn check_includes(configuration: &Path, depth: usize) -> Result<(), GitError> {
+    check_file(configuration)?;
+    let text = read_list(configuration).map_err(|error| unreadable(configuration, &error))?;
+    let mut is_include = false;
+    for line in text.lines() {
+        let line = line.trim();
+        if let Some(section) = line.strip_prefix('[') {
+            is_include = section.to_ascii_lowercase().starts_with("include");
+        }
+        // A section and its first member may share a line.
+        let member = line.rsplit(']').next().unwrap_or(line).trim();
+        let Some((key, value)) = member.split_once('=') else { continue };
+        if is_include && key.trim().eq_ignore_ascii_case("path") {
+            let included =
+                configuration.parent().unwrap_or(configuration).join(value.trim().trim_matches('"'));
+            check_file(&included)?;
+            if depth == 0 {
+                return Err(unreadable(
+                    configuration,
+                    &io::Error::other("it includes too many files in turn"),
+                ));
+            }
+            if included.is_file() {
+                check_includes(&included, depth - 1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Checks the files of a repository that are opened by name, and its object stores.
 pub(super) fn check_repository(git_directory: &Path, common_directory: &Path) -> Result<(), GitError> {
-    check_named(git_directory)?;
+    check_git_directory(git_directory)?;
     check_named(common_directory)?;
     check_objects(&common_directory.join("objects"), MAX_ALTERNATES)
 }

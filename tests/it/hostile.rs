@@ -385,6 +385,12 @@ fn put(odd: Odd, path: &std::path::Path) {
     }
 }
 
+/// Adds a text to the end of a file.
+fn add_to(path: &std::path::Path, text: &str) {
+    let before = std::fs::read_to_string(path).unwrap();
+    std::fs::write(path, before + text).unwrap();
+}
+
 #[test]
 fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
     let head_blob = |repo: &Repo| repo.blob(b"a = 2\n").to_string();
@@ -405,6 +411,9 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
         "",
         "a loose object",
         "an alternate's loose object",
+        "an included file",
+        "a file included by another",
+        "HEAD behind a gitfile",
     ];
     for odd in [Odd::Pipe, Odd::Socket, Odd::Endless] {
         for name in names {
@@ -422,6 +431,20 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
                     put(odd, &repo.beside("other").join(loose));
                     let line = format!("{}\n", repo.beside("other").display());
                     std::fs::write(git.join("objects/info/alternates"), line).unwrap();
+                }
+                "an included file" => {
+                    put(odd, &repo.beside("more"));
+                    add_to(&git.join("config"), "\n[IncludeIf \"gitdir:**\"] Path = ../../more\n");
+                }
+                "a file included by another" => {
+                    put(odd, &repo.beside("more"));
+                    std::fs::write(repo.beside("first"), "[include]\n\tpath = \"more\"\n").unwrap();
+                    add_to(&git.join("config"), "\n[include]\npath = ../../first\n");
+                }
+                "HEAD behind a gitfile" => {
+                    std::fs::rename(&git, repo.beside("git")).unwrap();
+                    std::fs::write(&git, "gitdir: ../git\n").unwrap();
+                    put(odd, &repo.beside("git").join("HEAD"));
                 }
                 name => put(odd, &git.join(name)),
             }
