@@ -7,6 +7,7 @@ pub(crate) mod exec;
 pub(crate) mod git;
 pub(crate) mod net;
 pub(crate) mod publish;
+pub(crate) mod scratch;
 pub(crate) mod store;
 
 pub use app::{Exit, main_with};

@@ -9,6 +9,7 @@ use super::job::{Job, Purpose};
 use super::remove::remove_tree;
 use super::users::{self, PrivateUser};
 use super::watch::Watched;
+use crate::scratch::{Readers, ScratchDirectory, sweep};
 use qa_run::commands::{CommandLimits, Identity, Order, SandboxError};
 
 /// Where programs are looked for, when an order does not say.
@@ -205,16 +206,20 @@ fn environment(
     Ok(all)
 }
 
+/// Begin of the names of directories for the self-test.
+const PREFIX: &str = "qa-skill-fence-";
+
 /// A directory inside the fence and one outside, for the self-test.
 pub(super) struct Bait {
     pub(super) tree: PathBuf,
     pub(super) outside: PathBuf,
-    _room: tempfile::TempDir,
+    _room: ScratchDirectory,
 }
 
 impl Bait {
     pub(super) fn lay(scratch: &Path) -> io::Result<Self> {
-        let room = tempfile::Builder::new().prefix("qa-skill-fence-").tempdir_in(scratch)?;
+        sweep(scratch, PREFIX);
+        let room = ScratchDirectory::create(scratch, PREFIX, Readers::Owner)?;
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
         mode(room.path(), 0o755)?;
         let (tree, outside) = (room.path().join("inside"), room.path().join("outside"));

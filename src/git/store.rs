@@ -10,6 +10,7 @@ use git2::{Oid, Repository};
 
 use super::error::{GitError, reason};
 use super::guard;
+use crate::scratch::{self, Readers, ScratchDirectory};
 use qa_core::masking::shown_cut;
 
 /// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
@@ -19,9 +20,12 @@ const CHECKOUT: &str = "checkout";
 /// Parent directory of object stores. Not `TMPDIR`: an earlier step may set it to a directory whose entries it can exchange.
 const SCRATCH: &str = "/tmp";
 
+/// Begin of the names of stores.
+const PREFIX: &str = "qa-skill-objects-";
+
 /// A temporary repository, removed with the value.
 pub(super) struct Store {
-    directory: tempfile::TempDir,
+    directory: ScratchDirectory,
 }
 
 impl Store {
@@ -38,8 +42,11 @@ impl Store {
 
     /// Creates a store that holds no object yet.
     pub(super) fn empty() -> Result<Self, GitError> {
-        let named = tempfile::Builder::new().prefix("qa-skill-").to_owned();
-        let directory = named.tempdir_in(SCRATCH).or_else(|_| named.tempdir());
+        let create = |parent: &Path| {
+            scratch::sweep(parent, PREFIX);
+            ScratchDirectory::create(parent, PREFIX, Readers::Owner)
+        };
+        let directory = create(Path::new(SCRATCH)).or_else(|_| create(&std::env::temp_dir()));
         let directory = directory.map_err(|error| no_room(&error))?;
         let path = directory.path();
         let write = |name: &str, text: &str| std::fs::write(path.join(name), text);

@@ -6,7 +6,6 @@ mod read;
 mod replies;
 mod root;
 pub(crate) mod rubrics;
-mod staging;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
@@ -18,6 +17,9 @@ pub(crate) use write::{Entry, PartedEntry, RunWriter};
 
 use qa_contracts::codes::Code;
 use qa_core::masking::shown_cut;
+
+/// Begin of the names of directories that runs are written to out of sight.
+const STAGING_PREFIX: &str = ".tmp-";
 
 /// Why something could not be stored or read back. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]

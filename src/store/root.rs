@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{StoreError, shown, staging};
+use super::{STAGING_PREFIX, StoreError, shown};
+use crate::scratch;
 use qa_contracts::ids::ExecutionKey;
 
 /// A checked artifact root.
@@ -19,7 +20,7 @@ impl ArtifactRoot {
         let runs = root.join("runs");
         own_directory(root)?;
         ignored_directory(&runs)?;
-        staging::sweep(&runs);
+        scratch::sweep(&runs, STAGING_PREFIX);
         Ok(Self { root: root.to_owned(), runs })
     }
 

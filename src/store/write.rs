@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::staging::Staging;
-use super::{ArtifactRoot, StoreError};
+use super::{ArtifactRoot, STAGING_PREFIX, StoreError};
+use crate::scratch::{Readers, ScratchDirectory};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{ExecutionKey, Sha256Hex};
 use qa_contracts::schema;
@@ -158,7 +158,7 @@ pub(super) fn strip(value: &mut Value, volatile: &[&str]) {
 pub(crate) struct RunWriter<'a> {
     root: &'a ArtifactRoot,
     key: ExecutionKey,
-    staging: Staging,
+    staging: ScratchDirectory,
     files: Vec<FileHash>,
     /// Written and not yet known to be on the disk.
     unsynced: Vec<(PathBuf, File)>,
@@ -171,10 +171,14 @@ pub(crate) struct RunWriter<'a> {
 impl<'a> RunWriter<'a> {
     /// Starts a run directory out of sight.
     pub(crate) fn begin(root: &'a ArtifactRoot, key: &ExecutionKey) -> Result<Self, StoreError> {
+        let directory = root.directory();
+        let prefix = format!("{STAGING_PREFIX}{}-", key.short());
         Ok(Self {
             root,
             key: key.clone(),
-            staging: Staging::create(root.directory(), key.short())?,
+            // Later steps of a job read it as another user.
+            staging: ScratchDirectory::create(directory, &prefix, Readers::Everybody)
+                .map_err(|error| StoreError::write(directory, error))?,
             files: Vec::new(),
             unsynced: Vec::new(),
             directories: BTreeSet::new(),

@@ -338,3 +338,11 @@ fn a_clone_without_the_objects_of_the_change_is_not_an_empty_change() {
     let single = clone("single", &["--depth", "1", "--single-branch"]);
     single.expect_code(3, "BASE_REF_CONFIGURED_NOT_FOUND");
 }
+
+#[test]
+fn the_object_store_of_a_run_that_was_killed_is_removed_by_the_next_one() {
+    let left = tempfile::Builder::new().prefix("qa-skill-objects-").tempdir_in("/tmp").unwrap().keep();
+    std::fs::create_dir_all(left.join("objects/pack")).unwrap();
+    change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]).judge().run().expect(0);
+    assert!(!left.exists(), "{}", left.display());
+}
