@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod exec;
 pub(crate) mod git;
 pub(crate) mod net;
+pub(crate) mod paths;
 pub(crate) mod publish;
 pub(crate) mod scratch;
 pub(crate) mod store;

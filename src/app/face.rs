@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::check::Finished;
 use super::exit::{Exit, Failure};
 use crate::config::Environment;
+use crate::paths::refuse_links;
 use qa_formats::contract::{Format, Report, TerminalStyle};
 
 /// When to use colour.
@@ -109,9 +110,10 @@ pub(crate) fn print(
     Ok(Exit::from(report.result.final_verdict.conclusion))
 }
 
-/// Writes a document to a file.
+/// Writes a document to a file. A link in the checkout is not followed.
 pub(crate) fn write_document(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|error| write_failure(&path.display().to_string(), &error))
+    let written = refuse_links(path).and_then(|()| std::fs::write(path, bytes));
+    written.map_err(|error| write_failure(&path.display().to_string(), &error))
 }
 
 /// Writes a document to standard output. A reader that went away has seen what it wanted.

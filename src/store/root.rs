@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{STAGING_PREFIX, StoreError, shown};
+use crate::paths::refuse_links;
 use crate::scratch;
 use qa_contracts::ids::ExecutionKey;
 
@@ -18,6 +19,8 @@ impl ArtifactRoot {
     /// Prepares `<root>/runs`. A pull request can commit `.qa-skill` or `runs` as a symbolic link, so neither may be one.
     pub(crate) fn prepare(root: &Path) -> Result<Self, StoreError> {
         let runs = root.join("runs");
+        refuse_links(root)
+            .map_err(|error| StoreError::UnsafeRoot { path: shown(root), reason: error.to_string() })?;
         own_directory(root)?;
         ignored_directory(&runs)?;
         scratch::sweep(&runs, STAGING_PREFIX);

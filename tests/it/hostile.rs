@@ -546,3 +546,23 @@ fn size_hides_neither_a_text_named_as_an_asset_nor_a_small_head() {
         assert_eq!(outcome.exit, exit, "{what}: {}{}", outcome.text(), outcome.stderr);
     }
 }
+
+#[test]
+fn no_link_of_the_checkout_is_written_through() {
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    let outside = repo.beside("outside");
+    std::fs::create_dir_all(outside.join("directory")).unwrap();
+    std::fs::write(outside.join("file"), "mine").unwrap();
+    std::os::unix::fs::symlink(outside.join("file"), repo.path().join("report.html")).unwrap();
+    std::os::unix::fs::symlink(outside.join("nothing"), repo.path().join("new.html")).unwrap();
+    std::os::unix::fs::symlink(outside.join("directory"), repo.path().join("out")).unwrap();
+    let run = || qa_skill(["run", "--base", "main", "--head", "topic"]).within(&repo.path());
+    for format in ["html=report.html", "html=new.html", "html=out/report.html"] {
+        let outcome = run().arg("--out").arg(repo.beside("runs")).arg("--format").arg(format).run();
+        outcome.expect_code(3, "ARTIFACT_WRITE_FAILED");
+    }
+    run().arg("--out").arg("out/qa").run().expect_code(3, "ARTIFACT_ROOT_UNSAFE");
+    assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "mine");
+    assert!(!outside.join("nothing").exists());
+    assert_eq!(std::fs::read_dir(outside.join("directory")).unwrap().count(), 0);
+}
