@@ -50,7 +50,7 @@ sandbox-container: ## Try to get out of the fence inside containers, as root and
 	scripts/sandbox-container.sh
 
 engine: ## Ask a real engine with made-up weights in every dialect; not a part of test; needs root
-	scripts/engine.sh
+	evaluation/engine.sh
 
 torture: ## Thousands of runs, flipped bits and kills, drawn from SEED; AMOUNTS="runs=300 kills=20" does less; best as root
 	QA_SKILL_TORTURE="$$AMOUNTS seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}" \
@@ -58,14 +58,14 @@ torture: ## Thousands of runs, flipped bits and kills, drawn from SEED; AMOUNTS=
 
 bench: ## Time the optimised binary: runs against git diff, reviews against the least that a slow model allows
 	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
-	python3 scripts/bench.py $(BENCH)
-	python3 scripts/bench_models.py $(BENCH_MODELS)
+	python3 evaluation/bench.py $(BENCH)
+	python3 evaluation/bench_models.py $(BENCH_MODELS)
 
 quality: ## Judge this repository's recent commits, one by one, and list what blocks
-	@scripts/with-binary.sh bash -c 'python3 scripts/quality.py --binary "$$QA_SKILL" --count 50 .'
+	@scripts/with-binary.sh bash -c 'python3 evaluation/quality.py --binary "$$QA_SKILL" --count 50 .'
 
-recall: ## Add known faults to this repository's recent commits and count what is found; scripts/recall.py takes others
-	@scripts/with-binary.sh bash -c 'python3 scripts/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
+recall: ## Add known faults to this repository's recent commits and count what is found; evaluation/recall.py takes others
+	@scripts/with-binary.sh bash -c 'python3 evaluation/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
 
 registry: ## Write skill/*.json and the generated pages in docs/ again
 	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --test readme generated

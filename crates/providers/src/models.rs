@@ -1,4 +1,4 @@
-//! What models accept and what they cost, as far as it is known; two tables that `scripts/models.py` makes.
+//! What models accept and what they cost, as far as it is known; two tables that `evaluation/models.py` makes.
 
 use std::sync::LazyLock;
 

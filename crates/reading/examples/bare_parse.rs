@@ -1,4 +1,4 @@
-//! Parses files and does nothing else with them: what `scripts/bench.py --parse` holds a whole run against.
+//! Parses files and does nothing else with them: what `evaluation/bench.py --parse` holds a whole run against.
 
 use std::process::ExitCode;
 

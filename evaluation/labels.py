@@ -5,7 +5,7 @@ Takes a checkout (or a bare copy) of zizmor, reads which findings its tests expe
 input to qa-skill as an added workflow, and counts per rule how many labels it finds: at the same line, or within five
 lines of it. Inputs where the tests expect nothing are counted apart. Nothing of that checkout is kept.
 
-Usage: scripts/labels.py --binary target/release/qa-skill CHECKOUT
+Usage: evaluation/labels.py --binary target/release/qa-skill CHECKOUT
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Reviews by the engine of `scripts/engine.sh`: what made-up weights say of a change, kept, derived again and asked again."""
+"""Reviews by the engine of `evaluation/engine.sh`: what made-up weights say of a change, kept, derived again and asked again."""
 
 import json
 import os

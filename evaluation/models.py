@@ -5,7 +5,7 @@ Takes facts, no text, from the table that the PyPI package litellm ships (MIT ou
 what the providers' own pages say otherwise, and writes crates/providers/src/models.v1.json and crates/providers/src/prices.v1.json.
 The package and its version are fixed, so that everybody who runs this writes the same bytes.
 
-Usage: scripts/models.py [--wheel LITELLM.whl]
+Usage: evaluation/models.py [--wheel LITELLM.whl]
 """
 
 import argparse

@@ -24,5 +24,5 @@ if [ ! -x "$state/root/usr/bin/llama-server" ]; then
 fi
 [ -x "$state/venv/bin/python" ] || python3 -m venv "$state/venv"
 "$state/venv/bin/pip" install --quiet --disable-pip-version-check gguf==0.19.0
-"$state/venv/bin/python" scripts/tiny_model.py "$state/root/tiny.gguf"
-exec scripts/with-binary.sh python3 scripts/engine.py "$state/root"
+"$state/venv/bin/python" evaluation/tiny_model.py "$state/root/tiny.gguf"
+exec scripts/with-binary.sh python3 evaluation/engine.py "$state/root"

@@ -1,4 +1,4 @@
-"""Starts the engine of `scripts/engine.sh` and holds what `qa-skill` says of it to what is known of it."""
+"""Starts the engine of `evaluation/engine.sh` and holds what `qa-skill` says of it to what is known of it."""
 
 import contextlib
 import json
