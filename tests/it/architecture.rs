@@ -368,3 +368,25 @@ fn nothing_outside_tests_unwraps() {
     }
     none(&faults);
 }
+
+/// Building, checking and testing need shell alone; Python that measures the program is in `evaluation/`.
+#[test]
+fn no_check_depends_on_the_evaluation() {
+    let scripts = std::fs::read_dir(Path::new(ROOT).join("scripts")).unwrap();
+    let mut paths: Vec<_> = scripts.map(|entry| entry.unwrap().path()).collect();
+    paths.push(Path::new(ROOT).join(".ci/run"));
+    paths.sort();
+    assert!(paths.len() > 10, "{paths:?}");
+    let mut faults = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix(ROOT).unwrap().display();
+        if name.to_string().starts_with("scripts/")
+            && path.extension().is_none_or(|extension| extension != "sh")
+        {
+            faults.push(format!("{name}: not a shell script"));
+        } else if std::fs::read_to_string(&path).unwrap().contains("evaluation/") {
+            faults.push(format!("{name}: runs a script of evaluation/"));
+        }
+    }
+    none(&faults);
+}

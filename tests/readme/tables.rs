@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::scratch::{Scratch, read, run_bash};
+use crate::scratch::{Scratch, project, read, run_bash};
 
 /// The first cells of the table below a heading, without backticks.
 fn first_cells(page: &str, heading: &str) -> Vec<String> {
@@ -140,6 +140,19 @@ fn formats_are_those_of_the_table() {
         let command = format!("qa-skill run --format {format}");
         assert_eq!(exit_code(&scratch.checkout(), &command), 0, "{command}");
     }
+}
+
+#[test]
+fn every_script_of_the_evaluation_is_in_its_table() {
+    let scripts: BTreeSet<String> = files_below(&project().join("evaluation"), "")
+        .into_iter()
+        .filter(|name| !name.contains('/') && name != "README.md")
+        .collect();
+    let text = read("evaluation/README.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let listed: BTreeSet<String> =
+        rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
+    assert_eq!(listed, scripts, "evaluation/README.md");
 }
 
 #[test]
