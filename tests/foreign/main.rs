@@ -2,6 +2,7 @@
 //! says so and ends, and in CI it fails.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod artifact_client;

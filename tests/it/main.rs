@@ -1,7 +1,16 @@
 //! What the program does as a whole, seen from outside: one binary, so that it is linked once.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests start processes and wait for them, and may count in a HashMap"
+)]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a skipped test says why, and a drawn case its seed"
+)]
 
 mod action;
 mod action_publish;

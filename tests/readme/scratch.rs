@@ -18,8 +18,9 @@ pub(crate) fn run_bash(place: &Path, script: &str) -> Output {
     let binary = Path::new(env!("CARGO_BIN_EXE_qa-skill"));
     let folder = binary.parent().expect("a binary is in a folder");
     let path = std::env::var("PATH").unwrap_or_default();
-    Command::new("bash")
-        .args(["-euo", "pipefail", "-c", script])
+    #[expect(clippy::disallowed_methods, reason = "a test starts a shell")]
+    let mut bash = Command::new("bash");
+    bash.args(["-euo", "pipefail", "-c", script])
         .current_dir(place)
         .env("PATH", format!("{}:{path}", folder.display()))
         .env("QA_SKILL", binary)

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::*;
 
 /// The published vectors travel inside the package of the reference implementation this test depends on.
+#[expect(clippy::disallowed_methods, reason = "only cargo knows where the package is")]
 fn vectors() -> PathBuf {
     let output = std::process::Command::new(env!("CARGO"))
         .args([

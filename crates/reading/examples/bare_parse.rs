@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use tree_sitter::{Language, Parser};
 
+#[expect(clippy::print_stderr, reason = "an example is a program of its own")]
 fn main() -> ExitCode {
     for path in std::env::args().skip(1) {
         if let Err(reason) = parse(&path) {
