@@ -301,8 +301,8 @@ fn every_third_party_crate_has_one_owner() {
     for source in sources() {
         for (number, line) in source.code() {
             for (name, owned_by) in &owners {
-                let named = line.contains(&format!("use {name}")) && after(line, "use ").contains(name)
-                    || line.contains(&format!("{name}::")) && is_path(line, name);
+                let named =
+                    line.contains(name) && (after(line, "use ").contains(name) || is_path(line, name));
                 if named && !owned_by.iter().any(|owner| source.path.starts_with(owner)) {
                     faults.push(format!("{}:{number}: {name}", source.path));
                 }
@@ -332,7 +332,7 @@ fn the_crates_do_not_touch_the_world() {
     none(&faults);
 }
 
-/// Whether a line has `name::` as the beginning of a path, outside a string.
+/// Returns true if a line has `name::` as the beginning of a path, outside a string.
 fn is_path(line: &str, name: &str) -> bool {
     line.match_indices(&format!("{name}::")).any(|(start, _)| {
         let before = &line[..start];
