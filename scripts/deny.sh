@@ -1,19 +1,13 @@
 #!/usr/bin/env bash
 # Licences, bans and sources of everything linked in, and known advisories against it.
 #
-# cargo-deny is installed when it is missing, without optimisation: under two minutes of one core, once; later runs take
-# a few seconds. The advisories come from a repository of their own; where that cannot be reached they are skipped,
-# visibly. Where a skip must be a failure, set QA_SKILL_REQUIRE_ADVISORIES=1.
+# cargo-deny is installed when it is missing. The advisories come from a repository of their own; where that cannot be
+# reached they are skipped, visibly. Where a skip must be a failure, set QA_SKILL_REQUIRE_ADVISORIES=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
-if ! "$cargo" deny --version > /dev/null 2>&1; then
-    echo 'cargo-deny is missing; installing it, which takes a few minutes once'
-    # A target directory of its own, so that the project's is not rebuilt for its options.
-    # shellcheck disable=SC2086 # CARGO_FLAGS is a list of options
-    CARGO_TARGET_DIR=$(mktemp -d) "$cargo" install cargo-deny ${CARGO_FLAGS:-} --locked --debug
-fi
+PATH=$(scripts/cargo-tool.sh deny 0.20.2):$PATH
 
 # The trees of crates that lead to each line are left out; `cargo deny check` shows them.
 "$cargo" deny --locked check --hide-inclusion-graph licenses bans sources

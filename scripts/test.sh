@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests, with nextest where it is installed, the validation of the skill, and the image.
+# All tests, the validation of the skill, and the image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,11 +10,8 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 
 scripts/install-tools.sh git strace
 step scripts/foreign.sh --install-only
-if "$cargo" nextest --version > /dev/null 2>&1; then
-    step "$cargo" nextest run "${flags[@]}" --workspace
-else
-    step "$cargo" test "${flags[@]}" --workspace --lib --bins --tests
-fi
+PATH=$(scripts/cargo-tool.sh nextest 0.9.148):$PATH
+step "$cargo" nextest run "${flags[@]}" --workspace
 step scripts/validate-skill.sh
 step scripts/validate-workflows.sh
 step scripts/container.sh
