@@ -183,6 +183,11 @@ fn blobs_made_to_exhaust_the_reader_are_bounded() {
 /// Whether a trick to hide a line failed: the line is found, or its file is listed as not looked at and nothing passes.
 #[track_caller]
 fn seen(name: &str, repo: &Repo, file: &str) {
+    assert_ne!(reported(name, repo, file).exit, 0, "{name} passed");
+}
+
+/// Expects that a file is reported or listed as not read.
+fn reported(name: &str, repo: &Repo, file: &str) -> Outcome {
     let outcome = judge_bounded(name, repo);
     let run = repo.run_dir();
     let found = run.findings().iter().any(|finding| finding.contains(&format!(" {file}:")));
@@ -193,7 +198,7 @@ fn seen(name: &str, repo: &Repo, file: &str) {
         .iter()
         .any(|plan| plan["omittedFiles"].as_array().unwrap().contains(&file.into()));
     assert!(found || omitted, "{name}: {file} is neither reported nor omitted: {}", outcome.text());
-    assert_ne!(outcome.exit, 0, "{name} passed");
+    outcome
 }
 
 #[test]
@@ -235,6 +240,44 @@ fn a_planted_line_cannot_be_hidden() {
     seen("an executable", &plain("bin/tool", line.as_bytes()), "bin/tool");
     seen("a conflict of CR LF", &plain("a.py", conflict().replace('\n', "\r\n").as_bytes()), "a.py");
     seen("a marker alone", &plain("a.py", marker().as_bytes()), "a.py");
+}
+
+/// A file that is no text by its bytes, with a line of text in it.
+fn dense(line: &str) -> Vec<u8> {
+    [b"#".as_slice(), &[0, 1, 2, 3].repeat(200), b"\n", line.as_bytes()].concat()
+}
+
+#[test]
+fn a_planted_line_cannot_be_hidden_by_other_bytes_of_a_file_that_something_runs() {
+    let line = format!("key = \"{}\"\n", token());
+    for name in ["tests/test_a.py", "docs/conf.py", "tests/Makefile", ".husky/pre-commit", "install.sh.png"] {
+        let repo = Repo::new();
+        repo.change(&Files::of(&[("z", "z\n")]), &Files::of(&[("z", "z\n")]).with(name, dense(&line)));
+        let outcome = reported("a comment of control bytes", &repo, name);
+        // A token in a test or in documentation is advice.
+        let is_advice = name.starts_with("tests/") || name.starts_with("docs/");
+        assert!(outcome.exit != 0 || is_advice, "{name} passed");
+    }
+    let files = || Files::new().with("z", "z\n");
+    let case = |name: &str, file: &str, base: Files, head: Files| {
+        let repo = Repo::new();
+        repo.change(&base, &head);
+        seen(name, &repo, file);
+    };
+    let with_nul = format!("{line}\0\n");
+    case("an asset's name and one NUL", "a.png", files(), files().with("a.png", with_nul));
+    let late = [b"\0\0\0\0 ".repeat(2000), "x = 1\n".repeat(50_000).into_bytes(), line.clone().into_bytes()];
+    case("text behind many NULs", "a.dat", files(), files().with("a.dat", late.concat()));
+    case("an executable bit", "a", files(), files().mode("100755", "a", dense(&line)));
+    case("a shebang", "a", files(), files().with("a", [b"#!/bin/sh\n".to_vec(), dense(&line)].concat()));
+    let bytes = dense(&line);
+    case(
+        "a data file renamed to a script",
+        "a.sh",
+        files().with("a.dat", &bytes),
+        files().with("a.sh", &bytes),
+    );
+    case("data made executable", "a", files().with("a", &bytes), files().mode("100755", "a", &bytes));
 }
 
 #[test]

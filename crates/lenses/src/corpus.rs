@@ -167,14 +167,15 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     };
     let name = new_path.clone().or(old_path.clone()).expect("a file has a side");
     let class = classify::class(&name);
-    let bytes = |side: &Option<(String, String)>| {
-        let text = side.as_ref().map_or("", |(_, text)| text.as_str());
-        match content(text.as_bytes(), class) {
+    let bytes = |side: &Option<(String, String)>, mode: &str| {
+        let Some((path, text)) = side else { return Vec::new() };
+        let path = RepoPath::from_bytes(path.as_bytes()).expect("a usable path");
+        match content(text.as_bytes(), classify::runs_as(&path, Some(mode))) {
             Content::Text(text) => text.into_owned(),
             Content::Binary => Vec::new(),
         }
     };
-    let (old, new) = (bytes(&file.old), bytes(&file.new));
+    let (old, new) = (bytes(&file.old, &old_mode), bytes(&file.new, &new_mode));
     let is_binary = |side: &Option<(String, String)>, read: &[u8]| {
         read.is_empty() && side.as_ref().is_some_and(|(_, text)| !text.is_empty())
     };

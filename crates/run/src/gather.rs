@@ -12,9 +12,9 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileClass, FileSensitivity, FileText, Hunk,
-    HunkCuts, RenameSummary,
+    HunkCuts, RenameSummary, Side,
 };
-use qa_core::classify::{self, ScopeGlobs};
+use qa_core::classify::{self, RunsAs, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file, lossy};
 use qa_core::policy::Limits;
 use qa_core::renames::{self, Fingerprint, Lone, Renamed};
@@ -279,25 +279,27 @@ impl<'a> Gathering<'a> {
         file.codes.retain(|code| *code == Code::SecretInName);
         file.hunks.clear();
         let old = self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?;
-        let new = if file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some() {
-            Version::Same
-        } else {
-            self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?
+        let is_shared = file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some();
+        let separate = match is_shared {
+            true => None,
+            false => Some(self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?),
         };
+        let new = separate.as_ref().unwrap_or(&old);
+        let old_use = classify::runs_as_at(file, Side::Base);
+        let new_use = classify::runs_as_at(file, Side::Head);
         // A large base hides nothing of head, and what is opaque would not be read at any size.
-        let is_unread = match &new {
-            Version::TooLarge { .. } => !new.is_opaque(file.class),
-            Version::Absent => old.is_too_large() && !old.is_opaque(file.class),
-            Version::Content(_) | Version::Same => false,
+        let is_unread = match new {
+            Version::TooLarge { .. } => !new.is_opaque(file.class, new_use),
+            Version::Absent => old.is_too_large() && !old.is_opaque(file.class, old_use),
+            Version::Content(_) => false,
         };
         if is_unread {
             file.codes.push(Code::BlobTooLarge);
             return Ok(Default::default());
         }
-        let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
         // Against a version that is not text, every line of the other one counts as added or removed: a binary file in the
-        // base must not hide what replaces it.
-        let contents = (old.content(old_bytes, file.class), new.content(new_bytes, file.class));
+        // base must not hide what replaces it, nor a name under which it is not read what it is renamed to.
+        let contents = (old.content(old_use), new.content(new_use));
         if contents.0 == Content::Binary || contents.1 == Content::Binary {
             file.codes.push(Code::BinaryContent);
         }
@@ -310,7 +312,6 @@ impl<'a> Gathering<'a> {
             }
         };
         file.text = true;
-        let new_text = if matches!(new, Version::Same) { old_text.clone() } else { new_text };
         let mut diff = diff_file(&old_text, &new_text, self.limits.max_line_diff_bytes);
         if diff.coarse {
             file.codes.push(Code::CoarseDiff);
@@ -349,8 +350,6 @@ impl<'a> Gathering<'a> {
 enum Version {
     Absent,
     Content(Vec<u8>),
-    /// The same object as the other side: nothing to read twice.
-    Same,
     TooLarge {
         /// Its first bytes.
         start: Vec<u8>,
@@ -361,7 +360,7 @@ impl Version {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Content(bytes) => bytes,
-            Self::Absent | Self::Same | Self::TooLarge { .. } => &[],
+            Self::Absent | Self::TooLarge { .. } => &[],
         }
     }
 
@@ -370,15 +369,18 @@ impl Version {
     }
 
     /// Returns whether a version over the limit is an asset whose bytes are no text.
-    fn is_opaque(&self, class: FileClass) -> bool {
+    fn is_opaque(&self, class: FileClass, runs_as: RunsAs) -> bool {
         match self {
-            Self::TooLarge { start } => class == FileClass::Asset && content(start, class) == Content::Binary,
-            Self::Absent | Self::Content(_) | Self::Same => false,
+            Self::TooLarge { start } => {
+                class == FileClass::Asset && content(start, runs_as) == Content::Binary
+            }
+            Self::Absent | Self::Content(_) => false,
         }
     }
 
-    fn content<'b>(&self, bytes: &'b [u8], class: FileClass) -> Content<'b> {
-        if self.is_too_large() { Content::Binary } else { content(bytes, class) }
+    /// Returns the text; what is over the limit counts as binary.
+    fn content(&self, runs_as: RunsAs) -> Content<'_> {
+        if self.is_too_large() { Content::Binary } else { content(self.bytes(), runs_as) }
     }
 }
 

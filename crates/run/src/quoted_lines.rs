@@ -7,6 +7,7 @@ use super::gather::Texts;
 use super::ports::{BlobRead, Objects};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, Side};
+use qa_core::classify::runs_as_at;
 use qa_core::diff::{Content, content};
 use qa_core::packet::{Line, Packet, trim_line_end};
 
@@ -46,7 +47,7 @@ impl<'a> BlobLines<'a> {
         let BlobRead::Content(bytes) = self.objects.reader().ok()?.blob(id, self.max_bytes).ok()? else {
             return None;
         };
-        match content(&bytes, file.class) {
+        match content(&bytes, runs_as_at(file, side)) {
             Content::Text(text) => Some(String::from_utf8_lossy(&text).into_owned()),
             Content::Binary => None,
         }

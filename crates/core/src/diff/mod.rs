@@ -4,4 +4,4 @@ mod hunks;
 mod text;
 
 pub use hunks::{ALGORITHM, diff_file};
-pub use text::{Content, SNIFFED_BYTES, content, lossy};
+pub use text::{Content, SNIFFED_BYTES, content, is_compiled, lossy};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use qa_contracts::v1::FileClass;
+use crate::classify::RunsAs;
 
 /// A blob's content as the line diff takes it.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,30 +13,52 @@ pub enum Content<'a> {
     Binary,
 }
 
-/// Leading bytes that tell text from what is not, as many as in git.
+/// Leading bytes of a file over the size limit that tell text from what is not, as many as in git.
 pub const SNIFFED_BYTES: usize = 8000;
+/// One of so many bytes has to be a control byte before a file without a known use counts as binary.
+const CONTROL_SHARE: usize = 20;
 
 /// Decides whether a blob is text.
 ///
-/// Neither `.gitattributes` nor stray bytes hide lines: what is named as program text or configuration always is text;
-/// elsewhere control bytes must be common, and only what is named as an asset needs no more than a NUL. UTF-16 with a byte order mark is text and is transcoded.
-pub fn content(bytes: &[u8], class: FileClass) -> Content<'_> {
+/// Neither `.gitattributes`, an asset's extension nor stray bytes hide lines. Files that a program runs or loads are text
+/// whatever bytes they have, because a comment full of control bytes runs as well as any other; of files that are
+/// executable by their mode alone only a compiled program is binary. Other files are binary when they have a NUL and
+/// more than one control byte in [`CONTROL_SHARE`], over all of their bytes. UTF-16 with a byte order mark is text and is
+/// transcoded.
+pub fn content(bytes: &[u8], runs_as: RunsAs) -> Content<'_> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_le_bytes))),
         [0xfe, 0xff, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_be_bytes))),
         _ => {}
     }
-    let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let is_control = |byte: &&u8| **byte < 0x09 || (0x0e..0x20).contains(*byte) && **byte != 0x1b;
-    let controls = || head.iter().filter(is_control).count();
-    let binary = match class {
-        // A comment full of control bytes runs as well as any other, so program text is never taken for anything else.
-        FileClass::Source | FileClass::Config | FileClass::Infra => false,
-        FileClass::Test | FileClass::Docs => controls() * 10 > head.len(),
-        FileClass::Unknown => head.contains(&0) && controls() * 20 > head.len(),
-        FileClass::Asset => head.contains(&0),
+    let is_text = match runs_as {
+        RunsAs::Script | RunsAs::Configuration => true,
+        RunsAs::Executable => !(is_compiled(bytes) && is_dense(bytes)),
+        RunsAs::Compiled | RunsAs::Nothing => bytes.starts_with(b"#!") || !is_dense(bytes),
     };
-    if binary { Content::Binary } else { Content::Text(Cow::Borrowed(bytes)) }
+    if is_text { Content::Text(Cow::Borrowed(bytes)) } else { Content::Binary }
+}
+
+/// Returns whether a blob begins as a compiled program or library does: ELF, PE, Mach-O, WebAssembly, Java, `ar`.
+pub fn is_compiled(bytes: &[u8]) -> bool {
+    const BEGINNINGS: &[&[u8]] = &[
+        b"\x7fELF",
+        b"MZ",
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xce\xfa\xed\xfe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\0asm",
+        b"!<arch>",
+    ];
+    BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning))
+}
+
+/// Returns whether a blob has a NUL and more control bytes than text has.
+fn is_dense(bytes: &[u8]) -> bool {
+    let is_control = |byte: &&u8| **byte < 0x09 || (0x0e..0x20).contains(*byte) && **byte != 0x1b;
+    bytes.contains(&0) && bytes.iter().filter(is_control).count() * CONTROL_SHARE > bytes.len()
 }
 
 /// The bytes as text, one replacement character for each stray sequence. Nearly all are UTF-8, and to see that is fast.
@@ -61,32 +83,35 @@ mod tests {
 
     #[test]
     fn tricks_that_hide_lines_from_git_do_not_hide_them_here() {
-        let cases: &[(&str, &[u8], FileClass, bool)] = &[
-            ("a trailing NUL in source", b"let a = 1;\n\0", FileClass::Source, true),
-            ("a NUL first in source", b"\0let a = 1;\nlet b = 2;\n", FileClass::Source, true),
-            ("UTF-16 with a mark", b"\xff\xfea\0\n\0", FileClass::Unknown, true),
-            ("UTF-16 big endian", b"\xfe\xff\0a\0\n", FileClass::Unknown, true),
-            ("Latin-1", b"caf\xe9\n", FileClass::Unknown, true),
-            ("ANSI art", b"\x1b[31mred\x1b[0m\n", FileClass::Unknown, true),
-            ("an empty file", b"", FileClass::Unknown, true),
-            (
-                "a script with a NUL and no ending",
-                b"#!/bin/sh\nset -e\necho hidden from git\n\0\n",
-                FileClass::Unknown,
-                true,
-            ),
-            (
-                "an object without an ending",
-                b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01",
-                FileClass::Unknown,
-                false,
-            ),
-            ("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", FileClass::Asset, false),
-            ("control bytes in source", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Source, true),
-            ("control bytes in test data", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1], FileClass::Test, false),
+        use RunsAs::{Compiled, Configuration, Executable, Nothing, Script};
+        let controls = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 1];
+        let script = |head: &[u8]| [head, b"\n", controls, b"\necho hidden\n"].concat();
+        let late = [b"\0\0\0\0 ".repeat(2000), b"echo run by another script\n".repeat(9000)].concat();
+        let cases: &[(&str, &[u8], RunsAs, bool)] = &[
+            ("a trailing NUL in source", b"let a = 1;\n\0", Script, true),
+            ("a NUL first in source", b"\0let a = 1;\nlet b = 2;\n", Script, true),
+            ("UTF-16 with a mark", b"\xff\xfea\0\n\0", Nothing, true),
+            ("UTF-16 big endian", b"\xfe\xff\0a\0\n", Nothing, true),
+            ("Latin-1", b"caf\xe9\n", Nothing, true),
+            ("ANSI art", b"\x1b[31mred\x1b[0m\n", Nothing, true),
+            ("an empty file", b"", Nothing, true),
+            ("a script with a NUL and no ending", b"#!/bin/sh\nset -e\necho hidden\n\0\n", Nothing, true),
+            ("a script with a comment of control bytes", &script(b"#!/bin/sh"), Nothing, true),
+            ("a script behind the first bytes of a picture", &script(b"\x89PNG"), Executable, true),
+            ("text behind many leading NULs", &late, Nothing, true),
+            ("text with one NUL", b"echo run by another script\n\0\n", Nothing, true),
+            ("control bytes in source", controls, Script, true),
+            ("control bytes in a configuration", controls, Configuration, true),
+            ("control bytes in data", controls, Nothing, false),
+            ("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", Nothing, false),
+            ("an object", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01", Nothing, false),
+            ("a program", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01", Executable, false),
+            ("a script behind the first bytes of a program", b"\x7fELF\necho hidden\n", Executable, true),
+            ("an archive of classes", b"PK\x03\x04\x14\0\x08\x08\0\0", Compiled, false),
+            ("text with the name of a library", b"echo hidden\n", Compiled, true),
         ];
-        for (name, bytes, class, text) in cases {
-            assert_eq!(matches!(content(bytes, *class), Content::Text(_)), *text, "{name}");
+        for (name, bytes, runs_as, text) in cases {
+            assert_eq!(matches!(content(bytes, *runs_as), Content::Text(_)), *text, "{name}");
         }
     }
 }
