@@ -86,6 +86,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tracing", &["src/app/"]),
     ("tracing_subscriber", &["src/app/"]),
     ("tree_sitter", &["crates/reading/"]),
+    ("tree_sitter_bash", &["crates/reading/"]),
     ("tree_sitter_go", &["crates/reading/"]),
     ("tree_sitter_java", &["crates/reading/"]),
     ("tree_sitter_javascript", &["crates/reading/"]),

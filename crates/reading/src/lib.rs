@@ -1,5 +1,7 @@
-//! Readers of foreign text: configuration as values at key paths, source files as symbols and imports.
+//! Readers of foreign text: configuration as values at key paths, scripts as commands, source files as symbols and
+//! imports.
 
 pub mod documents;
 pub mod outlines;
+pub mod shell;
 pub mod syntax;

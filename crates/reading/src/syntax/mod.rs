@@ -93,8 +93,13 @@ pub(crate) fn tree(language: Language, text: &str) -> Option<tree_sitter::Tree> 
     if text.len() > MAX_BYTES {
         return None;
     }
+    bounded_tree(language.grammar(), text)
+}
+
+/// Parses a text in a number of steps that grows with its length; `None` where that is not enough.
+pub(crate) fn bounded_tree(grammar: tree_sitter::Language, text: &str) -> Option<tree_sitter::Tree> {
     let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).ok()?;
+    parser.set_language(&grammar).ok()?;
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
     let mut asked = 0;
     let mut go_on = |_: &tree_sitter::ParseState| {

@@ -1,0 +1,219 @@
+//! Programs that run other programs, and the shells that run a script.
+
+use super::words::{Decoded, Word, joined};
+use super::{Command, Options};
+
+/// What runs a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interpreter {
+    /// A shell of the Bourne family with its settings.
+    Shell(Options),
+    /// PowerShell, cmd, Python or another program: the script is no shell script.
+    Other,
+}
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"];
+
+/// A program that runs the program that its arguments name.
+struct Wrapper {
+    name: &'static str,
+    /// Options that have their value in the next word.
+    valued: &'static [&'static str],
+    /// Words between the options and the program.
+    operands: usize,
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    wrapper("builtin", &[], 0),
+    wrapper("chronic", &[], 0),
+    wrapper("command", &[], 0),
+    wrapper("coproc", &[], 0),
+    wrapper("doas", &["-u", "-C"], 0),
+    wrapper("env", &["-u", "--unset", "-C", "--chdir"], 0),
+    wrapper("exec", &["-a"], 0),
+    wrapper("ionice", &["-c", "-n"], 0),
+    wrapper("nice", &["-n"], 0),
+    wrapper("nohup", &[], 0),
+    wrapper("setsid", &[], 0),
+    wrapper("stdbuf", &["-i", "-o", "-e"], 0),
+    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "--user", "--group"], 0),
+    wrapper("time", &["-f", "-o", "--format", "--output"], 0),
+    wrapper("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    wrapper("xargs", &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s", "--max-args", "--max-procs"], 0),
+];
+
+const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
+    Wrapper { name, valued, operands }
+}
+
+/// Name of a program without its folder.
+pub(super) fn base_name(word: &Word) -> Option<&str> {
+    word.constant()?.rsplit('/').next()
+}
+
+/// Returns the position of the program behind wrappers and their options.
+pub(super) fn behind_wrappers(words: &[Word]) -> usize {
+    let mut at = 0;
+    while let Some(name) = words.get(at).and_then(base_name)
+        && let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == name)
+    {
+        let mut next = at + 1;
+        while let Some(word) = words.get(next) {
+            let text = word.text();
+            if text == "--" {
+                next += 1;
+                break;
+            }
+            let is_assignment = matches!(name, "env" | "sudo" | "doas") && is_assignment(text);
+            if !is_assignment && !text.starts_with('-') {
+                break;
+            }
+            next += 1 + usize::from(wrapper.valued.contains(&text));
+        }
+        next += wrapper.operands;
+        // Without a program behind it, the wrapper itself is the program: `exec 3>&1`, `command -v make`.
+        let asks =
+            name == "command" && words.get(at + 1).is_some_and(|word| word.text().to_lowercase() == "-v");
+        if next >= words.len() || asks {
+            break;
+        }
+        at = next;
+    }
+    at
+}
+
+fn is_assignment(text: &str) -> bool {
+    let Some((name, _)) = text.split_once('=') else { return false };
+    !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_')
+}
+
+/// Changes settings as the arguments of `set`, or the options of a shell, do.
+pub(super) fn apply_options<'w>(words: impl Iterator<Item = &'w str>, options: &mut Options) {
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let Some(on) = word.starts_with('-').then_some(true).or(word.starts_with('+').then_some(false))
+        else {
+            break;
+        };
+        if word == "-" || word.starts_with("--") {
+            // Options of a shell, such as `--norc`; for `set` what follows `--` has no sign.
+            continue;
+        }
+        for letter in word[1..].chars() {
+            match letter {
+                'e' => options.errexit = on,
+                'u' => options.nounset = on,
+                'n' => options.noexec = on,
+                'o' => match words.next() {
+                    Some("errexit") => options.errexit = on,
+                    Some("pipefail") => options.pipefail = on,
+                    Some("nounset") => options.nounset = on,
+                    Some("noexec") => options.noexec = on,
+                    Some(_) | None => {}
+                },
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Interpreter {
+    /// Reads a command line that runs a script: a shebang without its `#!`, or the `shell` of a workflow, where the
+    /// bare names `bash` and `sh` stand for GitHub's own command lines.
+    pub fn of(command: &str) -> Self {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let mut words = words.as_slice();
+        while let [first, rest @ ..] = words
+            && (base(first) == "env" || !rest.is_empty() && (is_assignment(first) || *first == "-S"))
+        {
+            words = rest;
+        }
+        let Some((first, rest)) = words.split_first() else { return Self::Other };
+        let name = base(first);
+        if !SHELLS.contains(&name.strip_suffix(".exe").unwrap_or(name)) {
+            return Self::Other;
+        }
+        let mut options = Options::default();
+        if command.trim() == "bash" {
+            options.errexit = true;
+            options.pipefail = true;
+        } else if command.trim() == "sh" {
+            options.errexit = true;
+        }
+        apply_options(rest.iter().copied(), &mut options);
+        Self::Shell(options)
+    }
+
+    /// Reads the first line of a script; none where it is no shebang.
+    pub fn of_shebang(text: &str) -> Option<Self> {
+        let line = text.strip_prefix("#!")?.lines().next()?.trim();
+        // A bare name here has no options: only a workflow gives it some.
+        Some(match Self::of(&format!("{line} -")) {
+            Self::Shell(options) => Self::Shell(options),
+            Self::Other => Self::Other,
+        })
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// A script that a command hands to a shell, with the settings of that shell.
+pub(super) struct Inner {
+    pub(super) text: Decoded,
+    pub(super) options: Options,
+}
+
+/// Returns the scripts that a command hands to a shell: by `-c`, `eval`, a heredoc or a here-string.
+pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
+    let mut found = Vec::new();
+    let words = command.effective();
+    match command.program() {
+        Some("eval") => {
+            return vec![Inner { text: joined(&words[1..]), options: command.options }];
+        }
+        // Its first argument runs later, as a script of its own.
+        Some("trap") => return found,
+        Some(_) | None => {}
+    }
+    for at in 0..words.len() {
+        let name = base_name(&words[at]);
+        let is_shell = name.is_some_and(|name| SHELLS.contains(&name) || name == "su" && at == 0);
+        if !is_shell {
+            continue;
+        }
+        let rest = &words[at + 1..];
+        let flags =
+            rest.iter().take_while(|word| word.text().starts_with(['-', '+']) || word.text() == "pipefail");
+        let flags: Vec<&str> = flags.map(Word::text).collect();
+        let mut options = Options::default();
+        apply_options(flags.iter().copied(), &mut options);
+        let has_text = flags.iter().any(|flag| is_command_flag(flag));
+        match rest.get(flags.len()) {
+            Some(text) if has_text => {
+                found.push(Inner { text: text.decoded.clone(), options });
+                break;
+            }
+            // `bash -s a b` and `bash <<EOF` read their input; `bash file` does not.
+            file if file.is_none() || flags.contains(&"-s") => {
+                found.extend(input(command).map(|text| Inner { text, options }));
+            }
+            Some(_) | None => {}
+        }
+    }
+    found
+}
+
+fn is_command_flag(flag: &str) -> bool {
+    flag.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('c'))
+}
+
+/// Text that a command reads from its standard input.
+fn input(command: &Command) -> Option<Decoded> {
+    command.redirections.iter().rev().find_map(|redirection| match redirection.operator.as_str() {
+        "<<" | "<<-" => redirection.heredoc.clone(),
+        "<<<" => Some(redirection.target.decoded.clone()),
+        _ => None,
+    })
+}

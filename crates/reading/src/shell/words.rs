@@ -1,0 +1,241 @@
+//! Decodes words: quotes and escapes are gone, expansions stay as they are written.
+
+use tree_sitter::Node;
+
+use crate::syntax::Span;
+
+/// Text with the place of each of its parts in the source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decoded {
+    pub text: String,
+    /// Begins of parts that were copied as they are.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Piece {
+    decoded: usize,
+    source: usize,
+}
+
+/// A word after quotes are removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Word {
+    pub decoded: Decoded,
+    pub span: Span,
+    /// Places of expansions: variables, substitutions, and GitHub's `${{ … }}`.
+    pub expansions: Vec<Span>,
+    /// True if some of the word stands in quotes.
+    pub quoted: bool,
+}
+
+impl Word {
+    /// The word without quotes; expansions are as written.
+    pub fn text(&self) -> &str {
+        &self.decoded.text
+    }
+
+    /// The word, if no expansion decides it.
+    pub fn constant(&self) -> Option<&str> {
+        self.expansions.is_empty().then_some(self.text())
+    }
+
+    pub(super) fn move_by(&mut self, place: &impl Fn(Span) -> Span) {
+        self.span = place(self.span);
+        self.decoded.move_by(place);
+        for expansion in &mut self.expansions {
+            *expansion = place(*expansion);
+        }
+    }
+}
+
+impl Decoded {
+    /// Place in the source of a byte of the decoded text.
+    pub fn source_of(&self, offset: usize) -> usize {
+        let after = self.pieces.partition_point(|piece| piece.decoded <= offset);
+        match after.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+            Some(piece) => {
+                let next = self.pieces.get(after).map_or(usize::MAX, |next| next.source);
+                (piece.source + (offset - piece.decoded)).min(next)
+            }
+            None => self.pieces.first().map_or(0, |piece| piece.source),
+        }
+    }
+
+    /// Places the parts of a text that was decoded from another one.
+    pub(super) fn move_by(&mut self, place: &impl Fn(Span) -> Span) {
+        for piece in &mut self.pieces {
+            piece.source = place(Span { start: piece.source, end: piece.source }).start;
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str, source: usize) {
+        let contiguous = self
+            .pieces
+            .last()
+            .is_some_and(|piece| self.text.len() - piece.decoded == source.wrapping_sub(piece.source));
+        if !contiguous {
+            self.pieces.push(Piece { decoded: self.text.len(), source });
+        }
+        self.text.push_str(text);
+    }
+
+    fn append(&mut self, other: &Self) {
+        for (index, piece) in other.pieces.iter().enumerate() {
+            let end = other.pieces.get(index + 1).map_or(other.text.len(), |next| next.decoded);
+            self.push(&other.text[piece.decoded..end], piece.source);
+        }
+    }
+}
+
+/// What a backslash escapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    None,
+    /// Any character, as outside of quotes.
+    All,
+    /// `$`, `` ` ``, `"`, `\` and line ends, as in double quotes.
+    Quoted,
+    /// `\n` and the like, as in `$'…'`.
+    Ansi,
+}
+
+/// Decodes the words of one text.
+#[derive(Clone, Copy)]
+pub(super) struct Decoder<'t> {
+    pub(super) text: &'t str,
+    /// Places of `${{ … }}`, in order.
+    pub(super) expressions: &'t [Span],
+}
+
+impl Decoder<'_> {
+    /// Decodes the word that nodes make together, which stand side by side.
+    pub(super) fn word(self, nodes: &[Node<'_>]) -> Word {
+        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else { return Word::default() };
+        let span = Span { start: first.start_byte(), end: last.end_byte() };
+        let mut word = Word { span, ..Word::default() };
+        for node in nodes {
+            self.add(*node, &mut word);
+        }
+        let begin = self.expressions.partition_point(|expression| expression.end <= span.start);
+        for expression in self.expressions[begin..].iter().take_while(|next| next.start < span.end) {
+            word.expansions.push(*expression);
+        }
+        word
+    }
+
+    fn add(self, node: Node<'_>, word: &mut Word) {
+        let span = Span { start: node.start_byte(), end: node.end_byte() };
+        match node.kind() {
+            "concatenation" | "command_name" | "translated_string" => {
+                let mut cursor = node.walk();
+                for child in node.children(&mut cursor) {
+                    self.add(child, word);
+                }
+            }
+            "raw_string" => {
+                word.quoted = true;
+                let inside =
+                    Span { start: span.start + 1, end: span.end.saturating_sub(1).max(span.start + 1) };
+                self.copy(inside, Escapes::None, word);
+            }
+            "ansi_c_string" => {
+                word.quoted = true;
+                let inside =
+                    Span { start: span.start + 2, end: span.end.saturating_sub(1).max(span.start + 2) };
+                self.copy(inside, Escapes::Ansi, word);
+            }
+            "string" => {
+                word.quoted = true;
+                self.string(node, word);
+            }
+            "simple_expansion"
+            | "expansion"
+            | "command_substitution"
+            | "process_substitution"
+            | "arithmetic_expansion" => {
+                word.expansions.push(span);
+                word.decoded.push(span.of(self.text), span.start);
+            }
+            // A `$` before a string that is to be translated.
+            "$" if node.next_sibling().is_some_and(|next| next.start_byte() == span.end) => {}
+            _ => self.copy(span, Escapes::All, word),
+        }
+    }
+
+    /// Adds the parts of a string and the blanks between them, which the grammar leaves out.
+    fn string(self, node: Node<'_>, word: &mut Word) {
+        let end = node.end_byte().saturating_sub(1);
+        let mut at = node.start_byte() + 1;
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            if child.kind() == "string_content" {
+                continue;
+            }
+            self.copy(Span { start: at, end: child.start_byte().max(at) }, Escapes::Quoted, word);
+            self.add(child, word);
+            at = child.end_byte();
+        }
+        self.copy(Span { start: at.min(end), end: end.max(at.min(end)) }, Escapes::Quoted, word);
+    }
+
+    /// Decodes the text of a heredoc between its first line and its delimiter.
+    pub(super) fn heredoc(self, body: Node<'_>, is_raw: bool, strips_tabs: bool) -> Decoded {
+        let mut word = Word::default();
+        let mut at = body.start_byte();
+        let text = body.start_byte()..body.end_byte();
+        for line in self.text.get(text).unwrap_or_default().split_inclusive('\n') {
+            let tabs = if strips_tabs { line.len() - line.trim_start_matches('\t').len() } else { 0 };
+            let escapes = if is_raw { Escapes::None } else { Escapes::Quoted };
+            self.copy(Span { start: at + tabs, end: at + line.len() }, escapes, &mut word);
+            at += line.len();
+        }
+        word.decoded
+    }
+
+    fn copy(self, span: Span, escapes: Escapes, word: &mut Word) {
+        let source = self.text.get(span.start..span.end).unwrap_or_default();
+        let mut at = 0;
+        while let Some(found) = source[at..].find('\\').filter(|_| escapes != Escapes::None) {
+            word.decoded.push(&source[at..at + found], span.start + at);
+            at += found;
+            let escaped = source[at + 1..].chars().next();
+            let length = 1 + escaped.map_or(0, char::len_utf8);
+            let character = &source[at + 1..at + length];
+            match (escapes, escaped) {
+                (Escapes::Ansi, Some(letter)) => {
+                    let decoded = match letter {
+                        'n' => "\n",
+                        't' => "\t",
+                        'r' => "\r",
+                        'e' | 'E' => "\u{1b}",
+                        '0' => "\0",
+                        _ => character,
+                    };
+                    word.decoded.push(decoded, span.start + at + 1);
+                }
+                (Escapes::All | Escapes::Quoted, Some('\n')) => {}
+                (Escapes::Quoted, Some('$' | '`' | '"' | '\\')) | (Escapes::All, Some(_)) => {
+                    word.decoded.push(character, span.start + at + 1);
+                }
+                (Escapes::None | Escapes::Quoted, Some(_)) | (_, None) => {
+                    word.decoded.push(&source[at..at + length], span.start + at);
+                }
+            }
+            at += length;
+        }
+        word.decoded.push(&source[at..], span.start + at);
+    }
+}
+
+/// Joins words with blanks, as `eval` does.
+pub(super) fn joined(words: &[Word]) -> Decoded {
+    let mut joined = Decoded::default();
+    for word in words {
+        if !joined.text.is_empty() {
+            joined.push(" ", word.span.start.saturating_sub(1));
+        }
+        joined.append(&word.decoded);
+    }
+    joined
+}
