@@ -3,5 +3,6 @@
 
 pub mod documents;
 pub mod outlines;
+pub mod packages;
 pub mod shell;
 pub mod syntax;
