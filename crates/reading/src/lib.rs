@@ -1,8 +1,14 @@
 //! Readers of foreign text: configuration as values at key paths, scripts as commands, source files as symbols and
 //! imports.
 
+pub mod codeowners;
 pub mod documents;
+mod glob;
+pub mod go_mod;
+pub mod ignore;
+mod lines;
 pub mod outlines;
 pub mod packages;
+pub mod requirements;
 pub mod shell;
 pub mod syntax;

@@ -4,7 +4,7 @@ use super::{
     Checksum, LockedPackage, Packages, Part, at_commit, expect_list, expect_map, map_at, missing, part,
     part_at, required_map, split_name, unexpected,
 };
-use crate::documents::{Entry, Node, ReadError};
+use crate::documents::{Entry, Node};
 
 /// Versions 1 to 3. Version 2 has every package twice, for old and new npm; an entry that only repeats is left out.
 pub(super) fn npm(root: Node<'_>) -> Packages {

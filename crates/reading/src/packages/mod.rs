@@ -134,7 +134,7 @@ fn in_document(format: Format, text: &str, read: fn(Node<'_>) -> Packages) -> Pa
 }
 
 impl Part {
-    pub(super) fn new(text: impl Into<String>, span: Span) -> Self {
+    pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
         Self { text: text.into(), span }
     }
 }
