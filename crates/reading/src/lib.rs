@@ -2,11 +2,13 @@
 //! imports.
 
 pub mod codeowners;
+pub mod dockerfile;
 pub mod documents;
 mod glob;
 pub mod go_mod;
 pub mod ignore;
 mod lines;
+pub mod makefile;
 pub mod outlines;
 pub mod packages;
 pub mod requirements;

@@ -130,7 +130,13 @@ impl Script {
     /// Parses a script that a shell runs with these settings at first. GitHub's expressions `${{ … }}` may stand
     /// everywhere and count as expansions.
     pub fn parse(text: &str, options: Options) -> Self {
-        walk::parse(text, options, 0)
+        walk::parse(text, options, &[], 0)
+    }
+
+    /// Parses a script in which another program replaces some places, in order, before the shell reads it, as make
+    /// does with `$(CC)`.
+    pub fn parse_template(text: &str, options: Options, expansions: &[Span]) -> Self {
+        walk::parse(text, options, expansions, 0)
     }
 
     /// Constructs around a command, the innermost first, with their places.
@@ -149,6 +155,13 @@ impl Script {
             if let Surrounding::Function(name) = surrounding { Some(name.as_str()) } else { None }
         })
     }
+}
+
+/// Settings that the options of a shell stand for.
+pub(crate) fn options_of<'w>(words: impl Iterator<Item = &'w str>) -> Options {
+    let mut options = Options::default();
+    programs::apply_options(words, &mut options);
+    options
 }
 
 impl Command {

@@ -17,13 +17,16 @@ const MAX_STAGES: usize = 500;
 /// Most searches for a later use of a status in one script.
 const MAX_SEARCHES: usize = 1_000;
 
-pub(super) fn parse(text: &str, options: Options, level: usize) -> Script {
+pub(super) fn parse(text: &str, options: Options, expansions: &[Span], level: usize) -> Script {
     let whole = Span { start: 0, end: text.len() };
     let unread = Script { broken: vec![whole], ..Script::default() };
     if text.len() > MAX_BYTES || longest_pipeline(text) > MAX_STAGES {
         return unread;
     }
-    let expressions = expressions(text);
+    let mut expressions = expressions(text);
+    expressions.extend(expansions.iter().filter(|span| text.get(span.start..span.end).is_some()));
+    expressions.sort_unstable();
+    expressions.dedup_by(|next, before| next.start < before.end);
     let masked = masked(text, &expressions);
     let Some(tree) = bounded_tree(tree_sitter_bash::LANGUAGE.into(), &masked) else { return unread };
     let mut walker = Walker {
@@ -429,7 +432,7 @@ impl Walker<'_> {
             return;
         }
         for programs::Inner { text, options } in inner {
-            let nested = parse(&text.text, options, self.level + 1);
+            let nested = parse(&text.text, options, &[], self.level + 1);
             self.frame = frame;
             self.enter(Surrounding::Interpreted, span);
             self.adopt(nested, &text, index, fate);

@@ -69,7 +69,7 @@ impl Decoded {
         }
     }
 
-    pub(super) fn push(&mut self, text: &str, source: usize) {
+    pub(crate) fn push(&mut self, text: &str, source: usize) {
         let contiguous = self
             .pieces
             .last()
@@ -80,7 +80,20 @@ impl Decoded {
         self.text.push_str(text);
     }
 
-    fn append(&mut self, other: &Self) {
+    /// Text from a byte on.
+    pub(crate) fn from(&self, offset: usize) -> Self {
+        let mut rest = Self::default();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let end = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.decoded);
+            let begin = piece.decoded.max(offset);
+            if begin < end {
+                rest.push(&self.text[begin..end], piece.source + (begin - piece.decoded));
+            }
+        }
+        rest
+    }
+
+    pub(crate) fn append(&mut self, other: &Self) {
         for (index, piece) in other.pieces.iter().enumerate() {
             let end = other.pieces.get(index + 1).map_or(other.text.len(), |next| next.decoded);
             self.push(&other.text[piece.decoded..end], piece.source);
