@@ -24,6 +24,8 @@ struct Open {
     value: String,
     span: Span,
     indent: usize,
+    /// Lines without content behind the value, which belong to it if it goes on.
+    empty_lines: usize,
 }
 
 struct Section {
@@ -47,19 +49,23 @@ impl<'t> Reader<'t> {
             return;
         }
         let at = Span { start: start + indent, end: start + indent + content.len() };
+        if content.is_empty() {
+            if let Some(option) = &mut self.option {
+                option.empty_lines += 1;
+            }
+            return;
+        }
         if let Some(option) = &mut self.option
             && indent > option.indent
-            && !content.is_empty()
         {
             if option.value.is_empty() {
                 option.span.start = at.start;
             }
-            option.value.push('\n');
+            for _ in 0..=std::mem::take(&mut option.empty_lines) {
+                option.value.push('\n');
+            }
             option.value.push_str(content);
             option.span.end = at.end;
-            return;
-        }
-        if content.is_empty() {
             return;
         }
         if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
@@ -78,7 +84,7 @@ impl<'t> Reader<'t> {
         let key_span = Span { start: at.start, end: at.start + name.len() };
         let key = self.builder.scalar(name.to_lowercase(), Style::Verbatim, key_span);
         let span = Span { start: at.end - value.len(), end: at.end };
-        self.option = Some(Open { key, value: value.to_owned(), span, indent });
+        self.option = Some(Open { key, value: value.to_owned(), span, indent, empty_lines: 0 });
     }
 
     fn end_option(&mut self) {

@@ -20,10 +20,11 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, ReadError> {
         at: error.range().start + shift,
     })?;
     let mut loader = Loader { builder: Builder::new(text), shift };
-    if let Some(value) = parsed.value {
-        let root = loader.value(value, 0)?;
-        loader.builder.root(root);
-    }
+    let Some(value) = parsed.value else {
+        return Err(ReadError::Syntax { message: "the text has no value".to_owned(), at: text.len() });
+    };
+    let root = loader.value(value, 0)?;
+    loader.builder.root(root);
     Ok(loader.builder.finish())
 }
 

@@ -22,7 +22,7 @@ pub enum Style {
 pub enum Plain<'d> {
     Null,
     Flag(bool),
-    /// A number, as it is written.
+    /// A number, as it is written: TOML and YAML 1.1 part its digits with `_`, where YAML 1.2 has a text.
     Number(&'d str),
     Text(&'d str),
     /// An expression of a program, as it is written.
@@ -49,6 +49,9 @@ impl<'d> Plain<'d> {
 
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-']);
+    if matches!(digits, ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN") {
+        return true;
+    }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(rest) = digits.strip_prefix(prefix) {
             let mut characters = rest.chars();

@@ -120,7 +120,7 @@ fn json_has_comments_trailing_commas_and_quotes_of_its_dialects() {
         "\u{feff}{ // one\n 'a': [1, 0x2F,], \"b\\u0020c\": null, d: .5 /* x */ }",
         &["a.0 = 1 @ \"1\"", "a.1 = 0x2F @ \"0x2F\"", "b c = null @ \"null\"", "d = .5 @ \".5\""],
     );
-    for broken in ["{\"a\": 1 \"b\": 2}", "[1 2]", "{", "{\"a\"}", "[1]]"] {
+    for broken in ["{\"a\": 1 \"b\": 2}", "[1 2]", "{", "{\"a\"}", "[1]]", "", " // none\n"] {
         assert!(Document::parse(Format::Json, broken).is_err(), "{broken}");
     }
 }
@@ -158,12 +158,12 @@ fn modules_export_what_is_written_out() {
 fn ini_options_go_on_below_and_keep_their_sections() {
     check(
         Format::Ini,
-        "top = 1\n[a b]\n; c\nX: y # z\nfail_under =\n  10\nlist =\n    one\n    # no\n    two\nbare\n[d]\n",
+        "top = 1\n[a b]\n; c\nX: y # z\nfail_under =\n  10\nlist =\n    one\n    # no\n\n    two\n\nbare\n[d]\n",
         &[
             "top = 1 @ \"1\"",
             "a b.x = \"y # z\" @ \"y # z\"",
             "a b.fail_under = \"\\n10\" @ \"10\"",
-            "a b.list = \"\\none\\ntwo\" @ \"one\\n    # no\\n    two\"",
+            "a b.list = \"\\none\\n\\ntwo\" @ \"one\\n    # no\\n\\n    two\"",
             "a b.bare = null @ \"\"",
             "d = {} @ \"[d]\"",
         ],
