@@ -137,23 +137,19 @@ impl Instruction {
         let alias =
             words.get(1).filter(|word| word.text.eq_ignore_ascii_case("as")).and(words.get(2)).cloned();
         let text = reference.text.as_str();
-        let part = |range: std::ops::Range<usize>| {
-            let start = reference.span.start;
-            Part::new(&text[range.clone()], Span { start: start + range.start, end: start + range.end })
-        };
         let mut end = text.len();
         let mut digest = None;
         if let Some(at) = find_outside(text, '@') {
-            digest = Some(part(at + 1..end));
+            digest = Some(reference.slice(at + 1..end));
             end = at;
         }
         let name_begin = text[..end].rfind('/').map_or(0, |at| at + 1);
         let mut tag = None;
         if let Some(at) = find_outside(&text[..end], ':').filter(|at| *at >= name_begin) {
-            tag = Some(part(at + 1..end));
+            tag = Some(reference.slice(at + 1..end));
             end = at;
         }
-        Some(Image { name: part(0..end), tag, digest, alias })
+        Some(Image { name: reference.slice(0..end), tag, digest, alias })
     }
 
     /// Names and values of `ENV` and `ARG`; expansions stay as written.
@@ -175,10 +171,9 @@ impl Instruction {
 
 fn split_variable(word: &Part) -> (Part, Option<Part>) {
     let Some((name, value)) = word.text.split_once('=') else { return (word.clone(), None) };
-    let middle = (word.span.start + name.len()).min(word.span.end);
-    let value = value.trim_matches(['"', '\'']);
-    let name = Part::new(name, Span { start: word.span.start, end: middle });
-    (name, Some(Part::new(value, Span { start: (middle + 1).min(word.span.end), end: word.span.end })))
+    let mut value_part = word.slice(word.text.len() - value.len()..word.text.len());
+    value_part.text = value.trim_matches(['"', '\'']).to_owned();
+    (word.slice(0..name.len()), Some(value_part))
 }
 
 /// Last place of a sign that stands in no `${…}`.

@@ -96,9 +96,8 @@ fn words(line: Line<'_>) -> Result<(Vec<Part>, &str), ReadError> {
             '(' | ')' | ',' | '[' | ']' => 1,
             _ => {
                 let end = rest.find(|next: char| next.is_whitespace() || "(),[]\"`".contains(next));
-                let comment = rest.find("//").filter(|at| *at > 0);
                 let end = end.unwrap_or(rest.len());
-                comment.map_or(end, |comment| comment.min(end))
+                rest[..end].find("//").unwrap_or(end)
             }
         };
         found.push(line.part(&rest[..length]));

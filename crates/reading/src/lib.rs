@@ -11,6 +11,8 @@ mod lines;
 pub mod makefile;
 pub mod outlines;
 pub mod packages;
+#[cfg(test)]
+mod random_tests;
 pub mod requirements;
 pub mod shell;
 pub mod syntax;

@@ -116,10 +116,9 @@ fn split_option(word: &Part) -> (Part, Option<Part>) {
 
 /// Part of a word, at its place.
 fn part_of(word: &Part, text: &str) -> Part {
-    let offset = (text.as_ptr() as usize).wrapping_sub(word.text.as_ptr() as usize);
-    let offset = if offset <= word.text.len() { offset } else { 0 };
-    let start = (word.span.start + offset).min(word.span.end);
-    Part::new(text, Span { start, end: (start + text.len()).min(word.span.end) })
+    let start = (text.as_ptr() as usize).wrapping_sub(word.text.as_ptr() as usize);
+    let end = start.wrapping_add(text.len());
+    if start <= end && end <= word.text.len() { word.slice(start..end) } else { Part::new(text, word.span) }
 }
 
 fn package(words: &[Part], span: Span) -> Result<Package, ReadError> {
@@ -188,21 +187,35 @@ fn named(body: &[Part], package: &mut Package) -> Result<(), ReadError> {
         rest.push(part_of(first, &first.text[end..]));
     }
     rest.extend_from_slice(&body[1..]);
-    let (Some(begin), Some(last)) = (rest.first(), rest.last()) else { return Ok(()) };
-    let mut span = Span { start: begin.span.start, end: last.span.end };
-    let mut text: String = rest.iter().map(|part| part.text.as_str()).collect();
+    let Some(last) = rest.last() else { return Ok(()) };
+    let joined: String = rest.iter().map(|part| part.text.as_str()).collect();
+    let at = |offset: usize| Span { start: place_in(&rest, offset), end: last.span.end };
+    let mut text = joined.as_str();
     if let Some((extras, behind)) = text.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
-        package.extras = extras.split(',').map(|extra| Part::new(extra.trim(), begin.span)).collect();
-        span.start = (span.start + extras.len() + 2).min(span.end);
-        text = behind.to_owned();
+        let span = Span { end: place_in(&rest, extras.len() + 1), ..at(1) };
+        package.extras = extras.split(',').map(|extra| Part::new(extra.trim(), span)).collect();
+        text = behind;
     }
+    let offset = joined.len() - text.len();
     if let Some(address) = text.strip_prefix('@') {
-        let place = rest.iter().rev().find(|part| part.text.contains(address)).map_or(span, |part| part.span);
-        package.address = Some(Part::new(address, place));
+        package.address = Some(Part::new(address, at(offset + 1)));
     } else if !text.is_empty() {
-        package.specifier = Some(Part::new(text.trim_matches(['(', ')']), span));
+        package.specifier = Some(Part::new(text.trim_matches(['(', ')']), at(offset)));
     }
     Ok(())
+}
+
+/// Place of a byte of the joined text of parts.
+fn place_in(parts: &[Part], offset: usize) -> usize {
+    let mut before = 0;
+    for part in parts {
+        if offset < before + part.text.len() {
+            let at = offset - before;
+            return part.slice(at..part.text.len()).span.start;
+        }
+        before += part.text.len();
+    }
+    parts.last().map_or(0, |last| last.span.end)
 }
 
 fn is_address(text: &str) -> bool {

@@ -137,6 +137,16 @@ impl Part {
     pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
         Self { text: text.into(), span }
     }
+
+    /// Part of the text at its place; at the place of the whole where an escape or a line end stands between.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let is_verbatim = self.span.end - self.span.start == self.text.len();
+        let span = match is_verbatim {
+            true => Span { start: self.span.start + range.start, end: self.span.start + range.end },
+            false => self.span,
+        };
+        Self::new(&self.text[range], span)
+    }
 }
 
 impl LockedPackage {
