@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 mod artifact_client;
+mod documents;
 mod openapi;
 mod providers;
 mod sarif;
