@@ -110,7 +110,7 @@ impl<'t> Document<'t> {
             Format::Ecma => ecma::parse(text),
             Format::Ini => Ok(ini::parse(text)),
             Format::Json => json::parse(text),
-            Format::Toml => toml::parse(text),
+            Format::Toml => self::toml::parse(text),
             Format::Xml => xml::parse(text),
             Format::Yaml => yaml::parse(text),
         }

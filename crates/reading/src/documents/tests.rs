@@ -1,4 +1,4 @@
-//! Readings of each notation, compared as lists of paths and values.
+//! Spellings of one value, dialects, places and hostile texts.
 
 use super::*;
 

@@ -1,3 +1,5 @@
+//! Every lockfile format in several spellings.
+
 use super::*;
 
 /// One line for each package: name, version, source, checksums with their files.

@@ -1,3 +1,5 @@
+//! Words, surroundings and fates of commands.
+
 use super::*;
 
 const ERREXIT: Options = Options { errexit: true, pipefail: false, nounset: false, noexec: false };
