@@ -8,7 +8,8 @@ use crate::shell::{Options, Script};
 use crate::syntax::Span;
 use crate::{codeowners, dockerfile, go_mod, ignore, makefile, requirements};
 
-const FORMATS: &[Format] = &[Format::Ini, Format::Json, Format::Toml, Format::Xml, Format::Yaml];
+const FORMATS: &[Format] =
+    &[Format::Ini, Format::Json, Format::Npmrc, Format::Toml, Format::Xml, Format::Yaml];
 const LOCKS: &[LockFormat] = &[
     LockFormat::Bun,
     LockFormat::Cargo,

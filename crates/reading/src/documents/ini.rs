@@ -1,4 +1,5 @@
-//! Reads INI files as Python's configparser does, which setup.cfg, tox.ini, mypy.ini, .flake8 and .coveragerc are for.
+//! Reads INI files as Python's configparser does, which setup.cfg, tox.ini, mypy.ini, .flake8 and .coveragerc are for,
+//! and as npm does.
 
 use super::build::{Builder, Id, Member};
 use super::{Document, Style};
@@ -8,8 +9,12 @@ use crate::syntax::Span;
 /// files of other tools have them, stand in the root itself. Names of options are in lower case.
 ///
 /// A line that is neither stands for nothing: configparser would refuse the file, other readers of INI skip the line.
-pub(super) fn parse(text: &str) -> Document<'_> {
-    let mut reader = Reader { builder: Builder::new(text), root: Vec::new(), section: None, option: None };
+///
+/// In npm's dialect only `=` ends a name, names keep their case, no value goes on below, and `;` and `#` begin a comment
+/// behind a value without quotes.
+pub(super) fn parse(text: &str, is_npm: bool) -> Document<'_> {
+    let builder = Builder::new(text);
+    let mut reader = Reader { builder, is_npm, root: Vec::new(), section: None, option: None };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         reader.line(line.trim_end_matches(['\n', '\r']), start);
@@ -36,6 +41,7 @@ struct Section {
 
 struct Reader<'t> {
     builder: Builder<'t>,
+    is_npm: bool,
     root: Vec<Member>,
     section: Option<Section>,
     option: Option<Open>,
@@ -57,6 +63,7 @@ impl<'t> Reader<'t> {
         }
         if let Some(option) = &mut self.option
             && indent > option.indent
+            && !self.is_npm
         {
             if option.value.is_empty() {
                 option.span.start = at.start;
@@ -68,7 +75,7 @@ impl<'t> Reader<'t> {
             option.span.end = at.end;
             return;
         }
-        if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        if let Some(name) = section_name(content) {
             self.end_section();
             let name_span = Span { start: at.start + 1, end: at.start + 1 + name.len() };
             let key = self.builder.scalar(name, Style::Verbatim, name_span);
@@ -76,14 +83,21 @@ impl<'t> Reader<'t> {
             return;
         }
         self.end_option();
-        let separator = content.find(['=', ':']);
+        let separator = if self.is_npm { content.find('=') } else { content.find(['=', ':']) };
         let (name, value) = match separator {
             Some(at) => (content[..at].trim_end(), content[at + 1..].trim_start()),
             None => (content, ""),
         };
         let key_span = Span { start: at.start, end: at.start + name.len() };
-        let key = self.builder.scalar(name.to_lowercase(), Style::Verbatim, key_span);
-        let span = Span { start: at.end - value.len(), end: at.end };
+        let whole = value;
+        let (name, value) = match self.is_npm {
+            true => (name.to_owned(), npm_value(value)),
+            false => (name.to_lowercase(), value),
+        };
+        let key = self.builder.scalar(name, Style::Verbatim, key_span);
+        let quote = usize::from(value.len() < whole.len() && !whole.starts_with(value));
+        let start = at.end - whole.len() + quote;
+        let span = Span { start, end: start + value.len() };
         self.option = Some(Open { key, value: value.to_owned(), span, indent, empty_lines: 0 });
     }
 
@@ -112,5 +126,26 @@ impl<'t> Reader<'t> {
         let root = self.builder.map(self.root, Span { start: 0, end: length });
         self.builder.root(root);
         self.builder.finish()
+    }
+}
+
+/// Name between the brackets of a line that begins a section; the last bracket ends it.
+fn section_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('[')?;
+    rest.rfind(']').map(|end| &rest[..end])
+}
+
+/// Cuts quotes, or a comment behind a value without them.
+fn npm_value(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        let inside = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inside) = inside {
+            return inside;
+        }
+    }
+    let mut signs = value.match_indices([';', '#']).map(|(at, _)| at);
+    match signs.find(|at| !value[..*at].ends_with('\\')) {
+        Some(at) => value[..at].trim_end(),
+        None => value,
     }
 }

@@ -36,6 +36,8 @@ pub enum Format {
     Ecma,
     /// `name = value` below `[section]`, as Python's configparser reads it.
     Ini,
+    /// `name = value` as npm reads .npmrc.
+    Npmrc,
     /// JSON, with the comments, trailing commas and quotes of JSONC and JSON5.
     Json,
     Toml,
@@ -108,7 +110,8 @@ impl<'t> Document<'t> {
         }
         match format {
             Format::Ecma => ecma::parse(text),
-            Format::Ini => Ok(ini::parse(text)),
+            Format::Ini => Ok(ini::parse(text, false)),
+            Format::Npmrc => Ok(ini::parse(text, true)),
             Format::Json => json::parse(text),
             Format::Toml => self::toml::parse(text),
             Format::Xml => xml::parse(text),

@@ -171,6 +171,21 @@ fn ini_options_go_on_below_and_keep_their_sections() {
 }
 
 #[test]
+fn npmrc_parts_names_at_the_equals_sign() {
+    check(
+        Format::Npmrc,
+        "registry=https://r/ ; c\n//r/:_authToken=${TOKEN}\n@Scope:registry = \"https://s/#a\"\n  # c\nstrict-ssl\n",
+        &[
+            "registry = \"https://r/\" @ \"https://r/\"",
+            "//r/:_authToken = \"${TOKEN}\" @ \"${TOKEN}\"",
+            "@Scope:registry = \"https://s/#a\" @ \"https://s/#a\"",
+            "strict-ssl = null @ \"\"",
+        ],
+    );
+    check(Format::Ini, "[*.[ch]]\na = 1\n", &["*.[ch].a = 1 @ \"1\""]);
+}
+
+#[test]
 fn xml_elements_are_maps_of_attributes_text_and_children() {
     check(
         Format::Xml,
