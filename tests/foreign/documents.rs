@@ -52,7 +52,9 @@ fn ours(format: Format, text: &str, with_types: bool) -> Option<Value> {
             Value::Array(roots.map(|root| value(root, with_types)).collect())
         }
         Format::Xml => members(document.root()),
-        Format::Ini | Format::Json | Format::Npmrc | Format::Toml => value(document.root(), with_types),
+        Format::Ecma | Format::Ini | Format::Json | Format::Npmrc | Format::Toml => {
+            value(document.root(), with_types)
+        }
     })
 }
 
@@ -62,7 +64,7 @@ fn value(node: Node<'_>, with_types: bool) -> Value {
         Some(Plain::Null) => Value::Null,
         Some(Plain::Flag(flag)) => json!(flag),
         Some(Plain::Number(text)) => json!({ "number": number(text) }),
-        Some(Plain::Text(text)) => json!({ "text": text }),
+        Some(Plain::Text(text) | Plain::Code(text)) => json!({ "text": text }),
         None if node.is_list() => {
             json!({ "list": node.items().map(|item| value(item, with_types)).collect::<Vec<_>>() })
         }

@@ -13,6 +13,8 @@ mod xml;
 mod yaml;
 
 #[cfg(test)]
+mod suite_tests;
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;

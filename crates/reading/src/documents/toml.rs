@@ -61,11 +61,21 @@ impl<'t> Loader<'t> {
                 self.builder.list(items, span)
             }
             DeValue::Table(table) => self.table(table, span, depth)?,
+            DeValue::Integer(number) if !has_digits(number.as_str(), number.radix()) => {
+                let message = "invalid integer, expected digits".to_owned();
+                return Err(ReadError::Syntax { message, at: span.start });
+            }
             DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {
                 self.builder.scalar(span.of(self.text), Style::Plain, span)
             }
         })
     }
+}
+
+/// Returns whether an integer is one, which the parser leaves to whoever takes its value.
+fn has_digits(text: &str, radix: u32) -> bool {
+    let digits = text.trim_start_matches(['+', '-']);
+    !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
 }
 
 fn span<T>(spanned: &Spanned<T>) -> Span {
