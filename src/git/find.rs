@@ -24,7 +24,7 @@ pub(super) enum Nested {
 /// Returns the directory to open: the nearest with a `.git`, or `from` itself if it is a bare repository.
 pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, GitError> {
     guard::check_path_to_repository(from)?;
-    let from = fs::canonicalize(from).map_err(|error| unreadable(from, &error.to_string()))?;
+    let from = from.canonicalize().map_err(|error| unreadable(from, &error.to_string()))?;
     // Naming the git directory of a checkout is naming the checkout.
     let from = match from.parent() {
         Some(parent) if from.ends_with(".git") => parent.to_owned(),

@@ -88,7 +88,7 @@ fn canonical(value: Value) -> Value {
     let mut tagged = match value {
         Value::Object(tagged) => tagged,
         Value::Array(items) => return items.into_iter().map(canonical).collect(),
-        other => return other,
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => return other,
     };
     if let Some(Value::Object(members)) = tagged.remove("map") {
         let members = members.into_iter().map(|(key, member)| (key, canonical(member)));
