@@ -27,7 +27,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("envy", &["src/config/"]),
     ("flate2", &["src/publish/"]),
     ("git2", &["src/git/"]),
-    ("globset", &["crates/core/src/classify.rs"]),
+    ("globset", &["crates/core/src/classify/mod.rs"]),
     ("hmac", &["crates/core/src/seal.rs"]),
     ("http", &["src/publish/"]),
     ("http_body_util", &["src/publish/"]),

@@ -1,5 +1,6 @@
 //! The command line: what goes to which stream, which exit codes, and that no one else's text gets through raw.
 
+use std::io::Write;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -269,26 +270,20 @@ fn a_signal_ends_a_run_that_computes() {
     }
 }
 
+/// Bytes that a pipe of Linux holds.
+const PIPE_BYTES: usize = 1 << 16;
+
 #[test]
 fn a_run_that_waits_in_the_kernel_ends_at_a_signal_all_the_same() {
     for signal in ["-INT", "-TERM"] {
         let repo = judged();
-        // A file that the configuration includes is opened deep inside, and nobody ever writes to this one.
-        let pipe = repo.beside("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let include = format!("[include]\n\tpath = {}\n", pipe.display());
-        let config = repo.path().join(".git/config");
-        std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + &include).unwrap();
-        let mut child = repo.judge().bare_command().stderr(Stdio::piped()).spawn().unwrap();
-        // The open call of a pipe without a writer.
+        // Nobody reads from a pipe that is full.
+        let (_reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&[b'.'; PIPE_BYTES]).unwrap();
+        let mut child = repo.judge().bare_command().stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         let waits = format!("/proc/{}/wchan", child.id());
-        until(
-            || child.try_wait().unwrap().is_some(),
-            || {
-                std::fs::read_to_string(&waits)
-                    .is_ok_and(|call| call.contains("fifo") || call.contains("wait_for_partner"))
-            },
-        );
+        let is_writing = || std::fs::read_to_string(&waits).is_ok_and(|call| call.contains("pipe_write"));
+        until(|| child.try_wait().unwrap().is_some(), is_writing);
         send(signal, &child);
         let outcome = Outcome::of(&child.wait_with_output().unwrap());
         outcome.expect_code(3, "CANCELLED");

@@ -280,13 +280,15 @@ fn a_rotated_secret_blocks_and_a_moved_one_does_not() {
 #[test]
 fn a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_code() {
     let owners = "* @all\n/auth/ @security\n";
-    for (old, new, rule) in [
-        (".github/CODEOWNERS", "vendor/CODEOWNERS", "gate-weakening/codeowners-weakened"),
-        ("Cargo.lock", "vendor/Cargo.lock", "gate-weakening/lockfile-removed"),
-        ("ruff.toml", "third_party/ruff.toml", "lint-weakening/lint-disabled"),
+    let lock = "version = 4\n";
+    for (old, new, text, rule) in [
+        (".github/CODEOWNERS", "vendor/CODEOWNERS", owners, "gate-weakening/codeowners-weakened"),
+        ("Cargo.lock", "vendor/Cargo.lock", lock, "gate-weakening/lockfile-removed"),
+        ("ruff.toml", "third_party/ruff.toml", "lint.select = [\"ALL\"]\n", "lint-weakening/lint-disabled"),
+        ("ruff.toml", "third_party/ruff.toml", "no TOML\n", "lint-weakening/lint-disabled"),
     ] {
         let policy = (POLICY, "preset = \"guarded\"\n");
-        let repo = change(&[policy, (old, owners)], &[policy, (new, owners)]);
+        let repo = change(&[policy, (old, text)], &[policy, (new, text)]);
         repo.judge().run().expect(1);
         let run = repo.run_dir();
         assert_eq!(run.findings(), [format!("{rule} {new}:1")], "{old}");

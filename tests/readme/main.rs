@@ -126,8 +126,9 @@ fn the_event_of_the_readmes_workflow_is_judged_as_a_step() {
           "base": {"sha": "$(git rev-parse origin/main)", "ref": "main", "repo": {"id": 1}}}}
 EOF
         merge=$(git -c user.name=a -c user.email=a@example.com commit-tree topic^{tree} -p origin/main -p topic -m merge)
-        env GITHUB_ACTIONS=true GITHUB_EVENT_NAME=pull_request GITHUB_EVENT_PATH="$PWD/../event.json" \
-            GITHUB_SHA="$merge" GITHUB_REF=refs/pull/1/merge GITHUB_WORKSPACE="$PWD" \
+        env -u SSL_CERT_FILE -u SSL_CERT_DIR \
+            GITHUB_ACTIONS=true GITHUB_EVENT_NAME=pull_request GITHUB_EVENT_PATH="$PWD/../event.json" \
+            GITHUB_BASE_REF=main GITHUB_SHA="$merge" GITHUB_REF=refs/pull/1/merge GITHUB_WORKSPACE="$PWD" \
             GITHUB_STEP_SUMMARY="$PWD/../summary.md" GITHUB_OUTPUT="$PWD/../output" INPUT_PUBLISH= qa-skill
     "#;
     let output = run_bash(&scratch.checkout(), script);

@@ -95,6 +95,8 @@ impl Tree<'_> {
             Ok(Some(configuration)) => configuration,
             Ok(None) => return false,
             Err(error) => {
+                // It is there all the same, and may go.
+                found.files.push(path.clone());
                 found.unreadable.get_or_insert(Unreadable { path, error });
                 return false;
             }

@@ -171,9 +171,9 @@ impl<'a> Comparison<'a> {
                 let Some(directory) = change.head.as_deref().and_then(|path| directory_of(tool, path)) else {
                     continue;
                 };
-                let is_new = self.base.in_force(tool, directory).files.is_empty()
-                    && !self.head.in_force(tool, directory).files.is_empty();
-                if is_new {
+                let head = self.head.in_force(tool, directory);
+                let is_read = !head.files.is_empty() && head.unreadable.is_none();
+                if is_read && self.base.in_force(tool, directory).files.is_empty() {
                     new.insert(tool.name);
                 }
             }
