@@ -12,29 +12,28 @@ const ENTRY_BYTES: u64 = 4096;
 /// Looking longer than this at one tree would keep the clock from being looked at.
 const MOST_TIME: Duration = Duration::from_secs(5);
 
-/// How many bytes stand below directories. A tree that cannot be measured is as good as full: none for it.
-pub(super) fn room_used(directories: &[&Path]) -> Option<u64> {
+/// Room that files below some directories take.
+#[derive(Default)]
+pub(super) struct Used {
+    pub(super) bytes: u64,
+    /// True if there may be more, in directories that may not be listed.
+    pub(super) hidden: bool,
+}
+
+/// Measures the files below directories; none for a tree that cannot be measured, which is as good as full.
+pub(super) fn room_used(directories: &[&Path]) -> Option<Used> {
     let begin = Instant::now();
-    let mut used = 0_u64;
+    let mut used = Used::default();
     let mut pending: Vec<PathBuf> = directories.iter().map(|path| (*path).to_owned()).collect();
     while let Some(directory) = pending.pop() {
-        let entries = match fs::read_dir(&directory) {
-            Ok(entries) => entries,
-            Err(error) if may_happen(&error) => continue,
-            Err(_) => return None,
-        };
+        let Some(entries) = used.seen(fs::read_dir(&directory))? else { continue };
         for entry in entries {
-            let metadata = match entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))) {
-                Ok((path, metadata)) => {
-                    if metadata.is_dir() {
-                        pending.push(path);
-                    }
-                    metadata
-                }
-                Err(error) if may_happen(&error) => continue,
-                Err(_) => return None,
-            };
-            used = used.saturating_add(ENTRY_BYTES + metadata.blocks() * 512);
+            let entry = used.seen(entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))))?;
+            let Some((path, metadata)) = entry else { continue };
+            used.bytes = used.bytes.saturating_add(ENTRY_BYTES + metadata.blocks() * 512);
+            if metadata.is_dir() {
+                pending.push(path);
+            }
         }
         if begin.elapsed() > MOST_TIME {
             return None;
@@ -43,12 +42,22 @@ pub(super) fn room_used(directories: &[&Path]) -> Option<u64> {
     Some(used)
 }
 
-/// What a tree that is being written to shows now and then.
-fn may_happen(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
-    )
+impl Used {
+    /// Returns what was found, the inner none for what is gone or hidden, the outer for an error that no command causes.
+    fn seen<T>(&mut self, found: io::Result<T>) -> Option<Option<T>> {
+        use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+        match found {
+            Ok(found) => Some(Some(found)),
+            Err(error) => match error.kind() {
+                NotFound | NotADirectory => Some(None),
+                PermissionDenied => {
+                    self.hidden = true;
+                    Some(None)
+                }
+                _ => None,
+            },
+        }
+    }
 }
 
 /// Free bytes of the file systems that hold directories, together, each counted once.

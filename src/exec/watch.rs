@@ -217,7 +217,7 @@ struct Room<'a> {
 impl<'a> Room<'a> {
     fn new(watched: &'a Watched<'_>, user: Option<u32>) -> Self {
         let begin = Instant::now();
-        let before = room_used(&watched.directories);
+        let before = room_used(&watched.directories).map(|used| used.bytes);
         let left = room_left(&watched.directories);
         Self {
             user,
@@ -246,7 +246,7 @@ impl<'a> Room<'a> {
         // First, so that a file that is deleted meanwhile does not count twice.
         let held = Held::by(keeper, self.user).disk;
         let Some(used) = room_used(self.directories) else { return true };
-        self.added = used.saturating_sub(before).saturating_add(held.bytes());
+        self.added = used.bytes.saturating_sub(before).saturating_add(held.bytes());
         self.left_at_measure = room_left(self.directories);
         self.took = begin.elapsed();
         self.measured = Instant::now();
@@ -254,7 +254,7 @@ impl<'a> Room<'a> {
         // What others write to the same file systems counts only where the command may hide as much, and only at the
         // second look in a row: a process that begins or ends cannot be looked into for a moment.
         let hid = self.hides;
-        self.hides = held.hidden && lost > self.most_more;
+        self.hides = (held.hidden || used.hidden) && lost > self.most_more;
         self.added > self.most_more || hid && self.hides
     }
 }

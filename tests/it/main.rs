@@ -57,5 +57,6 @@ mod shards;
 mod support;
 #[cfg(target_os = "linux")]
 mod torture;
+mod unread;
 mod verdict;
 mod workflow;

@@ -87,6 +87,26 @@ fn deleted_files_that_cannot_be_looked_at_count_by_the_room_that_is_lost() {
 }
 
 #[test]
+fn files_in_directories_that_may_not_be_listed_count_by_the_room_that_is_lost() {
+    let script = |mode: &str| {
+        format!(
+            "import os, time\n\
+             os.mkdir('closed')\n\
+             file = os.open('closed/x', os.O_CREAT | os.O_RDWR)\n\
+             os.chmod('closed', {mode})\n\
+             os.posix_fallocate(file, 0, 512 << 20)\n\
+             os.close(file)\n\
+             time.sleep(60)\n"
+        )
+    };
+    every_way(|yard, before| {
+        for mode in ["0o000", "0o400", "0o100"] {
+            stopped(&run_under(yard, before, &["--disk", "64"], &script(mode)), "disk");
+        }
+    });
+}
+
+#[test]
 fn what_others_write_beside_a_command_is_not_its_own() {
     every_way(|yard, before| {
         let script = "import os, time\n\

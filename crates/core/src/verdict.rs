@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::findings::{all_places, sort_findings};
+use super::opaque::opaque_files;
 use super::usage::{micro_usd, usd};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
@@ -152,6 +153,10 @@ fn pass_reason(grounds: &Grounds<'_>, degraded: bool, unread: usize) -> String {
         plural(usize::try_from(checks).unwrap_or(usize::MAX), "check", "checks"),
         plural(files, "file", "files")
     );
+    let base = match opaque_files(grounds.change_set) {
+        Some(opaque) => format!("{base}; {opaque}"),
+        None => base,
+    };
     if unread > 0 {
         let files = plural(unread, "file", "files");
         return format!("{base}; {unread} {files} not read in full, which limits.allow-omitted permits");

@@ -14,6 +14,7 @@ use qa_contracts::v1::{
 };
 use qa_core::escape::{visible, visible_cut};
 use qa_core::findings::all_places;
+use qa_core::opaque::opaque_files;
 use qa_core::qa_report::{Circumstances, qa_report};
 use qa_core::verdict::unread_files;
 
@@ -83,7 +84,8 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
                 count => format!("Nothing blocks in what was read, {} for advice", counted(count, "finding")),
             };
             let verb = if unread == 1 { "was" } else { "were" };
-            format!("{advice}; {} {verb} NOT read in full.", counted(unread, "file"))
+            let opaque = opaque_clause(report);
+            format!("{advice}; {} {verb} NOT read in full{opaque}.", counted(unread, "file"))
         }
         Conclusion::Pass => {
             let advice = match all {
@@ -91,7 +93,7 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
                 count => format!("Nothing blocks; {} for advice", counted(count, "finding")),
             };
             let gap = if verdict.degraded { ", and something optional is missing" } else { "" };
-            format!("{advice}{gap}.")
+            format!("{advice}{gap}{}.", opaque_clause(report))
         }
         Conclusion::Fail => {
             let verb = if blocking == 1 { "blocks" } else { "block" };
@@ -100,6 +102,14 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
         Conclusion::CouldNotComplete => {
             "The run could not be completed; this says nothing about the code.".to_owned()
         }
+    }
+}
+
+/// Returns the clause of a headline that counts binary files; empty for none.
+fn opaque_clause(report: &Report<'_>) -> String {
+    match opaque_files(report.change_set) {
+        Some(opaque) => format!("; {opaque}"),
+        None => String::new(),
     }
 }
 
