@@ -4,6 +4,8 @@ mod app;
 pub(crate) mod config;
 #[cfg(target_os = "linux")]
 pub(crate) mod exec;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub(crate) mod git;
 pub(crate) mod net;
 pub(crate) mod paths;

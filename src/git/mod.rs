@@ -5,6 +5,8 @@ mod base;
 mod complete;
 mod error;
 mod find;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod guard;
 mod history;
 mod objects;
