@@ -24,6 +24,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("base64", &["crates/core/src/pictures.rs", "src/git/", "src/publish/"]),
     ("clap", &["src/app/"]),
     ("clap_complete", &["src/app/"]),
+    // Benches alone.
+    ("divan", &[]),
     ("envy", &["src/config/"]),
     ("flate2", &["src/publish/"]),
     ("git2", &["src/git/"]),
