@@ -36,6 +36,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("httpdate", &["crates/run/src/retry.rs"]),
     ("imara_diff", &["crates/core/src/diff/"]),
     ("jsonc_parser", &["crates/reading/src/documents/json.rs"]),
+    ("insta", &["crates/formats/src/terminal.rs", "crates/lenses/src/reviews/packet.rs"]),
     ("jsonschema", &["crates/contracts/src/schema.rs"]),
     ("landlock", &["src/exec/"]),
     ("libc", &["src/exec/"]),

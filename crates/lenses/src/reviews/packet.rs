@@ -164,16 +164,18 @@ mod tests {
     fn a_change_is_shown_with_the_numbers_of_its_lines() {
         let old = "fn main() {\n    a();\n    b();\n    c();\n}\n";
         let (shown, cleaned) = block(&change("src/a.rs", old, &old.replace("b();", "x();\n    y();")));
-        let expect = "file \"src/a.rs\" modified rust product\n\
-            hunk 1 in fn main() {\n\
-            \x20    1   | fn main() {\n\
-            \x20    2   |     a();\n\
-            \x20      - |     b();\n\
-            \x20    3 + |     x();\n\
-            \x20    4 + |     y();\n\
-            \x20    5   |     c();\n\
-            \x20    6   | }\n";
-        assert_eq!((shown.as_str(), cleaned), (expect, Cleaned::default()));
+        insta::assert_snapshot!(shown, @r#"
+        file "src/a.rs" modified rust product
+        hunk 1 in fn main() {
+             1   | fn main() {
+             2   |     a();
+               - |     b();
+             3 + |     x();
+             4 + |     y();
+             5   |     c();
+             6   | }
+        "#);
+        assert_eq!(cleaned, Cleaned::default());
     }
 
     #[test]
