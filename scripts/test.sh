@@ -11,7 +11,8 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 scripts/install-tools.sh git strace
 step scripts/foreign.sh --install-only
 PATH=$(scripts/cargo-tool.sh nextest 0.9.148):$PATH
-step "$cargo" nextest run "${flags[@]}" --workspace
+# Twice as many as there are processors: many tests wait for a server, a deadline or the disk.
+step "$cargo" nextest run "${flags[@]}" --workspace --test-threads "$((2 * $(nproc)))"
 step scripts/validate-skill.sh
 step scripts/validate-workflows.sh
 step scripts/container.sh

@@ -199,8 +199,10 @@ fn no_fault_of_the_network_makes_a_wrong_conclusion_or_takes_a_token_elsewhere()
     // Most of them wait for something, so they wait beside each other.
     std::thread::scope(|scope| {
         for route in [Route::ListChecks, Route::CreateCheck, Route::ListAnnotations, Route::UpdateCheck] {
-            let (faults, judge) = (&faults, &judge);
-            scope.spawn(move || faults.iter().for_each(|(name, fault)| judge(name, fault, route)));
+            for (name, fault) in &faults {
+                let judge = &judge;
+                scope.spawn(move || judge(name, fault, route));
+            }
         }
     });
     assert_eq!(elsewhere.requests(), vec![], "nothing follows a redirect");

@@ -71,3 +71,7 @@ fn why_not(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
     let from_plan = if omitted { from_plan } else { None };
     from_plan.or_else(|| result.error_codes.first().copied()).unwrap_or(Code::InternalError)
 }
+
+#[cfg(test)]
+#[path = "coverage_tests.rs"]
+mod tests;
