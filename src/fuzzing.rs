@@ -165,7 +165,9 @@ mod tests {
 
     use super::*;
 
-    const TARGETS: &[(&str, fn(&[u8]) -> bool)] = &[
+    /// Name and function of a target.
+    type Target = (&'static str, fn(&[u8]) -> bool);
+    const TARGETS: &[Target] = &[
         ("archive", archive),
         ("diff", diff),
         ("gate_report", gate_report),

@@ -45,17 +45,17 @@ pub(super) fn room_used(directories: &[&Path]) -> Option<Used> {
 impl Used {
     /// Returns what was found, the inner none for what is gone or hidden, the outer for an error that no command causes.
     fn seen<T>(&mut self, found: io::Result<T>) -> Option<Option<T>> {
-        use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
         match found {
             Ok(found) => Some(Some(found)),
-            Err(error) => match error.kind() {
-                NotFound | NotADirectory => Some(None),
-                PermissionDenied => {
-                    self.hidden = true;
-                    Some(None)
-                }
-                _ => None,
-            },
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.hidden = true;
+                Some(None)
+            }
+            // A tree that is being written to shows these now and then.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Some(None)
+            }
+            Err(_) => None,
         }
     }
 }

@@ -130,7 +130,9 @@ impl Source {
 
     fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap();
-        name == "tests.rs" || name.ends_with("_tests.rs") || ["corpus.rs", "fuzzing.rs", "sample.rs"].contains(&name)
+        name == "tests.rs"
+            || name.ends_with("_tests.rs")
+            || ["corpus.rs", "fuzzing.rs", "sample.rs"].contains(&name)
     }
 
     /// Returns the module of the binary, or `None` for a file of a crate.
