@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_SAFE_INTEGER;
 
-/// Why a value has no canonical form.
+/// Error of a value that has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to write canonical JSON: {0}")]
 pub struct CanonicalError(String);
@@ -20,7 +20,7 @@ impl ser::Error for CanonicalError {
     }
 }
 
-/// The canonical bytes of a value, without a final line end.
+/// Returns the canonical bytes of a value, without a final line end.
 ///
 /// Arrays keep their order (C-21); integers beyond 2^53-1 and numbers that are not finite are errors, because RFC 8785
 /// would silently merge or drop them.
@@ -30,29 +30,29 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalErro
     Ok(out)
 }
 
-/// The SHA-256 of bytes.
+/// Returns the SHA-256 of bytes.
 pub fn sha256(bytes: &[u8]) -> Sha256Hex {
     hex(Sha256::digest(bytes).as_slice())
 }
 
-/// The SHA-256 of bytes, and of the same bytes with a line end behind them, for hardly more than the price of one.
+/// Returns the SHA-256 of bytes, and of the same bytes followed by a line end, hashing the common prefix once.
 pub fn sha256_and_of_line(bytes: &[u8]) -> (Sha256Hex, Sha256Hex) {
     let hasher = Sha256::new_with_prefix(bytes);
     let line = hasher.clone().chain_update(b"\n").finalize();
     (hex(hasher.finalize().as_slice()), hex(line.as_slice()))
 }
 
-/// The SHA-256 of bytes that come in parts.
+/// Incremental SHA-256, for bytes that come in parts.
 #[derive(Clone, Default)]
 pub struct Hasher(Sha256);
 
 impl Hasher {
-    /// Takes the next part.
+    /// Hashes the next part.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all parts.
+    /// Returns the digest of all parts.
     pub fn finish(self) -> Sha256Hex {
         hex(self.0.finalize().as_slice())
     }
@@ -67,7 +67,7 @@ fn hex(digest: &[u8]) -> Sha256Hex {
     Sha256Hex::parse(&text).expect("64 lower-case digits were just written")
 }
 
-/// The SHA-256 of a value's canonical bytes.
+/// Returns the SHA-256 of a value's canonical bytes.
 pub fn digest<T: Serialize + ?Sized>(value: &T) -> Result<Sha256Hex, CanonicalError> {
     Ok(sha256(&to_vec(value)?))
 }
@@ -86,18 +86,19 @@ impl Writer<'_> {
     }
 }
 
-/// JSON's own escaping is RFC 8785's: short forms for the usual controls, lower-case `\u00xx` for the others.
+/// Writes a string. `serde_json` escapes as RFC 8785 requires: short forms for the usual controls, lower-case `\u00xx`
+/// for the others.
 fn write_string(out: &mut Vec<u8>, text: &str) -> Result<(), CanonicalError> {
     serde_json::to_writer(out, text).map_err(ser::Error::custom)
 }
 
-/// Where one member of an object stands in the output.
+/// Member of an object, with its start in the output.
 struct Member {
     key: Cow<'static, str>,
     start: usize,
 }
 
-/// Writes members as they come and puts them in order at the end if they were not.
+/// Writes members as they come, and sorts them at the end where they came out of order.
 struct ObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     members: Vec<Member>,
@@ -165,7 +166,7 @@ fn sort_members(out: &mut Vec<u8>, members: Vec<Member>) -> Result<(), Canonical
 struct ArrayWriter<'a> {
     out: &'a mut Vec<u8>,
     first: bool,
-    /// What closes it: `]`, and `}` as well inside an enum variant.
+    /// Closing bytes: `]`, and `}` as well inside an enum variant.
     close: &'static [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Makes the coverage manifest from what plans meant to look at and what the scheduler says was looked at.
+//! Makes the coverage manifest from the planned files and the hunks that the scheduler gave to lenses.
 
 use crate::plan::is_unread;
 use qa_contracts::codes::Code;
@@ -6,20 +6,20 @@ use qa_contracts::v1::{
     ChangeSet, Coverage, CoverageCell, CoverageRow, CoverageStatus, LensPlan, LensResult, LensStatus,
 };
 
-/// How many hunks of each changed file a plan's lens was given, by position in the change set; `None` where it was not
-/// called for the file.
+/// Number of hunks of each changed file that a plan's lens was given, by position in the change set; `None` where the
+/// lens was not called for the file.
 pub type InspectedHunks = Vec<Option<u64>>;
 
-/// A plan with its result and the hunks that were looked at.
+/// A plan with its result and the numbers of hunks that its lens was given.
 pub struct InspectedPlan<'a> {
     pub plan: &'a LensPlan,
     pub result: &'a LensResult,
     pub inspected: &'a InspectedHunks,
 }
 
-/// Returns one row per changed file, with one cell per plan that had business with it.
+/// Returns one row per changed file, with one cell per plan that includes or omits it.
 pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage {
-    let mut rows = Vec::with_capacity(change_set.files.len());
+    let mut rows: Vec<CoverageRow> = Vec::with_capacity(change_set.files.len());
     for (index, file) in change_set.files.iter().enumerate() {
         let cells = plans
             .iter()
@@ -40,7 +40,9 @@ pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage
                 };
                 let code = match status {
                     CoverageStatus::Full => None,
-                    CoverageStatus::Partial | CoverageStatus::Omitted => Some(why_not(plan, result, omitted)),
+                    CoverageStatus::Partial | CoverageStatus::Omitted => {
+                        Some(omission_code(plan, result, omitted))
+                    }
                 };
                 Some(CoverageCell {
                     plan_ordinal: plan.plan_ordinal,
@@ -57,13 +59,18 @@ pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage
             cells,
         });
     }
-    let cells = || rows.iter().flat_map(|row: &CoverageRow| &row.cells);
-    let full_cells = cells().filter(|cell| cell.status == CoverageStatus::Full).count() as u64;
-    let incomplete_cells = cells().count() as u64 - full_cells;
+    let (mut full_cells, mut incomplete_cells) = (0, 0);
+    for cell in rows.iter().flat_map(|row| &row.cells) {
+        match cell.status {
+            CoverageStatus::Full => full_cells += 1,
+            CoverageStatus::Partial | CoverageStatus::Omitted => incomplete_cells += 1,
+        }
+    }
     Coverage { schema_version: Default::default(), full_cells, incomplete_cells, rows }
 }
 
-fn why_not(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
+/// Returns the code that explains an incomplete cell.
+fn omission_code(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
     let from_plan =
         plan.planning_codes.iter().copied().find(|code| {
             matches!(code, Code::DiffTooLarge | Code::ContextBoundExceeded | Code::BlobTooLarge)

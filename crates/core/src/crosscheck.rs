@@ -1,4 +1,4 @@
-//! The second look, in both directions: nothing blocks without proof, and nothing passes without it.
+//! Checks a judged run again in both directions: nothing blocks without proof, and nothing passes without it.
 
 use std::collections::BTreeSet;
 
@@ -24,30 +24,50 @@ pub struct SelfTest {
     pub reverse: Sha256Hex,
 }
 
-/// What is looked at a second time.
+/// A judged run with the independent evidence that it is checked against.
 pub struct Subject<'a> {
     pub change_set: &'a ChangeSet,
     pub policy: &'a Policy,
     pub plans: &'a [LensPlan],
-    /// The plans, made once more from the same inputs.
+    /// Plans derived a second time from the same inputs.
     pub plans_again: &'a [LensPlan],
     pub results: &'a [&'a LensResult],
     pub coverage: &'a Coverage,
-    /// What each plan drafted over the files of the self-test, forwards and in reverse.
+    /// Digests of each plan's drafts over the files of the self-test, forwards and in reverse.
     pub self_test: &'a [SelfTest],
     pub notices: &'a [Code],
     pub lines: &'a LineReader<'a>,
-    /// What the gates' reports say, read once more.
-    pub gates: &'a [GateSeen],
+    /// The gates' reports, parsed a second time.
+    pub gates: &'a [GateReports],
 }
 
-/// What the reports of a gate say, in the form in which findings are held against it.
-pub struct GateSeen {
+/// Content of a gate's reports, to compare its findings with.
+pub struct GateReports {
     pub lens_id: String,
-    /// Whether all of its reports could be read and say that it passed.
+    /// True if all of the reports could be read and say that the gate passed.
     pub passed: bool,
-    /// Rule, file, line and subject of everything they say.
-    pub said: BTreeSet<(String, RepoPath, u64, String)>,
+    /// Every entry of the reports.
+    pub entries: BTreeSet<ReportEntry>,
+}
+
+/// Entry of a gate's report, as a finding repeats it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReportEntry {
+    pub rule_id: String,
+    pub file: RepoPath,
+    pub line: u64,
+    pub subject: String,
+}
+
+impl ReportEntry {
+    fn from_finding(finding: &Finding) -> Self {
+        Self {
+            rule_id: finding.rule_id.clone(),
+            file: finding.file.clone(),
+            line: finding.start_line,
+            subject: report_subject(finding).to_owned(),
+        }
+    }
 }
 
 /// Runs all items in their fixed order.
@@ -78,8 +98,8 @@ fn item(name: &str, direction: Direction, outcome: ItemOutcome, detail: String) 
     CrossCheckItem { item: name.to_owned(), direction, outcome, detail }
 }
 
-/// An item over a list: not applicable without members, failed when one is at fault.
-fn over<T>(
+/// Returns an item over a list: not applicable without members, failed when one is at fault.
+fn check_each<T>(
     name: &str,
     direction: Direction,
     members: &[T],
@@ -117,18 +137,17 @@ fn quote(finding: &Finding) -> &str {
     finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("")
 }
 
-/// What a gate's finding repeats of a report.
-fn said(finding: &Finding) -> &str {
+/// Returns the report's words that a gate's finding repeats.
+fn report_subject(finding: &Finding) -> &str {
     finding.evidence.get("subject").and_then(serde_json::Value::as_str).unwrap_or("")
 }
 
 fn in_range(subject: &Subject<'_>) -> CrossCheckItem {
-    over("evidence-in-range", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
-        let place = || format!("{} at {}:{}", finding.rule_id, finding.file, finding.start_line);
+    check_each("evidence-in-range", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
         let files = &subject.change_set.files;
         let position = files.binary_search_by(|file| file.path.cmp(&finding.file));
         let Ok(file) = position.map(|position| &files[position]) else {
-            return Some(format!("{} is not in the change", place()));
+            return Some(format!("{} is not in the change", rule_at_place(finding)));
         };
         if quote(finding).is_empty() {
             return None;
@@ -140,27 +159,30 @@ fn in_range(subject: &Subject<'_>) -> CrossCheckItem {
             };
             finding.start_line < start + count && finding.end_line >= start && count > 0
         });
-        (!touches).then(|| format!("{} is outside the changed lines", place()))
+        (!touches).then(|| format!("{} is outside the changed lines", rule_at_place(finding)))
     })
 }
 
+fn rule_at_place(finding: &Finding) -> String {
+    format!("{} at {}:{}", finding.rule_id, finding.file, finding.start_line)
+}
+
 fn verbatim(subject: &Subject<'_>) -> CrossCheckItem {
-    over("evidence-verbatim", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
+    check_each("evidence-verbatim", Direction::FalseFail, &quoting(subject), "blocking findings", |finding| {
         let quote = quote(finding);
         if quote.is_empty() {
             return None;
         }
         let text = (subject.lines)(&finding.file, side(finding), finding.start_line, finding.end_line);
-        let text = text.map(|text| harmless(&text));
-        let stands = text
-            .is_some_and(|text| text.lines().any(|line| stands_in(quote, line)) || stands_in(quote, &text));
-        (!stands).then(|| {
-            format!("{} at {}:{} quotes what is not there", finding.rule_id, finding.file, finding.start_line)
-        })
+        let stands = match text.map(|text| harmless(&text)) {
+            Some(text) => text.lines().any(|line| stands_in(quote, line)) || stands_in(quote, &text),
+            None => false,
+        };
+        (!stands).then(|| format!("{} quotes what is not there", rule_at_place(finding)))
     })
 }
 
-/// Whether a quote stands in a text; `*` in the quote stands for any byte, because secrets are masked in quotes.
+/// Returns whether a text contains a quote; `*` in the quote matches any byte, because secrets are masked in quotes.
 pub fn stands_in(quote: &str, text: &str) -> bool {
     if text.contains(quote) {
         return true;
@@ -174,12 +196,12 @@ pub fn stands_in(quote: &str, text: &str) -> bool {
 }
 
 fn may_block(subject: &Subject<'_>) -> CrossCheckItem {
-    over("rule-may-block", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+    check_each("rule-may-block", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
         use qa_contracts::v1::BlockingPolicy;
         let strength = subject.policy.strength(&finding.rule_id, finding.scope);
         let by_rule = match strength {
             Strength::Block => true,
-            Strength::Ratchet => finding.ratchet.as_ref().is_some_and(|ratchet| ratchet.holds),
+            Strength::Ratchet => matches!(&finding.ratchet, Some(ratchet) if ratchet.holds),
             Strength::Advise | Strength::Off => false,
         };
         let by_severity = finding.severity <= subject.policy.blocking_threshold;
@@ -193,14 +215,9 @@ fn may_block(subject: &Subject<'_>) -> CrossCheckItem {
 }
 
 fn introduced(subject: &Subject<'_>) -> CrossCheckItem {
-    over("introduced-only", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
+    check_each("introduced-only", Direction::FalseFail, &blocking(subject), "blocking findings", |finding| {
         let at_fault = finding.origin != FindingOrigin::Introduced || finding.waiver.is_some();
-        at_fault.then(|| {
-            format!(
-                "{} at {}:{} is pre-existing or waived",
-                finding.rule_id, finding.file, finding.start_line
-            )
-        })
+        at_fault.then(|| format!("{} is pre-existing or waived", rule_at_place(finding)))
     })
 }
 
@@ -210,12 +227,12 @@ fn no_duplicates(subject: &Subject<'_>) -> CrossCheckItem {
     let twice = findings.iter().find(|finding| {
         let column = finding.evidence.get("startColumn").and_then(serde_json::Value::as_u64);
         let place = (&finding.rule_id, &finding.file, side(finding), finding.start_line, column);
-        !seen.insert((place, said(finding)))
+        !seen.insert((place, report_subject(finding)))
     });
     let twice = twice.map(|finding| {
         format!("{} is reported twice at {}:{}", finding.rule_id, finding.file, finding.start_line)
     });
-    over("no-duplicates", Direction::FalseFail, &findings, "blocking findings", |_| twice.clone())
+    check_each("no-duplicates", Direction::FalseFail, &findings, "blocking findings", |_| twice.clone())
 }
 
 fn plans_rederived(subject: &Subject<'_>) -> CrossCheckItem {
@@ -244,14 +261,14 @@ fn results_match_plans(subject: &Subject<'_>) -> CrossCheckItem {
 
 fn required_scope_complete(subject: &Subject<'_>) -> CrossCheckItem {
     let required: Vec<&LensPlan> = subject.plans.iter().filter(|plan| plan.required).collect();
-    over("required-scope-complete", Direction::FalsePass, &required, "required plans", |plan| {
+    check_each("required-scope-complete", Direction::FalsePass, &required, "required plans", |plan| {
         let left_out = !plan.omitted_files.is_empty() && !subject.policy.limits.allow_omitted;
         left_out.then(|| format!("{} leaves out {} files", plan.lens_id, plan.omitted_files.len()))
     })
 }
 
-/// Every hunk of every file a completed plan names has been looked at: the manifest is compared with the change set and
-/// not with what the scheduler believes.
+/// Checks that every hunk of every file in a completed plan was given to its lens. The manifest is compared with the
+/// change set and not with the scheduler's own record.
 fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
     let completed: Vec<&LensPlan> = subject
         .plans
@@ -260,7 +277,7 @@ fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
         .filter(|(_, result)| result.status == LensStatus::Completed && !result.degraded)
         .map(|(plan, _)| plan)
         .collect();
-    over("coverage-complete", Direction::FalsePass, &completed, "completed plans", |plan| {
+    check_each("coverage-complete", Direction::FalsePass, &completed, "completed plans", |plan| {
         plan.changed_files
             .iter()
             .find(|path| !is_covered(subject, plan, path))
@@ -268,15 +285,15 @@ fn coverage_complete(subject: &Subject<'_>) -> CrossCheckItem {
     })
 }
 
-/// A changed file that no lens had business with is a hole, unless the policy takes it out of view.
+/// Checks that every changed file is covered by a lens unless the policy ignores it.
 fn nothing_unseen(subject: &Subject<'_>) -> CrossCheckItem {
     let ignored: Vec<&str> =
         subject.policy.lenses.values().flat_map(|lens| &lens.ignore).map(String::as_str).collect();
     let ignored = PathSet::new(ignored).ok();
     let rows: Vec<_> = subject.change_set.files.iter().zip(&subject.coverage.rows).collect();
-    over("nothing-unseen", Direction::FalsePass, &rows, "changed files", |(file, row)| {
-        let taken_out = ignored.as_ref().is_some_and(|ignored| ignored.matches(&file.path));
-        let unseen = row.file != file.path || row.cells.is_empty() && !taken_out;
+    check_each("nothing-unseen", Direction::FalsePass, &rows, "changed files", |(file, row)| {
+        let is_ignored = matches!(&ignored, Some(ignored) if ignored.matches(&file.path));
+        let unseen = row.file != file.path || row.cells.is_empty() && !is_ignored;
         unseen.then(|| format!("no lens had business with {}", file.path))
     })
 }
@@ -288,14 +305,13 @@ fn is_covered(subject: &Subject<'_>, plan: &LensPlan, path: &RepoPath) -> bool {
     let file = &subject.change_set.files[index];
     let row = subject.coverage.rows.get(index).filter(|row| row.file == *path);
     let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.plan_ordinal == plan.plan_ordinal));
-    cell.is_some_and(|cell| {
-        let full = cell.status == CoverageStatus::Full && cell.inspected_hunks == file.hunks.len() as u64;
-        full || subject.policy.limits.allow_omitted && plan.omitted_files.contains(path)
-    })
+    let Some(cell) = cell else { return false };
+    let full = cell.status == CoverageStatus::Full && cell.inspected_hunks == file.hunks.len() as u64;
+    full || subject.policy.limits.allow_omitted && plan.omitted_files.contains(path)
 }
 
 fn order_does_not_matter(subject: &Subject<'_>) -> CrossCheckItem {
-    over(
+    check_each(
         "order-does-not-matter",
         Direction::FalsePass,
         subject.self_test,
@@ -319,16 +335,15 @@ fn evidence_not_empty(subject: &Subject<'_>) -> CrossCheckItem {
 }
 
 fn policy_change_reported(subject: &Subject<'_>) -> CrossCheckItem {
-    let touched = |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/");
-    let touching: Vec<&RepoPath> = subject
+    let touched: Vec<&RepoPath> = subject
         .change_set
         .files
         .iter()
         .flat_map(|file| std::iter::once(&file.path).chain(&file.old_path))
-        .filter(|path| touched(path))
+        .filter(|path| path.as_bytes().starts_with(b".qa-skill/"))
         .collect();
     debug_assert!(WAIVERS_PATH.starts_with(".qa-skill/"));
-    over("policy-change-reported", Direction::FalsePass, &touching, "policy files changed", |path| {
+    check_each("policy-change-reported", Direction::FalsePass, &touched, "policy files changed", |path| {
         (!subject.notices.contains(&Code::PolicyChangedInPr))
             .then(|| format!("{path} changed and nothing says so"))
     })
@@ -337,21 +352,15 @@ fn policy_change_reported(subject: &Subject<'_>) -> CrossCheckItem {
 fn reports_say_so(subject: &Subject<'_>) -> CrossCheckItem {
     let mut findings = blocking(subject);
     findings.retain(|finding| gates::find(&finding.lens_id).is_some());
-    over("reports-say-so", Direction::FalseFail, &findings, "blocking findings of gates", |finding| {
-        let claim =
-            (finding.rule_id.clone(), finding.file.clone(), finding.start_line, said(finding).to_owned());
+    check_each("reports-say-so", Direction::FalseFail, &findings, "blocking findings of gates", |finding| {
+        let claim = ReportEntry::from_finding(finding);
         let stands =
-            subject.gates.iter().any(|gate| gate.lens_id == finding.lens_id && gate.said.contains(&claim));
-        (!stands).then(|| {
-            format!(
-                "no report says what {} at {}:{} claims",
-                finding.rule_id, finding.file, finding.start_line
-            )
-        })
+            subject.gates.iter().any(|gate| gate.lens_id == finding.lens_id && gate.entries.contains(&claim));
+        (!stands).then(|| format!("no report says what {} claims", rule_at_place(finding)))
     })
 }
 
-/// A gate whose reports do not say that it passed has a finding that says why, or is not complete.
+/// Checks that a gate whose reports do not say that it passed has a finding that says why, or is not complete.
 fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
     let planned: Vec<(&LensPlan, &LensResult)> = subject
         .plans
@@ -359,23 +368,14 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
         .zip(subject.results.iter().copied())
         .filter(|(plan, _)| gates::find(&plan.lens_id).is_some())
         .collect();
-    over("gates-agree", Direction::FalsePass, &planned, "gates", |(plan, result)| {
+    check_each("gates-agree", Direction::FalsePass, &planned, "gates", |(plan, result)| {
         let Some(gate) = subject.gates.iter().find(|gate| gate.lens_id == plan.lens_id) else {
             return Some(format!("nobody read the reports of {}", plan.lens_id));
-        };
-        // A rule that the policy turns off is not told of.
-        let turned_off = |(rule, file, ..): &(String, RepoPath, u64, String)| {
-            let scope = subject.change_set.files.iter().find(|one| one.path == *file).map(|one| one.scope);
-            subject.policy.strength(rule, scope.unwrap_or(Scope::Product)) == Strength::Off
         };
         if result.status != LensStatus::Completed {
             return None;
         }
-        let told: BTreeSet<_> = result
-            .findings
-            .iter()
-            .map(|finding| (&finding.rule_id, &finding.file, finding.start_line, said(finding)))
-            .collect();
+        let reported: BTreeSet<ReportEntry> = result.findings.iter().map(ReportEntry::from_finding).collect();
         // Findings over the bound are counted in one finding of their rule.
         let counted: BTreeSet<&String> = result
             .findings
@@ -383,16 +383,25 @@ fn gates_agree(subject: &Subject<'_>) -> CrossCheckItem {
             .filter(|finding| finding.codes.contains(&Code::FindingsUnlisted))
             .map(|finding| &finding.rule_id)
             .collect();
-        let is_told = |(rule, file, line, subject): &(String, RepoPath, u64, String)| {
-            counted.contains(rule) || told.contains(&(rule, file, *line, subject.as_str()))
-        };
-        let missing = gate.said.iter().any(|one| !turned_off(one) && !is_told(one));
-        let silent = missing || !gate.passed && gate.said.is_empty();
+        let missing = gate.entries.iter().any(|entry| {
+            !is_turned_off(subject, entry) && !counted.contains(&entry.rule_id) && !reported.contains(entry)
+        });
+        let silent = missing || !gate.passed && gate.entries.is_empty();
         silent.then(|| format!("{} is silent about what its reports say", plan.lens_id))
     })
 }
 
-/// A review that is complete has as many answers as it asked for, and each is one.
+/// Returns whether the policy turns an entry's rule off, so that no finding repeats the entry.
+fn is_turned_off(subject: &Subject<'_>, entry: &ReportEntry) -> bool {
+    let file = subject.change_set.files.iter().find(|file| file.path == entry.file);
+    let scope = match file {
+        Some(file) => file.scope,
+        None => Scope::Product,
+    };
+    subject.policy.strength(&entry.rule_id, scope) == Strength::Off
+}
+
+/// Checks that a complete review has as many replies as it requested, and that each is valid.
 fn reviews_answered(subject: &Subject<'_>) -> CrossCheckItem {
     let reviews: Vec<(&LensPlan, &LensResult)> = subject
         .plans
@@ -402,14 +411,16 @@ fn reviews_answered(subject: &Subject<'_>) -> CrossCheckItem {
             plan.review.is_some() && !plan.changed_files.is_empty() && result.status == LensStatus::Completed
         })
         .collect();
-    over("reviews-answered", Direction::FalsePass, &reviews, "complete reviews", |(plan, result)| {
-        let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
-        let is_whole = result.review.as_ref().is_some_and(|review| {
-            review.samples.len() as u64 == wanted
-                && review.samples.iter().all(|sample| sample.code.is_none())
-                && review.canary_found != Some(false)
-        });
-        (!is_whole).then(|| format!("{} is complete without all of its answers", plan.lens_id))
+    check_each("reviews-answered", Direction::FalsePass, &reviews, "complete reviews", |(plan, result)| {
+        let is_answered = match (&plan.review, &result.review) {
+            (Some(planned), Some(review)) => {
+                review.samples.len() as u64 == planned.samples
+                    && review.samples.iter().all(|sample| sample.code.is_none())
+                    && review.canary_found != Some(false)
+            }
+            _ => false,
+        };
+        (!is_answered).then(|| format!("{} is complete without all of its answers", plan.lens_id))
     })
 }
 

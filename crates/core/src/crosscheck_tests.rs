@@ -19,7 +19,7 @@ struct Run {
     self_test: Vec<SelfTest>,
     notices: Vec<Code>,
     line: &'static str,
-    gates: Vec<GateSeen>,
+    gates: Vec<GateReports>,
 }
 
 fn path(name: &str) -> RepoPath {
@@ -172,8 +172,13 @@ fn good() -> Run {
         evidence: BTreeMap::from([("subject".to_owned(), "unused".into())]),
         ..finding()
     }];
-    let said = BTreeSet::from([("lint/error".to_owned(), path("elsewhere.rs"), 2, "unused".to_owned())]);
-    let gate = GateSeen { lens_id: "lint".to_owned(), passed: false, said };
+    let entries = BTreeSet::from([ReportEntry {
+        rule_id: "lint/error".to_owned(),
+        file: path("elsewhere.rs"),
+        line: 2,
+        subject: "unused".to_owned(),
+    }]);
+    let gate = GateReports { lens_id: "lint".to_owned(), passed: false, entries };
     let cell = CoverageCell { plan_ordinal: 0, status: CoverageStatus::Full, inspected_hunks: 1, code: None };
     Run {
         change_set: ChangeSet {
@@ -261,7 +266,7 @@ fn each_item_fails_on_its_own_contradiction() {
             run.plans[0].changed_files.push(path("nowhere.rs"));
             run.plans_again = run.plans.clone();
         }),
-        ("reports-say-so", |run| run.gates[0].said.clear()),
+        ("reports-say-so", |run| run.gates[0].entries.clear()),
         ("reports-say-so", |run| run.results[1].findings[0].start_line = 9),
         ("gates-agree", |run| run.results[1].findings.clear()),
         ("gates-agree", |run| {

@@ -1,4 +1,4 @@
-//! Makes untrusted text harmless for each kind of surface, without hiding that something was there.
+//! Escapes untrusted text for each kind of surface, so that what is escaped stays visible.
 
 use qa_contracts::ids::is_unprintable;
 
@@ -18,20 +18,28 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Replaces what JSON leaves as it is and a terminal would obey: direction and other invisible characters, DEL and the
-/// C1 controls. JSON itself escapes the C0 controls, so tabs and line ends stay and quotes stay verbatim.
+/// Escapes the characters that JSON does not escape and a terminal would obey: direction and other invisible characters,
+/// DEL and the C1 controls. JSON itself escapes the C0 controls, so tabs and line ends stay and quotes stay verbatim.
 pub fn harmless(text: &str) -> String {
-    let harmful = |character: char| is_unprintable(character) && (character as u32) > 0x1f;
-    if !text.chars().any(harmful) {
+    if !text.chars().any(is_harmful) {
         return text.to_owned();
     }
-    let escape = |character: char| {
-        if harmful(character) { format!("\\u{{{:x}}}", character as u32) } else { character.to_string() }
-    };
-    text.chars().map(escape).collect()
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_harmful(character) {
+            out.push_str(&format!("\\u{{{:x}}}", character as u32));
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }
 
-/// As [`visible`], cut to at most `limit` characters with an ellipsis that says so.
+fn is_harmful(character: char) -> bool {
+    is_unprintable(character) && (character as u32) > 0x1f
+}
+
+/// Like [`visible`], cut to at most `limit` characters, with an ellipsis where it is cut.
 pub fn visible_cut(text: &str, limit: usize) -> String {
     let shown = visible(text);
     if shown.chars().count() <= limit {
@@ -42,7 +50,7 @@ pub fn visible_cut(text: &str, limit: usize) -> String {
     cut
 }
 
-/// Text for Markdown: nothing in it can start a link, an image, a mention, HTML, a table cell or emphasis.
+/// Escapes text for Markdown: nothing in it can start a link, an image, a mention, HTML, a table cell or emphasis.
 ///
 /// Signs that renderers look for after entities are decoded (mentions, mail addresses, issue links, bare addresses) are
 /// put into code spans of their own, the one place where no renderer looks.
@@ -92,7 +100,7 @@ fn ends_with_www(out: &str) -> bool {
     out.len() >= 3 && out.as_bytes()[out.len() - 3..].eq_ignore_ascii_case(b"www")
 }
 
-/// Text as a Markdown code span; empty text gives nothing.
+/// Returns text as a Markdown code span; empty for empty text.
 pub fn markdown_code(text: &str) -> String {
     let shown = visible(text);
     if shown.is_empty() {
@@ -104,18 +112,18 @@ pub fn markdown_code(text: &str) -> String {
     format!("{fence}{pad}{shown}{pad}{fence}")
 }
 
-/// As [`markdown_code`], for a cell of a table: `\|` stands for the sign, and where a backslash comes before it, on which
-/// renderers disagree, it is spelled out.
+/// Like [`markdown_code`], for a cell of a table: a pipe becomes `\|`, and one behind a backslash, on which renderers
+/// disagree, becomes `\u{7c}`.
 pub fn markdown_cell_code(text: &str) -> String {
     markdown_code(&text.replace("\\|", "\\u{7c}")).replace('|', "\\|")
 }
 
-/// The message of a workflow command.
+/// Escapes the message of a workflow command.
 pub fn workflow_message(text: &str) -> String {
     visible_keeping_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property of a workflow command.
+/// Escapes a property of a workflow command.
 pub fn workflow_property(text: &str) -> String {
     visible(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,15 +1,15 @@
-//! What a path is, by its name alone: class, scope and language.
+//! Class, scope and language of a path, by its name alone.
 
 mod runs_as;
 
-use globset::{GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
 pub use runs_as::{RunsAs, has_compiled_name, runs_as, runs_as_at};
 
-/// Why a glob of a policy cannot be used.
+/// Error of a policy's glob that does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("glob {glob:?}: {reason}")]
 pub struct GlobError {
@@ -34,19 +34,14 @@ impl PathSet {
         }
         let mut builder = GlobSetBuilder::new();
         for glob in globs {
-            let fault = |reason: String| GlobError { glob: glob.to_owned(), reason };
-            if glob.is_empty() || glob.starts_with('/') || glob.len() > 256 {
-                return Err(fault("must be relative, not empty and at most 256 bytes".to_owned()));
-            }
-            let compiled = globset::GlobBuilder::new(glob).literal_separator(true).build();
-            builder.add(compiled.map_err(|error| fault(error.kind().to_string()))?);
+            builder.add(compile_glob(glob).map_err(|reason| GlobError { glob: glob.to_owned(), reason })?);
         }
         let set =
             builder.build().map_err(|error| GlobError { glob: String::new(), reason: error.to_string() })?;
         Ok(Self::Globs(set))
     }
 
-    /// Whether one of the globs matches.
+    /// Returns whether one of the globs matches.
     pub fn matches(&self, path: &RepoPath) -> bool {
         match self {
             Self::Everything => true,
@@ -55,7 +50,14 @@ impl PathSet {
     }
 }
 
-/// Directory names that say whose files are below, wherever they stand in a path.
+fn compile_glob(glob: &str) -> Result<Glob, String> {
+    if glob.is_empty() || glob.starts_with('/') || glob.len() > 256 {
+        return Err("must be relative, not empty and at most 256 bytes".to_owned());
+    }
+    GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| error.kind().to_string())
+}
+
+/// Directory names of vendored code, at any depth.
 const VENDORED_DIRS: &[&str] = &[
     "vendor",
     "vendored",
@@ -105,6 +107,9 @@ const TEST_DIRS: &[&str] = &[
     "mocks",
     "snapshots",
 ];
+/// Endings of a test file's name without its extension.
+const TEST_ENDINGS: &[&str] =
+    &["_test", "_tests", ".test", ".spec", "_spec", "-test", ".cy", ".e2e", "-spec"];
 const DOCS_DIRS: &[&str] =
     &["doc", "docs", "documentation", "examples", "example", "samples", "sample", "site", "website", "man"];
 const GENERATED_DIRS: &[&str] = &["dist", "generated", "__generated__", "gen", "autogen"];
@@ -273,13 +278,19 @@ fn is_infra(parts: &Parts) -> bool {
         || parts.extension == "tf"
 }
 
-/// The name in lower case, its words, its extension and its directories.
+/// Parts of a path, all in lower case.
 struct Parts {
     name: String,
-    /// Words of the name without its extension, in lower case: `LatestTest.java` has `latest` and `test`.
+    /// Words of the name without its extension: `LatestTest.java` has `latest` and `test`.
     words: Vec<String>,
     extension: String,
     directories: Vec<String>,
+}
+
+impl Parts {
+    fn is_in(&self, names: &[&str]) -> bool {
+        self.directories.iter().any(|directory| names.contains(&directory.as_str()))
+    }
 }
 
 fn parts(path: &RepoPath) -> Parts {
@@ -291,8 +302,11 @@ fn parts(path: &RepoPath) -> Parts {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => spelled_name,
     };
-    let extension = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, extension)| extension);
-    let extension = if extension.is_empty() && name.starts_with(".env") { "env" } else { extension };
+    let extension = match name.trim_start_matches('.').rsplit_once('.') {
+        Some((_, extension)) if !extension.is_empty() => extension,
+        _ if name.starts_with(".env") => "env",
+        _ => "",
+    };
     Parts {
         extension: extension.to_owned(),
         directories: directories.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
@@ -309,7 +323,7 @@ fn words(name: &str) -> Vec<String> {
     let mut characters = name.chars().peekable();
     while let Some(character) = characters.next() {
         // `aB` begins a word at B, and `ABc` at B as well.
-        let is_before_lower = characters.peek().copied().is_some_and(char::is_lowercase);
+        let is_before_lower = matches!(characters.peek(), Some(next) if next.is_lowercase());
         let begins = character.is_uppercase() && (!previous.is_uppercase() || is_before_lower);
         if (begins || !character.is_alphanumeric()) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
@@ -325,35 +339,34 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The language, by extension.
+/// Returns the language, by extension.
 pub fn language(path: &RepoPath) -> Option<&'static str> {
-    let parts = parts(path);
-    LANGUAGES
-        .iter()
-        .find(|(_, extensions)| extensions.contains(&parts.extension.as_str()))
-        .map(|(name, _)| *name)
+    language_of_extension(&parts(path).extension)
 }
 
-/// The class. Tests win over documentation, documentation over infrastructure, then configuration, source, asset.
+fn language_of_extension(extension: &str) -> Option<&'static str> {
+    LANGUAGES.iter().find(|(_, extensions)| extensions.contains(&extension)).map(|(name, _)| *name)
+}
+
+/// Returns the class. Tests win over documentation, documentation over infrastructure, then configuration, source,
+/// asset.
 pub fn class(path: &RepoPath) -> FileClass {
     let parts = parts(path);
-    let in_any =
-        |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
     let extension = parts.extension.as_str();
     if is_executed(path) {
         FileClass::Infra
     } else if ASSET_EXTENSIONS.contains(&extension) {
         FileClass::Asset
-    } else if is_test_name(&parts) || in_any(TEST_DIRS) {
+    } else if is_test_name(&parts) || parts.is_in(TEST_DIRS) {
         FileClass::Test
     } else if DOCS_EXTENSIONS.contains(&extension) && !is_requirements(&parts) {
         FileClass::Docs
-    } else if is_infra(&parts) || in_any(INFRA_DIRS) {
+    } else if is_infra(&parts) || parts.is_in(INFRA_DIRS) {
         FileClass::Infra
     } else if CONFIG_EXTENSIONS.contains(&extension) || is_requirements(&parts) || parts.name.starts_with('.')
     {
         FileClass::Config
-    } else if LANGUAGES.iter().any(|(_, extensions)| extensions.contains(&extension)) {
+    } else if language_of_extension(extension).is_some() {
         FileClass::Source
     } else if matches!(
         parts.name.as_str(),
@@ -375,22 +388,11 @@ fn is_requirements(parts: &Parts) -> bool {
 fn is_test_name(parts: &Parts) -> bool {
     let name = parts.name.as_str();
     let stem = name.strip_suffix(&format!(".{}", parts.extension)).unwrap_or(name);
-    let marked = |stem: &str| {
-        stem.starts_with("test_")
-            || stem.ends_with("_test")
-            || stem.ends_with("_tests")
-            || stem.ends_with(".test")
-            || stem.ends_with(".spec")
-            || stem.ends_with("_spec")
-            || stem.ends_with("-test")
-            || stem.ends_with(".cy")
-            || stem.ends_with(".e2e")
-            || stem.ends_with("-spec")
-    };
-    marked(stem)
+    stem.starts_with("test_")
+        || TEST_ENDINGS.iter().any(|ending| stem.ends_with(ending))
         || matches!(name, "conftest.py" | "tests.rs" | "test.rs" | "tests.py")
         || (matches!(parts.extension.as_str(), "java" | "kt" | "cs" | "scala" | "swift" | "php" | "groovy")
-            && parts.words.last().is_some_and(|word| matches!(word.as_str(), "test" | "tests" | "spec")))
+            && matches!(parts.words.last().map(String::as_str), Some("test" | "tests" | "spec")))
 }
 
 fn is_generated_name(parts: &Parts) -> bool {
@@ -411,7 +413,7 @@ fn is_generated_name(parts: &Parts) -> bool {
         || is_lockfile(name)
 }
 
-/// Directories of what programs are fed with and what they made: nobody writes it as code.
+/// Directories of programs' inputs and outputs, which are not written as code.
 pub const DATA_DIRS: &[&str] = &[
     "__fixtures__",
     "__snapshots__",
@@ -432,14 +434,14 @@ pub const DATA_DIRS: &[&str] = &[
     "testfiles",
 ];
 
-/// Whether a file is there to be read or fed to a program, so that what it imports need not exist.
+/// Returns whether a file is an example or a program's input, so that its imports need not resolve.
 pub fn is_example(path: &str) -> bool {
     const PLACES: &[&str] =
         &["corpus", "example", "examples", "node_modules", "sample", "samples", "third_party", "vendor"];
     path.split('/').any(|part| DATA_DIRS.contains(&part) || PLACES.contains(&part))
 }
 
-/// Whether a file name (lower case) is a package manager's lock file.
+/// Returns whether a file name (lower case) is a package manager's lock file.
 pub fn is_lockfile(name: &str) -> bool {
     matches!(
         name,
@@ -486,7 +488,7 @@ impl ScopeGlobs {
         Ok(Self { sets })
     }
 
-    /// Whose code a path is.
+    /// Returns the scope of a path: the policy's globs first, then the built-in names.
     pub fn scope(&self, path: &RepoPath, class: FileClass) -> Scope {
         if let Some((scope, _)) = self.sets.iter().find(|(_, set)| set.matches(path)) {
             return *scope;
@@ -495,15 +497,13 @@ impl ScopeGlobs {
             return Scope::Product;
         }
         let parts = parts(path);
-        let in_any =
-            |names: &[&str]| parts.directories.iter().any(|directory| names.contains(&directory.as_str()));
-        if in_any(VENDORED_DIRS) {
+        if parts.is_in(VENDORED_DIRS) {
             Scope::Vendored
-        } else if is_generated_name(&parts) || in_any(GENERATED_DIRS) {
+        } else if is_generated_name(&parts) || parts.is_in(GENERATED_DIRS) {
             Scope::Generated
-        } else if class == FileClass::Test || in_any(TEST_DIRS) {
+        } else if class == FileClass::Test || parts.is_in(TEST_DIRS) {
             Scope::Test
-        } else if class == FileClass::Docs || in_any(DOCS_DIRS) {
+        } else if class == FileClass::Docs || parts.is_in(DOCS_DIRS) {
             Scope::Docs
         } else {
             Scope::Product

@@ -1,10 +1,12 @@
-//! Tells by name, place and mode how a file is used, and so how its bytes have to be read.
+//! Decides by name, place and mode how a file is used, and so how its bytes have to be read.
 
-use super::{ASSET_EXTENSIONS, CONFIG_EXTENSIONS, INFRA_DIRS, LANGUAGES, Parts, class, is_infra, parts};
+use super::{
+    ASSET_EXTENSIONS, CONFIG_EXTENSIONS, INFRA_DIRS, Parts, class, is_infra, language_of_extension, parts,
+};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileClass, Side};
 
-/// Extensions of files that an interpreter or a build tool runs and that have no entry in [`LANGUAGES`].
+/// Extensions of files that an interpreter or a build tool runs and that have no entry in [`super::LANGUAGES`].
 const SCRIPT_EXTENSIONS: &[&str] = &[
     "am",
     "applescript",
@@ -116,12 +118,9 @@ fn is_compiled_name(parts: &Parts) -> bool {
 }
 
 fn is_script_name(parts: &Parts) -> bool {
-    let is_source = |extension: &str| LANGUAGES.iter().any(|(_, known)| known.contains(&extension));
-    let is_interpreted = |extension: &str| {
-        LANGUAGES.iter().any(|(name, known)| INTERPRETED.contains(name) && known.contains(&extension))
-    };
     let extension = parts.extension.as_str();
-    if is_source(extension) || SCRIPT_EXTENSIONS.contains(&extension) || is_infra(parts) {
+    if language_of_extension(extension).is_some() || SCRIPT_EXTENSIONS.contains(&extension) || is_infra(parts)
+    {
         return true;
     }
     let mut inner = parts.name.split('.').skip(1);
@@ -132,6 +131,13 @@ fn is_script_name(parts: &Parts) -> bool {
         && parts.directories.iter().any(|directory| {
             INFRA_DIRS.contains(&directory.as_str()) || HOOK_DIRS.contains(&directory.as_str())
         })
+}
+
+fn is_interpreted(extension: &str) -> bool {
+    match language_of_extension(extension) {
+        Some(language) => INTERPRETED.contains(&language),
+        None => false,
+    }
 }
 
 #[cfg(test)]

@@ -9,26 +9,25 @@ use super::text::lossy;
 use crate::masking::shown_cut;
 use qa_contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
 
-/// What the key says about how lines are compared; any change here changes hunks.
+/// Name of the comparison in the execution key; any change of the comparison changes it.
 pub const ALGORITHM: &str = "myers+indent, context 3, imara-diff 0.2";
 
-/// How many unchanged lines a hunk's text has before and after.
+/// Number of unchanged lines that a hunk's text has before and after.
 const CONTEXT_LINES: usize = 3;
-/// A longer line starts no definition that anybody wrote.
+/// Longest line, in bytes, that can be a hunk's section heading; longer ones are generated or data.
 const MAX_SECTION_BYTES: usize = 4096;
-/// The lines of an encoded key are no shorter.
+/// Shortest line, in bytes, that may be part of an encoded key.
 const LEAST_BODY: usize = 40;
-/// The longest section kept, in characters.
+/// Maximum length of a section heading, in characters.
 const MAX_SECTION: usize = 100;
 
-/// The hunks of one file, ordinals counted from 0, and their text.
+/// Hunks of one file and their text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
-    /// The hunks in order.
+    /// Hunks in order; ordinals count from 0.
     pub hunks: Vec<Hunk>,
-    /// Their text.
     pub text: FileText,
-    /// Whether the differing part was too large to compare line by line and counts as changed as a whole.
+    /// True if the differing part was too large to compare line by line, so that all of it counts as changed.
     pub coarse: bool,
 }
 
@@ -46,19 +45,26 @@ pub fn diff_file(old: &[u8], new: &[u8], max_line_diff_bytes: u64) -> FileDiff {
     let (old_part, new_part) = (old_lines.bytes(&old_middle), new_lines.bytes(&new_middle));
     let larger = old_part.len().max(new_part.len()) as u64;
     let coarse = larger > max_line_diff_bytes && !old_part.is_empty() && !new_part.is_empty();
-    let ranges = if old_middle.is_empty() && new_middle.is_empty() {
+    let changes = if old_middle.is_empty() && new_middle.is_empty() {
         Vec::new()
     } else if coarse || old_part.is_empty() || new_part.is_empty() {
-        vec![(old_middle, new_middle)]
+        vec![ChangedLines { removed: old_middle, added: new_middle }]
     } else {
-        changed_ranges(old, new)
+        changed_lines(old, new)
     };
-    let (hunks, text) = collect(&old_lines, &new_lines, &ranges);
+    let (hunks, text) = collect_hunks(&old_lines, &new_lines, &changes);
     FileDiff { hunks, text, coarse }
 }
 
-/// Runs over whole files and not just the differing middle: the slider heuristic may move a hunk into equal lines.
-fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
+/// Lines removed from the old version and the lines added in their place, counted from 0.
+struct ChangedLines {
+    removed: Range<usize>,
+    added: Range<usize>,
+}
+
+/// Runs the line diff over whole files and not just the differing middle: the slider heuristic may move a hunk into
+/// equal lines.
+fn changed_lines(old: &[u8], new: &[u8]) -> Vec<ChangedLines> {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_with_heuristic(
@@ -68,11 +74,14 @@ fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
             IndentLevel::for_ascii_line(line.iter().copied(), 8)
         }),
     );
-    let wide = |range: Range<u32>| range.start as usize..range.end as usize;
-    diff.hunks().map(|hunk| (wide(hunk.before), wide(hunk.after))).collect()
+    diff.hunks().map(|hunk| ChangedLines { removed: widen(hunk.before), added: widen(hunk.after) }).collect()
 }
 
-/// Where each line begins.
+fn widen(range: Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+/// Offsets at which lines begin.
 struct LineIndex<'a> {
     bytes: &'a [u8],
     starts: Vec<usize>,
@@ -84,7 +93,10 @@ impl<'a> LineIndex<'a> {
         let mut next = 0;
         while next < bytes.len() {
             starts.push(next);
-            next = memchr::memchr(b'\n', &bytes[next..]).map_or(bytes.len(), |found| next + found + 1);
+            next = match memchr::memchr(b'\n', &bytes[next..]) {
+                Some(length) => next + length + 1,
+                None => bytes.len(),
+            };
         }
         Self { bytes, starts }
     }
@@ -116,18 +128,21 @@ fn common_lines_from_end(old: &LineIndex<'_>, new: &LineIndex<'_>, prefix: usize
     (1..=limit).take_while(|&back| old.line(old.count() - back) == new.line(new.count() - back)).count()
 }
 
-fn collect(
+fn collect_hunks(
     old: &LineIndex<'_>,
     new: &LineIndex<'_>,
-    ranges: &[(Range<usize>, Range<usize>)],
+    changes: &[ChangedLines],
 ) -> (Vec<Hunk>, FileText) {
-    let mut hunks = Vec::with_capacity(ranges.len());
-    let mut text = FileText { cuts: Vec::with_capacity(ranges.len()), ..FileText::default() };
-    let mut sections = Sections { new, searched: 0, found: None, shown: String::new() };
+    let mut hunks = Vec::with_capacity(changes.len());
+    let mut text = FileText { cuts: Vec::with_capacity(changes.len()), ..FileText::default() };
+    let mut sections = Sections { new, searched: 0, found: None, heading: String::new() };
     let mut context_from = 0;
-    for (position, (removed, added)) in ranges.iter().enumerate() {
+    for (position, ChangedLines { removed, added }) in changes.iter().enumerate() {
         let before = added.start.saturating_sub(CONTEXT_LINES).max(context_from)..added.start;
-        let next_change = ranges.get(position + 1).map_or(new.count(), |(_, next)| next.start);
+        let next_change = match changes.get(position + 1) {
+            Some(next) => next.added.start,
+            None => new.count(),
+        };
         let after = added.end..(added.end + CONTEXT_LINES).min(next_change);
         context_from = after.end;
         let out = &mut text.text;
@@ -152,12 +167,12 @@ fn collect(
             section: section.to_owned(),
         });
     }
-    // Many texts are kept, and none grows any more.
+    // Many texts stay in memory, and this one is complete.
     text.text.shrink_to_fit();
     (hunks, text)
 }
 
-/// As in a unified diff: an empty range names the line before it.
+/// Returns a range's start as a unified diff writes it: an empty range names the line before it.
 fn unified_start(range: &Range<usize>) -> u64 {
     if range.is_empty() { range.start as u64 } else { range.start as u64 + 1 }
 }
@@ -173,57 +188,65 @@ fn push_lossy(out: &mut String, bytes: &[u8]) -> u32 {
 }
 
 /// Finds the line that starts the definition a hunk is in, as git's default heading does: the nearest line above that
-/// begins with a letter, `_` or `$`. Every line is looked at once over all hunks.
+/// begins with a letter, `_` or `$`. Each line is examined once over all hunks.
 struct Sections<'a> {
     new: &'a LineIndex<'a>,
     searched: usize,
     found: Option<usize>,
-    /// The found line, as it may be shown.
-    shown: String,
+    /// Text of the found line, masked and cut.
+    heading: String,
 }
 
 impl Sections<'_> {
     fn above(&mut self, line: usize) -> &str {
-        let starts = |line: &usize| {
-            self.new
-                .line(*line)
-                .first()
-                .is_some_and(|&byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$')
-        };
-        let nearer = (self.searched..line).rev().find(starts);
+        let nearer = (self.searched..line).rev().find(|&line| starts_definition(self.new.line(line)));
         self.searched = self.searched.max(line);
-        if let Some(nearer) = nearer.filter(|nearer| self.found != Some(*nearer)) {
+        if let Some(nearer) = nearer
+            && self.found != Some(nearer)
+        {
             self.found = Some(nearer);
-            self.shown = shown_section(self.new.line(nearer));
+            self.heading = section_heading(self.new.line(nearer));
         }
-        &self.shown
+        &self.heading
     }
 }
 
-/// A section without its secrets. They are looked for in the whole line: of one that is cut, no detector knows what is
-/// left. A line of a key's body is no secret by itself and starts no definition.
-fn shown_section(line: &[u8]) -> String {
+fn starts_definition(line: &[u8]) -> bool {
+    matches!(line.first(), Some(byte) if byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$'))
+}
+
+/// Returns a heading without secrets. They are searched for in the whole line, because detectors do not match a token
+/// that is cut. A line of a key's body is no secret by itself and starts no definition.
+fn section_heading(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(MAX_SECTION_BYTES)]).trim_end().to_owned();
-    let is_body = |text: &str| {
-        text.len() >= LEAST_BODY
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
-    };
-    if line.len() > MAX_SECTION_BYTES || is_body(&text) {
+    if line.len() > MAX_SECTION_BYTES || is_key_body(&text) {
         return String::new();
     }
     shown_cut(&text, MAX_SECTION)
 }
 
+fn is_key_body(text: &str) -> bool {
+    text.len() >= LEAST_BODY
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
+}
+
 fn symbols(section: &str) -> Symbols {
-    let is_lower = |word: &str| word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     let mut symbols: Vec<Cow<'_, str>> = section
         .split(|character: char| !character.is_alphanumeric() && character != '_')
         .filter(|word| word.starts_with(|first: char| first.is_alphabetic() || first == '_'))
-        .map(|word| if is_lower(word) { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) })
+        .map(lower_case)
         .collect();
     symbols.sort_unstable();
     symbols.dedup();
     symbols.iter().map(AsRef::as_ref).collect()
+}
+
+fn lower_case(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase())
+    }
 }
 
 #[cfg(test)]

@@ -57,13 +57,21 @@ pub fn is_compiled(bytes: &[u8]) -> bool {
 
 /// Returns whether a blob has a NUL and more control bytes than text has.
 fn is_dense(bytes: &[u8]) -> bool {
-    let is_control = |byte: &&u8| **byte < 0x09 || (0x0e..0x20).contains(*byte) && **byte != 0x1b;
-    bytes.contains(&0) && bytes.iter().filter(is_control).count() * CONTROL_SHARE > bytes.len()
+    bytes.contains(&0) && bytes.iter().filter(|&&byte| is_control(byte)).count() * CONTROL_SHARE > bytes.len()
 }
 
-/// The bytes as text, one replacement character for each stray sequence. Nearly all are UTF-8, and to see that is fast.
+/// Returns whether a byte is a control byte that text rarely has; ESC starts terminal colours in logs.
+fn is_control(byte: u8) -> bool {
+    byte < 0x09 || (0x0e..0x20).contains(&byte) && byte != 0x1b
+}
+
+/// Returns the bytes as text, with one replacement character for each stray sequence.
 pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+    // Nearly all files are UTF-8, and the strict check is the faster one.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {

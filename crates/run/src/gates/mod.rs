@@ -22,7 +22,7 @@ use qa_contracts::v1::{
     ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordedExecution, RecordedGates, RecordedReport,
     RunMode, Scope, Side,
 };
-use qa_core::crosscheck::GateSeen;
+use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
 use qa_core::findings::{MovedCounts, MovedText, Statement};
 use qa_core::gates::{GateRule, rule_id};
@@ -117,14 +117,19 @@ pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -
 }
 
 /// What all gates' reports say, for whoever looks a second time.
-pub fn seen(evidence: &Evidence<'_>) -> Vec<GateSeen> {
+pub fn seen(evidence: &Evidence<'_>) -> Vec<GateReports> {
     let of = |gate: &GateName| {
         let heard = hear(*gate, 0, evidence);
-        let said = heard.statements.into_iter();
-        GateSeen {
+        let entries = heard.statements.into_iter().map(|statement| ReportEntry {
+            rule_id: statement.rule_id,
+            file: statement.file,
+            line: statement.start_line,
+            subject: statement.subject,
+        });
+        GateReports {
             lens_id: gate.text().to_owned(),
             passed: heard.passed && heard.errors.is_empty(),
-            said: said.map(|said| (said.rule_id, said.file, said.start_line, said.subject)).collect(),
+            entries: entries.collect(),
         }
     };
     evidence.policy.gates.keys().map(of).collect()
