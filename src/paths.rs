@@ -14,7 +14,7 @@ pub(crate) fn refuse_links(path: &Path) -> io::Result<()> {
         place.push(component);
         match std::fs::symlink_metadata(&place) {
             Ok(found) if found.is_symlink() => {
-                let name = qa_core::masking::shown_cut(&place.display().to_string(), 300);
+                let name = qa_core::masking::sanitize_cut(&place.display().to_string(), 300);
                 return Err(io::Error::other(format!("{name} is a link, and a commit can bring one")));
             }
             Ok(_) => {}

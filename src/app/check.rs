@@ -15,7 +15,7 @@ use qa_contracts::v1::{
     ChangeSet, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
 };
 use qa_core::canonical;
-use qa_core::masking::shown;
+use qa_core::masking::sanitize;
 use qa_core::plan::PlanKind;
 use qa_core::usage::usd;
 use qa_run::derive::{Outcome, derive};
@@ -173,10 +173,10 @@ pub(crate) fn repo_id(opened: &Opened, in_force: &PolicyInForce) -> String {
 fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, outcome: &Outcome) -> SkillInput {
     let root = &opened.repository.root;
     SkillInput {
-        repo_root: shown(&root.display().to_string()),
-        base_ref: request.base.as_deref().map(shown),
-        head_ref: shown(&request.head),
-        artifact_root: shown(&artifact_root(request, root).display().to_string()),
+        repo_root: sanitize(&root.display().to_string()),
+        base_ref: request.base.as_deref().map(sanitize),
+        head_ref: sanitize(&request.head),
+        artifact_root: sanitize(&artifact_root(request, root).display().to_string()),
         settings: inputs.in_force.policy.settings.iter().chain(&request.settings).cloned().collect(),
         ..derived_input(inputs, outcome)
     }

@@ -283,7 +283,7 @@ pub fn main_with(
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
-        let payload = qa_core::masking::shown_cut(panic.payload_as_str().unwrap_or(""), 300);
+        let payload = qa_core::masking::sanitize_cut(panic.payload_as_str().unwrap_or(""), 300);
         face::say(&format!("internal panic{place}: {payload}\n"));
     }));
     let cancellation = Arc::new(Cancellation::default());

@@ -18,7 +18,7 @@ use qa_contracts::strict_json;
 use qa_contracts::v1::ModelBinding;
 use qa_core::escape::visible;
 use qa_core::findings;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::policy::{Overrides, Policy};
 use qa_providers::contract::{Prompt, Reply};
 use qa_providers::model::Model;
@@ -60,7 +60,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
             true => "it names none; docs/models.md shows how".to_owned(),
             false => format!("it names {}", known.join(", ")),
         };
-        return Err(Failure::usage(format!("the policy names no model `{}`", shown_cut(asked, 80)), hint));
+        return Err(Failure::usage(format!("the policy names no model `{}`", sanitize_cut(asked, 80)), hint));
     }
     if known.is_empty() {
         face::write_stdout(
@@ -222,7 +222,7 @@ fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
 
 /// What a server says, as it may be shown.
 fn shown(said: &str, key: &Secret) -> String {
-    shown_cut(&key.masked_in(said), 300)
+    sanitize_cut(&key.masked_in(said), 300)
 }
 
 fn used(model: &Model, reply: &Reply) -> String {

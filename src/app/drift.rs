@@ -10,7 +10,7 @@ use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::strict_json;
 use qa_contracts::v1::{FileHash, RecordedExecution};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_gates::steady::steady;
 
 /// A difference: the file, where in it, and both values.
@@ -250,7 +250,7 @@ fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(Str
     if left == right {
         return None;
     }
-    let shown = |value: &Value| shown_cut(&value.to_string(), 120);
+    let shown = |value: &Value| sanitize_cut(&value.to_string(), 120);
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
             let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();

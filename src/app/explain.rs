@@ -6,7 +6,7 @@ use super::exit::Failure;
 use crate::store::RunDirectory;
 use qa_contracts::v1::{Finding, SkillResult};
 use qa_core::gates;
-use qa_core::masking::{shown, shown_cut};
+use qa_core::masking::{sanitize, sanitize_cut};
 use qa_lenses::reviews;
 
 /// Explains a rule, a lens, or a finding by the beginning of its id.
@@ -21,7 +21,7 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
     let registry = qa_lenses::registry();
     let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
     let near = rules.min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).unwrap_or("");
-    let shown = shown_cut(subject, 80);
+    let shown = sanitize_cut(subject, 80);
     Err(Failure::usage(
         format!("there is no rule or finding `{shown}`"),
         format!("did you mean `{near}`? `qa-skill policy-check` lists all rules"),
@@ -112,7 +112,7 @@ fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
             return Ok(describe(found, &directory).into_bytes());
         }
     }
-    let root = shown(&runs.display().to_string());
+    let root = sanitize(&runs.display().to_string());
     Err(Failure::usage(
         format!("no run below {root} has a finding {id}"),
         "pass --out with the artifact root the run used",
@@ -126,7 +126,7 @@ fn describe(finding: &Finding, directory: &Path) -> String {
         finding.rule_id,
         finding.file,
         finding.start_line,
-        shown(&finding.summary)
+        sanitize(&finding.summary)
     );
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<14} {value}\n"));
     line("finding", finding.finding_id.to_string());
@@ -135,9 +135,9 @@ fn describe(finding: &Finding, directory: &Path) -> String {
     line("blocks", if finding.blocking { "yes" } else { "no" }.to_owned());
     line("strength", format!("{} in {} scope", finding.strength, finding.scope));
     line("origin", finding.origin.to_string());
-    line("quote", shown_cut(quote, 200));
+    line("quote", sanitize_cut(quote, 200));
     line("fix", finding.fix.clone());
-    line("run", shown(&directory.display().to_string()));
+    line("run", sanitize(&directory.display().to_string()));
     if let Some(page) = rule_page(&finding.rule_id) {
         text.push('\n');
         text.push_str(&page);

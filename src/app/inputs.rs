@@ -115,7 +115,7 @@ pub(crate) fn policy_in_file(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<(Policy, String, String), Failure> {
-    let shown = qa_core::masking::shown(&path.display().to_string());
+    let shown = qa_core::masking::sanitize(&path.display().to_string());
     let hint = |failure| Failure {
         hint: "correct that file; docs/policy.example.toml has every setting".to_owned(),
         ..failure

@@ -19,7 +19,7 @@ pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
         Some(name) => match schema::find(name).or_else(|| schema::find(&format!("{name}.v1"))) {
             Some(schema) => Ok(schema.text.as_bytes().to_vec()),
             None => {
-                let name = qa_core::masking::shown_cut(name, 80);
+                let name = qa_core::masking::sanitize_cut(name, 80);
                 Err(Failure::usage(format!("there is no schema `{name}`"), "`qa-skill schema` lists them"))
             }
         },

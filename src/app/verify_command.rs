@@ -11,7 +11,7 @@ use super::verify::{self, Verified};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
 use qa_contracts::v1::Conclusion;
-use qa_core::masking::shown;
+use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
 use qa_run::ports::Cancellation;
 
@@ -104,7 +104,7 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     progress.clear();
     let verified = verified?;
     if let Some(difference) = &verified.difference {
-        let text = shown(&difference.to_string());
+        let text = sanitize(&difference.to_string());
         let message = format!("the run does not follow from its inputs: {text}");
         return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
     }
@@ -127,7 +127,7 @@ fn statement(verified: &Verified) -> String {
     let file = if verified.has_policy_file { POLICY_PATH } else { "no policy file, defaults" };
     let overrides = match overrides(verified) {
         overrides if overrides.is_empty() => "none".to_owned(),
-        overrides => shown(&overrides.join(" ")),
+        overrides => sanitize(&overrides.join(" ")),
     };
     let mut text = format!(
         "verified: {} files, every digest and the verdict follow from {source}\n",
@@ -135,7 +135,7 @@ fn statement(verified: &Verified) -> String {
     );
     let rows = [
         ("verdict", verdict(verified)),
-        ("repository", shown(&input.repo_id)),
+        ("repository", sanitize(&input.repo_id)),
         ("base", input.base_sha.to_string()),
         ("merge base", input.merge_base_sha.to_string()),
         ("head", input.head_sha.to_string()),
@@ -184,7 +184,7 @@ fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(),
             return unlike("policy", verified.policy_hash.to_string(), policy.to_string());
         }
         if let Some(ids) = &input.requested_lens_ids {
-            return unlike("selection of lenses", shown(&ids.join(",")), "all of the policy".to_owned());
+            return unlike("selection of lenses", sanitize(&ids.join(",")), "all of the policy".to_owned());
         }
     }
     if let Some(expected) = arguments.expect.filter(|expected| !expected.is_met_by(verified)) {

@@ -17,7 +17,7 @@ use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
 use qa_core::escape::visible;
 use qa_core::features::{self, FeatureDocument, FeatureListError};
-use qa_core::masking::shown;
+use qa_core::masking::sanitize;
 use qa_core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
 use qa_run::ports::Cancellation;
 
@@ -331,7 +331,7 @@ fn missing(path: &Path) -> Failure {
 
 fn named(path: &Path, error: WorkflowError) -> Failure {
     let message = format!("failed to read {}: {error}", path.display());
-    Failure { message: shown(&message), ..error.into() }
+    Failure { message: sanitize(&message), ..error.into() }
 }
 
 /// Puts a file in place whole or not at all, with the permissions of the one it replaces.

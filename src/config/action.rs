@@ -8,7 +8,7 @@ use super::artifacts::ArtifactEnvironment;
 
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{Preset, RunMode, SettingOrigin};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::secrets;
 use qa_core::shard::{MAX_SHARDS, Shard};
 use qa_run::reviews::RepliesMode;
@@ -292,7 +292,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn note(&mut self, name: &str, value: String, given: bool) {
         let origin = if given { "input" } else { "default" };
-        let value = shown_cut(&value, 200);
+        let value = sanitize_cut(&value, 200);
         self.settings.push(SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() });
     }
 
@@ -364,7 +364,7 @@ impl Reading<'_> {
 }
 
 fn invalid(name: &'static str, value: &str, wanted: String) -> SettingsError {
-    SettingsError::Input { name, value: shown_cut(value, 60), wanted }
+    SettingsError::Input { name, value: sanitize_cut(value, 60), wanted }
 }
 
 #[cfg(test)]

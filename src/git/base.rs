@@ -7,7 +7,7 @@ use super::guard;
 use super::open::OpenRepository;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// Longest chain of symbolic refs; git's own limit.
 const MAX_SYMBOLIC_REFS: usize = 5;
@@ -47,11 +47,11 @@ pub(crate) fn resolve(
     head: &str,
 ) -> Result<Resolved, GitError> {
     let head_commit = find_commit(repository, head)?
-        .ok_or_else(|| GitError::HeadNotFound(shown_cut(head, NAME_CHARACTERS)))?;
+        .ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, NAME_CHARACTERS)))?;
     let (base_commit, base_rule, codes) = match base {
         Some(name) => {
             let commit = find_commit(repository, name)?
-                .ok_or_else(|| GitError::BaseNotFound(shown_cut(name, NAME_CHARACTERS)))?;
+                .ok_or_else(|| GitError::BaseNotFound(sanitize_cut(name, NAME_CHARACTERS)))?;
             (commit, "configured", Vec::new())
         }
         None => fallback(repository)?,
@@ -180,8 +180,8 @@ fn start_commit<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option
     let differ = found.windows(2).any(|pair| pair[0].1.id() != pair[1].1.id());
     if differ {
         let names: Vec<&str> = found.iter().map(|(full, _)| full.as_str()).collect();
-        let names = shown_cut(&names.join(", "), 300);
-        return Err(GitError::Ambiguous(format!("`{}` may be {names}", shown_cut(name, NAME_CHARACTERS))));
+        let names = sanitize_cut(&names.join(", "), 300);
+        return Err(GitError::Ambiguous(format!("`{}` may be {names}", sanitize_cut(name, NAME_CHARACTERS))));
     }
     Ok(found.pop().map(|(_, commit)| commit))
 }
@@ -204,7 +204,7 @@ fn commit_of_ref<'a>(repository: &'a OpenRepository, full: &str) -> Result<Optio
 /// Resolves a ref to its object, through symbolic refs.
 pub(super) fn target_of_ref(repository: &OpenRepository, full: &str) -> Result<Option<Oid>, GitError> {
     if let Some(storage) = &repository.ref_storage {
-        return Err(GitError::RefStorage(shown_cut(storage, NAME_CHARACTERS)));
+        return Err(GitError::RefStorage(sanitize_cut(storage, NAME_CHARACTERS)));
     }
     let checkout = repository.checkout();
     let mut name = full.to_owned();
@@ -212,7 +212,7 @@ pub(super) fn target_of_ref(repository: &OpenRepository, full: &str) -> Result<O
         guard::check_file(&checkout.path().join(&name))?;
         guard::check_file(&checkout.commondir().join(&name))?;
         let unreadable = |reason: String| {
-            let name = shown_cut(full, NAME_CHARACTERS);
+            let name = sanitize_cut(full, NAME_CHARACTERS);
             Err(GitError::RefUnreadable { name, reason })
         };
         let reference = match checkout.find_reference(&name) {

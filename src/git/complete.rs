@@ -248,7 +248,8 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn open(remote: &'a Remote<'a>) -> Result<Self, GitError> {
-        let host = qa_core::masking::shown_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
+        let host =
+            qa_core::masking::sanitize_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
         let (reply, body) = remote.persist("info/refs", || remote.http.fetch(request.clone()))?;
         if !reply.is_success() {

@@ -2,7 +2,7 @@
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::HttpError;
 
 /// A failure to read. Completes "failed to …".
@@ -117,5 +117,5 @@ impl GitError {
 
 /// libgit2's words, which may hold text from the repository.
 pub(super) fn reason(error: &git2::Error) -> String {
-    shown_cut(error.message(), 200)
+    sanitize_cut(error.message(), 200)
 }

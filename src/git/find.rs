@@ -10,7 +10,7 @@ use git2::{ErrorCode, ObjectType, Repository};
 
 use super::error::{GitError, reason};
 use super::guard;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// Repositories that may be opened below another one's work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,5 +94,5 @@ fn unreadable(path: &Path, reason: &str) -> GitError {
 }
 
 fn shown(path: &Path) -> String {
-    shown_cut(&path.display().to_string(), 300)
+    sanitize_cut(&path.display().to_string(), 300)
 }

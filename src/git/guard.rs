@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::GitError;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// Files of a git directory that are opened by name.
 const NAMED: &[&str] = &[
@@ -182,5 +182,5 @@ fn unreadable(path: &Path, error: &io::Error) -> GitError {
 }
 
 fn shown(path: &Path) -> String {
-    shown_cut(&path.display().to_string(), 300)
+    sanitize_cut(&path.display().to_string(), 300)
 }

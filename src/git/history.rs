@@ -6,7 +6,7 @@ use super::base::{Resolved, commit_id, find_commit};
 use super::error::GitError;
 use super::open::OpenRepository;
 use qa_contracts::ids::CommitId;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// A merged change: a commit against its first parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl OpenRepository {
     /// not have, ends the line.
     pub(crate) fn merged(&self, head: &str, count: usize) -> Result<Vec<Merged>, GitError> {
         let mut commit =
-            find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(shown_cut(head, 100)))?;
+            find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, 100)))?;
         let mut changes = Vec::new();
         while changes.len() < count {
             let Ok(parent) = commit.parent(0) else { break };
@@ -41,7 +41,7 @@ impl OpenRepository {
                     base_rule: "configured",
                     codes: Vec::new(),
                 },
-                subject: shown_cut(&String::from_utf8_lossy(subject), SUBJECT_CHARACTERS),
+                subject: sanitize_cut(&String::from_utf8_lossy(subject), SUBJECT_CHARACTERS),
             });
             commit = parent;
         }

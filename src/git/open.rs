@@ -9,7 +9,7 @@ use super::find::{Nested, find_repository};
 use super::guard;
 use super::store::Store;
 use qa_contracts::ids::CommitId;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::secrets;
 
 /// Makes libgit2 ignore the machine's configuration; called once, before any thread exists.
@@ -129,7 +129,7 @@ impl OpenRepository {
 }
 
 fn shown(path: &Path) -> String {
-    shown_cut(&path.display().to_string(), 300)
+    sanitize_cut(&path.display().to_string(), 300)
 }
 
 fn mentions_format(error: &git2::Error) -> bool {

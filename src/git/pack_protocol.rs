@@ -198,7 +198,7 @@ impl<W: Write> FetchAnswer<W> {
 
     fn fault(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
-        self.error.get_or_insert_with(|| qa_core::masking::shown_cut(text.trim_end(), 200));
+        self.error.get_or_insert_with(|| qa_core::masking::sanitize_cut(text.trim_end(), 200));
     }
 }
 

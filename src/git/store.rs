@@ -11,7 +11,7 @@ use git2::{Oid, Repository};
 use super::error::{GitError, reason};
 use super::guard;
 use crate::scratch::{self, Readers, ScratchDirectory};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
 /// relative, so that a checkout's path may hold that too.
@@ -102,7 +102,7 @@ pub(super) fn open(path: &Path) -> Result<Repository, GitError> {
 pub(super) fn shallow_commits(repository: &Repository) -> Result<Vec<String>, GitError> {
     let list = repository.commondir().join("shallow");
     let failed = |error: std::io::Error| GitError::Open {
-        path: shown_cut(&list.display().to_string(), 300),
+        path: sanitize_cut(&list.display().to_string(), 300),
         reason: error.to_string(),
     };
     let text = guard::read_list(&list).map_err(failed)?;
@@ -123,5 +123,5 @@ fn link(objects: &Path, _: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn no_room(error: &std::io::Error) -> GitError {
-    GitError::NoScratch(shown_cut(&error.to_string(), 200))
+    GitError::NoScratch(sanitize_cut(&error.to_string(), 200))
 }

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
 use qa_run::ports::Cancellation;
 
@@ -91,7 +91,7 @@ impl NetClient {
     fn masked(&self, text: &str) -> String {
         let secrets = self.secrets.lock().expect("nothing panics while it holds the list");
         let masked = secrets.iter().fold(text.to_owned(), |text, secret| secret.masked_in(&text));
-        shown_cut(&masked, 300)
+        sanitize_cut(&masked, 300)
     }
 
     fn start(&self, request: HttpRequest, host: &str) -> Result<(Receiver<News>, Arc<Semaphore>), HttpError> {

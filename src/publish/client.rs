@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use super::error::{Permission, PublishError, Trouble};
 use super::service::{ApiBase, PortService};
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, Method};
 use qa_run::retry::{self, Patience};
 
@@ -62,7 +62,7 @@ impl Client {
         let Target { api_url, repository, token, seed } = target;
         let base = ApiBase::parse(api_url)?;
         if !is_repository(repository) {
-            let shown = shown_cut(repository, 100);
+            let shown = sanitize_cut(repository, 100);
             return Err(PublishError::Settings(format!("`{shown}` is not the name of a repository")));
         }
         let authorization = Secret::new(&format!("Bearer {}", token.expose()))
@@ -210,7 +210,7 @@ impl Client {
         match status {
             200..=299 => Ok(()),
             300..=399 => {
-                let target = shown_cut(&target_host(&text("location").unwrap_or_default()), 100);
+                let target = sanitize_cut(&target_host(&text("location").unwrap_or_default()), 100);
                 Err(PublishError::Redirected { what, host, target }.into())
             }
             429 => Err(Trouble::Limited { hint }),
@@ -238,7 +238,7 @@ impl Client {
     }
 
     fn shown(&self, text: &str) -> String {
-        shown_cut(&self.token.masked_in(text), 300)
+        sanitize_cut(&self.token.masked_in(text), 300)
     }
 }
 

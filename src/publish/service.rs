@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::error::PublishError;
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpRequest, Method};
 
 /// The largest answer that is read: a page of a hundred large annotations.
@@ -35,7 +35,7 @@ impl ApiBase {
         let refused = || {
             // What stands before an `@` may be a password, what stands behind a `?` a token.
             let shown = url.rsplit('@').next().and_then(|rest| rest.split(['?', '#']).next());
-            let shown = shown_cut(shown.unwrap_or_default(), 100);
+            let shown = sanitize_cut(shown.unwrap_or_default(), 100);
             PublishError::Settings(format!("`{shown}` is not the address of an API"))
         };
         let uri: Uri = url.trim().parse().map_err(|_| refused())?;
@@ -64,7 +64,7 @@ impl ApiBase {
         });
         let path = route.path_and_query().map_or("/", |path| path.as_str());
         if elsewhere || !path.starts_with('/') {
-            return Err(HttpError::Url(shown_cut(&route.to_string(), 100)));
+            return Err(HttpError::Url(sanitize_cut(&route.to_string(), 100)));
         }
         Ok(format!("{}://{}{}{path}", self.scheme, self.authority, self.path))
     }

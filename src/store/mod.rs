@@ -16,7 +16,7 @@ pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, PartedEntry, RunWriter};
 
 use qa_contracts::codes::Code;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// Begin of the names of directories that runs are written to out of sight.
 const STAGING_PREFIX: &str = ".tmp-";
@@ -58,5 +58,5 @@ impl StoreError {
 
 /// A path for people; it may hold text from the repository.
 fn shown(path: &std::path::Path) -> String {
-    shown_cut(&path.display().to_string(), 300)
+    sanitize_cut(&path.display().to_string(), 300)
 }

@@ -283,7 +283,7 @@ fn nothing_but_a_format_cuts_a_text_that_may_have_a_secret() {
     let mut faults = Vec::new();
     for source in sources().iter().filter(|source| !may(&source.path)) {
         for (number, _) in source.shipped().filter(|(_, line)| line.contains("visible_cut")) {
-            faults.push(format!("{}:{number}: call `masking::shown_cut`", source.path));
+            faults.push(format!("{}:{number}: call `masking::sanitize_cut`", source.path));
         }
     }
     none(&faults);

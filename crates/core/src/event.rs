@@ -248,7 +248,7 @@ impl Payload<'_> {
 }
 
 fn shown(text: &str) -> String {
-    crate::masking::shown_cut(text, 60)
+    crate::masking::sanitize_cut(text, 60)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::json_places::{self, MemberPlace};
-use super::masking::shown_cut;
+use super::masking::sanitize_cut;
 use qa_contracts::codes::Code;
 use qa_contracts::schema;
 use qa_contracts::strict_json::{self, StrictJsonError};
@@ -143,7 +143,7 @@ impl FeatureDocument {
             return Err(FeatureListError::Fault(FeatureFault { line, pointer, message }));
         }
         serde_json::from_value(self.value.clone()).map_err(|error| {
-            let message = shown_cut(&error.to_string(), 300);
+            let message = sanitize_cut(&error.to_string(), 300);
             FeatureListError::Fault(FeatureFault { line: 1, pointer: String::new(), message })
         })
     }
@@ -163,12 +163,12 @@ fn not_json(error: &StrictJsonError) -> FeatureListError {
         StrictJsonError::TooLarge(_) => 1,
         StrictJsonError::Refused(error) => error.line().max(1) as u64,
     };
-    FeatureListError::NotJson { line, message: shown_cut(&error.to_string(), 300) }
+    FeatureListError::NotJson { line, message: sanitize_cut(&error.to_string(), 300) }
 }
 
 fn fault(text: &str, pointer: String, message: &str) -> FeatureFault {
     let line = json_places::line(text, json_places::find(text, &pointer).start);
-    FeatureFault { line, message: shown_cut(message, 300), pointer }
+    FeatureFault { line, message: sanitize_cut(message, 300), pointer }
 }
 
 fn schema_faults(text: &str, value: &Value) -> Vec<FeatureFault> {

@@ -127,12 +127,13 @@ fn endings(path: &[u8], at: usize) -> usize {
     begin
 }
 
-/// Returns a text from outside as it may be shown: secrets masked, nothing invisible in it.
-pub fn shown(text: &str) -> String {
+/// Makes untrusted text printable: masks secrets and escapes invisible characters.
+pub fn sanitize(text: &str) -> String {
     visible(&secrets::masked(text.to_owned()))
 }
 
-/// As [`shown`], cut to at most `limit` characters. Secrets are masked before the cut: no detector knows half of one.
-pub fn shown_cut(text: &str, limit: usize) -> String {
+/// Like [`sanitize`], cut to at most `limit` characters. Secrets are masked before the cut, because no detector matches
+/// half of one.
+pub fn sanitize_cut(text: &str, limit: usize) -> String {
     visible_cut(&secrets::masked(text.to_owned()), limit)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::masking::shown_cut;
+use crate::masking::sanitize_cut;
 use qa_contracts::v1::{
     ExecutionCommandSpec, LensClass, PermissionProfile, PermissionProfileId, PolicyExecution, PolicyPrefix,
     PolicyToolchain, WorktreeMode,
@@ -133,7 +133,7 @@ impl ExecutionPolicy {
             None => Permission::Granted,
             Some(spec) => Permission::Violation(format!(
                 "no prefix of execution.allow has `{}`",
-                shown_cut(&spec.command.join(" "), 200)
+                sanitize_cut(&spec.command.join(" "), 200)
             )),
         }
     }
@@ -161,7 +161,7 @@ pub enum Permission {
 
 /// What is wrong with a rule's own examples, as the text of the file that shows where, and the reason.
 pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), (String, String)> {
-    let shown = shown_cut(&rule.prefix.join(" "), 80);
+    let shown = sanitize_cut(&rule.prefix.join(" "), 80);
     let first = rule.prefix.first().cloned().unwrap_or_default();
     let fault = |reason: &str| Err((first.clone(), format!("the prefix `{shown}` {reason}")));
     if first.is_empty() || first.contains('/') {
@@ -171,11 +171,11 @@ pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), (String, String)
         return fault("needs an example of both `match` and `not-match`");
     }
     if let Some(example) = rule.matches.iter().find(|example| !begins(example, &rule.prefix)) {
-        let example = shown_cut(&example.join(" "), 80);
+        let example = sanitize_cut(&example.join(" "), 80);
         return fault(&format!("does not match its own example `{example}`"));
     }
     if let Some(example) = rule.not_match.iter().find(|example| begins(example, &rule.prefix)) {
-        let example = shown_cut(&example.join(" "), 80);
+        let example = sanitize_cut(&example.join(" "), 80);
         return fault(&format!("matches `{example}`, of which its `not-match` says that it does not"));
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
-use crate::masking::shown_cut;
+use crate::masking::sanitize_cut;
 use crate::permissions::check_examples;
 use crate::{gates, reviews, secrets};
 use qa_contracts::ids::RepoPath;
@@ -55,7 +55,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     for name in file.models.keys() {
         let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if name.is_empty() || name.len() > MAX_MODEL_NAME || !name.bytes().all(known) {
-            let shown = shown_cut(name, 80);
+            let shown = sanitize_cut(name, 80);
             let message = format!(
                 "the model's name `{shown}` is not 1 to {MAX_MODEL_NAME} lower-case letters, digits and hyphens"
             );
@@ -89,7 +89,7 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         for report in &gate.reports {
             let paths = [Some(&report.path), report.base.as_ref()];
             for path in paths.into_iter().flatten() {
-                let shown = shown_cut(path, 80);
+                let shown = sanitize_cut(path, 80);
                 if !is_inside(path) {
                     let message = format!("`{shown}` is not a path below the repository's root");
                     return Err(fault(path, message));
@@ -99,7 +99,7 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                 }
             }
             if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
-                let shown = shown_cut(directory, 80);
+                let shown = sanitize_cut(directory, 80);
                 return Err(fault(
                     directory,
                     format!("`{shown}` is not a directory below the repository's root"),
@@ -122,7 +122,7 @@ fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError>
         let plain = path.strip_prefix('/').unwrap_or(path);
         if !is_inside(plain) {
             let message =
-                format!("`{}` is neither an absolute path nor one below the root", shown_cut(path, 80));
+                format!("`{}` is neither an absolute path nor one below the root", sanitize_cut(path, 80));
             return Err(fault(path, message));
         }
     }
@@ -130,7 +130,7 @@ fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError>
         let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let fixed = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
         if name.is_empty() || !name.bytes().all(known) || fixed.contains(&name.as_str()) {
-            let message = format!("the variable `{}` cannot be set for commands", shown_cut(name, 80));
+            let message = format!("the variable `{}` cannot be set for commands", sanitize_cut(name, 80));
             return Err(fault(name, message));
         }
     }
@@ -181,7 +181,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextError> {
     toml::from_str(text).map_err(|error| {
         let line =
             error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let message = shown_cut(error.message(), 300);
+        let message = sanitize_cut(error.message(), 300);
         PolicyTextError { line, suggestion: suggestion_in(&message), message }
     })
 }
@@ -220,7 +220,7 @@ pub fn known(text: &str, kind: &str, name: &str, names: &BTreeSet<&str>) -> Resu
     }
     Err(PolicyTextError {
         line: line_of(text, name),
-        message: format!("there is no {kind} `{}`", shown_cut(name, 80)),
+        message: format!("there is no {kind} `{}`", sanitize_cut(name, 80)),
         suggestion: nearest(name, names.iter().copied()),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::gates::{self, GateRule, rule_id};
-use crate::masking::shown_cut;
+use crate::masking::sanitize_cut;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage, QaReport, QaStatus,
@@ -107,7 +107,7 @@ fn message(finding: &Finding, severity: &str) -> QaMessage {
 /// What fails a gate now, in its order.
 fn fixes(gate: &QaGate) -> impl Iterator<Item = String> + '_ {
     gate.errors.iter().filter(|error| !error.pre_existing).map(|error| {
-        let message = shown_cut(&error.message, 200);
+        let message = sanitize_cut(&error.message, 200);
         format!("[{}] {}:{} - {message}", gate.gate_name, error.file, error.line)
     })
 }

@@ -75,7 +75,7 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         return (needs || more).then(|| (format!("`{id}` names no `model`, so it could not run"), None));
     };
     if !file.models.contains_key(model) {
-        let shown = crate::masking::shown_cut(model, 80);
+        let shown = crate::masking::sanitize_cut(model, 80);
         let names = file.models.keys().map(String::as_str);
         return Some((
             format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),

@@ -12,7 +12,7 @@ use crate::gaps::{FileGap, gaps};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use qa_core::escape::{visible, visible_cut};
-use qa_core::masking::shown;
+use qa_core::masking::sanitize;
 
 /// From this many findings on, those that do not block are counted by rule instead of shown.
 const MANY: usize = 50;
@@ -368,7 +368,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     page.item("  checked ", DIM, &extent(report));
     page.item("  key     ", DIM, report.result.execution_key.as_str());
     if let Some(directory) = report.run_directory {
-        let directory = shown(directory);
+        let directory = sanitize(directory);
         page.item("  kept in ", DIM, &directory);
         page.item("  verify  ", DIM, &format!("qa-skill verify {directory}"));
     }

@@ -61,9 +61,9 @@ struct Place {
 /// The binding of the policy's model `name`, and where it is asked.
 pub(crate) fn resolve(name: &str, model: &PolicyModel) -> Result<(ProviderBinding, Endpoint), BindingError> {
     settle(name, model).map_err(|Wrong(setting, problem, way_out)| BindingError {
-        name: masking::shown_cut(name, MAX_MODEL_BYTES),
+        name: masking::sanitize_cut(name, MAX_MODEL_BYTES),
         setting,
-        problem: masking::shown_cut(&problem, 400),
+        problem: masking::sanitize_cut(&problem, 400),
         way_out,
     })
 }

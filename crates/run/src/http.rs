@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::ports::Cancellation;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// The methods in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl HttpReply {
         };
         let told = self.headers.iter().filter(|(name, _)| tells(name)).take(3);
         let told: Vec<String> = told
-            .map(|(name, value)| format!("{}: {}", shown_cut(name, 60), shown_cut(&masked(value), 60)))
+            .map(|(name, value)| format!("{}: {}", sanitize_cut(name, 60), sanitize_cut(&masked(value), 60)))
             .collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
@@ -174,7 +174,7 @@ pub fn shown_url(url: &str) -> String {
         Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or("")),
         None => plain.rsplit('@').next().unwrap_or("").to_owned(),
     };
-    shown_cut(&plain, 100)
+    sanitize_cut(&plain, 100)
 }
 
 /// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the

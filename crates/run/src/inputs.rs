@@ -14,7 +14,7 @@ use qa_contracts::v1::{
 };
 use qa_core::crosscheck::LineReader;
 use qa_core::escape::visible;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use qa_core::policy_text::{self, PolicyTextError};
 use qa_core::reviews::CONSISTENCY;
@@ -200,7 +200,7 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), InForc
     let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
     for (index, lens) in requested.iter().enumerate() {
         if !known.contains(&lens.as_str()) {
-            return Err(InForceError::UnknownLens { name: shown_cut(lens, 80), known: known.join(", ") });
+            return Err(InForceError::UnknownLens { name: sanitize_cut(lens, 80), known: known.join(", ") });
         }
         if requested[..index].contains(lens) {
             return Err(InForceError::RepeatedLens(lens.clone()));

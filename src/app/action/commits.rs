@@ -6,7 +6,7 @@ use crate::git::{GitError, OpenRepository, Remote};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_core::event::{BaseRule, Change};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// A base, and the rule that named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Sources<'_> {
             None => None,
         };
         found.ok_or_else(|| {
-            let message = format!("failed to find `{}` on the server", shown_cut(name, 100));
+            let message = format!("failed to find `{}` on the server", sanitize_cut(name, 100));
             let hint = "name a branch, a tag or a full commit id of the repository";
             let failure = Failure::with_code(Code::BaseRefConfiguredNotFound, message);
             Failure { hint: hint.to_owned(), ..failure }
@@ -123,7 +123,7 @@ impl Sources<'_> {
         }
         match (self.tip(&format!("refs/heads/{name}"))?, self.tip(&format!("refs/tags/{name}"))?) {
             (Some(branch), Some(tag)) if branch != tag => {
-                let name = shown_cut(name, 100);
+                let name = sanitize_cut(name, 100);
                 Err(GitError::Ambiguous(format!("`{name}` may be refs/heads/{name}, refs/tags/{name}")))
             }
             (branch, tag) => Ok(branch.or(tag)),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use qa_contracts::v1::{BlockedChange, Calibration};
 use qa_core::escape::visible;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// How many findings of a blocked change are listed.
 const FINDINGS_LISTED: usize = 5;
@@ -72,7 +72,7 @@ pub(super) fn text(cost: &Calibration) -> String {
 fn blocked_change(text: &mut String, change: &BlockedChange) {
     let _ = writeln!(text, "{} {}", change.commit.short(), change.subject);
     for finding in change.findings.iter().take(FINDINGS_LISTED) {
-        let place = shown_cut(&finding.file.to_text(), 120);
+        let place = sanitize_cut(&finding.file.to_text(), 120);
         let _ = writeln!(text, "    {} {place}:{}", finding.rule_id, finding.line);
         let _ = writeln!(text, "        {}", visible(&finding.summary));
     }

@@ -15,7 +15,7 @@ use qa_contracts::v1::{
     ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover,
     SkillInput, Trace,
 };
-use qa_core::masking::{self, shown_cut};
+use qa_core::masking::{self, sanitize_cut};
 use qa_run::keys::ENGINE_VERSION;
 use qa_run::ports::{Cancellation, Progress};
 
@@ -42,7 +42,7 @@ pub(crate) struct Replayer<'a> {
 /// An entry of which nothing is known yet but where it is.
 pub(super) fn entry(place: &str) -> DriftRun {
     DriftRun {
-        place: masking::shown(place),
+        place: masking::sanitize(place),
         artifact_id: None,
         workflow_run_id: None,
         foreign: false,
@@ -88,7 +88,7 @@ impl Recorded {
     fn describe(&self, entry: &mut DriftRun) {
         entry.execution_key = Some(self.trace.execution_key.clone());
         entry.head_sha = Some(self.change_set.head_sha.clone());
-        entry.made_by = Some(shown_cut(&self.trace.config_preimage.engine_version, 80));
+        entry.made_by = Some(sanitize_cut(&self.trace.config_preimage.engine_version, 80));
         entry.recorded_conclusion = Some(self.conclusion);
     }
 }
@@ -171,12 +171,12 @@ pub(super) fn compare(left: &Path, right: &Path) -> DriftRun {
         if let Some(difference) = environment {
             entry.mover = Some(Mover::Environment);
             entry.detail = "the same run; only what may differ from machine to machine does".to_owned();
-            entry.difference = Some(shown(difference));
+            entry.difference = Some(sanitize_difference(difference));
         }
         Ok(())
     })();
     if let Err(failure) = compared {
-        entry.place = masking::shown(&right.display().to_string());
+        entry.place = masking::sanitize(&right.display().to_string());
         could_not(&mut entry, right, &failure);
     }
     entry
@@ -216,15 +216,15 @@ fn judge(entry: &mut DriftRun, difference: Option<Difference>, moved: Option<(Mo
         _ => "the verdict is the same".to_owned(),
     };
     entry.detail =
-        format!("{}; {verdict}; {}", shown_cut(&why, 400), masking::shown(&difference.to_string()));
+        format!("{}; {verdict}; {}", sanitize_cut(&why, 400), masking::sanitize(&difference.to_string()));
     entry.mover = Some(mover);
-    entry.difference = Some(shown(difference));
+    entry.difference = Some(sanitize_difference(difference));
 }
 
-fn shown(difference: Difference) -> DriftDifference {
+fn sanitize_difference(difference: Difference) -> DriftDifference {
     DriftDifference {
-        file: shown_cut(&difference.path, 300),
-        pointer: shown_cut(&difference.pointer, 300),
+        file: sanitize_cut(&difference.path, 300),
+        pointer: sanitize_cut(&difference.pointer, 300),
         recorded: difference.recorded,
         derived: difference.derived,
     }
@@ -243,7 +243,7 @@ fn could_not(entry: &mut DriftRun, path: &Path, failure: &Failure) {
     let trace = intact_trace(path);
     let version = trace.as_ref().and_then(|trace| trace.pointer("/configPreimage/engineVersion")?.as_str());
     if let Some(version) = version.filter(|version| *version != ENGINE_VERSION) {
-        let version = shown_cut(version, 80);
+        let version = sanitize_cut(version, 80);
         entry.status = DriftStatus::EngineChanged;
         entry.code = Some(Code::EngineChanged);
         entry.mover = Some(Mover::Engine);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply};
 use qa_run::retry;
 
@@ -68,7 +68,7 @@ pub(super) fn said(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
     });
     let text = message.unwrap_or_else(|| text.into_owned());
     let text = secrets.iter().fold(text, |text, secret| secret.masked_in(&text));
-    let text = shown_cut(without_signatures(&text).trim(), 300);
+    let text = sanitize_cut(without_signatures(&text).trim(), 300);
     if text.is_empty() {
         format!("the server answered {status}")
     } else {

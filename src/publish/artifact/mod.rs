@@ -28,7 +28,7 @@ pub(crate) struct ArtifactName(String);
 impl ArtifactName {
     pub(crate) fn new(name: &str) -> Result<Self, ArtifactError> {
         let refused =
-            |reason| Err(ArtifactError::Name { name: qa_core::masking::shown_cut(name, 80), reason });
+            |reason| Err(ArtifactError::Name { name: qa_core::masking::sanitize_cut(name, 80), reason });
         match name {
             "" => refused("it is empty".to_owned()),
             _ if name.len() > 200 => refused("it is longer than 200 bytes".to_owned()),

@@ -11,7 +11,7 @@ use super::{ArtifactError, ArtifactName, MOST_NAMES};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
 use qa_core::canonical::Hasher;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 
 const PER_PAGE: usize = 100;
@@ -183,7 +183,7 @@ impl Repository<'_> {
         match &artifact.digest {
             Some(digest) if *digest != format!("sha256:{sha256}") => Err(wrong(format!(
                 "its digest is sha256:{sha256} and not the listed {}",
-                shown_cut(digest, 100)
+                sanitize_cut(digest, 100)
             ))),
             _ => Ok(sha256),
         }
@@ -207,7 +207,7 @@ impl Repository<'_> {
         if parts.len() == 2 && parts.into_iter().all(word) {
             return Ok(());
         }
-        let reason = format!("`{}` is not the name of a repository", shown_cut(&self.name, 100));
+        let reason = format!("`{}` is not the name of a repository", sanitize_cut(&self.name, 100));
         Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
     }
 

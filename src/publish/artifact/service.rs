@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::ArtifactError;
 use qa_contracts::secret::Secret;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// The service, as the environment of an action describes it.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl RunService {
         let host = server.parse::<http::Uri>().ok().and_then(|uri| Some(uri.host()?.to_ascii_lowercase()));
         let host = host.unwrap_or_else(|| "an unknown host".to_owned());
         if host != "github.com" && !host.ends_with(".ghe.com") && !host.ends_with(".localhost") {
-            return Err(ArtifactError::UnsupportedHost { host: shown_cut(&host, 100) });
+            return Err(ArtifactError::UnsupportedHost { host: sanitize_cut(&host, 100) });
         }
         let missing = |text: &str| ArtifactError::Environment(text.to_owned());
         let token = token.ok_or_else(|| {

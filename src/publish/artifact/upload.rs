@@ -121,7 +121,7 @@ impl Calls<'_> {
 
     fn taken(&self, reason: &str) -> ArtifactError {
         ArtifactError::NameTaken {
-            name: qa_core::masking::shown_cut(self.name.text(), 100),
+            name: qa_core::masking::sanitize_cut(self.name.text(), 100),
             reason: reason.to_owned(),
         }
     }

@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipArchive};
 use super::ArchiveError;
 use crate::store::shown;
 use qa_contracts::limits::MAX_JSON_BYTES;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 
 /// What an archive may cost.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ const RECORD_BYTES: u64 = 46 + 4 * LONGEST_NAME as u64;
 const BLOCK_BYTES: usize = 256 << 10;
 
 fn refused(entry: &str, reason: impl Into<String>) -> ArchiveError {
-    let entry = if entry.is_empty() { String::new() } else { format!("{}: ", shown_cut(entry, 120)) };
+    let entry = if entry.is_empty() { String::new() } else { format!("{}: ", sanitize_cut(entry, 120)) };
     ArchiveError::Refused { entry, reason: reason.into() }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempD
 }
 
 fn broken(entry: &str) -> impl Fn(zip::result::ZipError) -> ArchiveError + '_ {
-    move |error| refused(entry, shown_cut(&error.to_string(), 200))
+    move |error| refused(entry, sanitize_cut(&error.to_string(), 200))
 }
 
 /// How many entries the archive says it has, before memory is taken for them. The end record has to be the last bytes

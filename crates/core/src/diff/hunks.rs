@@ -6,7 +6,7 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
 use super::text::lossy;
-use crate::masking::shown_cut;
+use crate::masking::sanitize_cut;
 use qa_contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
 
 /// Name of the comparison in the execution key; any change of the comparison changes it.
@@ -222,7 +222,7 @@ fn section_heading(line: &[u8]) -> String {
     if line.len() > MAX_SECTION_BYTES || is_key_body(&text) {
         return String::new();
     }
-    shown_cut(&text, MAX_SECTION)
+    sanitize_cut(&text, MAX_SECTION)
 }
 
 fn is_key_body(text: &str) -> bool {

@@ -16,7 +16,7 @@ use qa_contracts::v1::{
     ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput, Side,
 };
 use qa_core::canonical;
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::permissions::Permission;
 use qa_core::pictures::MAX_PICTURE_BYTES;
 use qa_core::policy::{GatePolicy, Policy};
@@ -69,7 +69,7 @@ impl Executing<'_> {
         match self.workshop.layers() {
             Ok(layers) => recorded.layers = Some(found(layers)),
             Err(refusal) => {
-                recorded.denied = Some(shown_cut(&format!("failed to {refusal}"), 1000));
+                recorded.denied = Some(sanitize_cut(&format!("failed to {refusal}"), 1000));
                 return Ok(());
             }
         }
@@ -206,7 +206,7 @@ impl Executing<'_> {
         let ended = place.run(&argv, &template.directory, &limits).ok()?;
         let text = ended.stdout.text();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        (ended.exit == Exit::Code(0)).then(|| shown_cut(&somewhere(line, place), 200))
+        (ended.exit == Exit::Code(0)).then(|| sanitize_cut(&somewhere(line, place), 200))
     }
 
     fn limits(&self) -> CommandLimits {
@@ -278,7 +278,7 @@ impl Command<'_> {
         let missing = matches!(error, SandboxError::NotStarted { .. });
         RecordedCommand {
             code: Some(if missing { Code::GateToolMissing } else { error.code() }),
-            problem: Some(shown_cut(&format!("failed to {error}"), 1000)),
+            problem: Some(sanitize_cut(&format!("failed to {error}"), 1000)),
             ..self.nothing(attempt)
         }
     }

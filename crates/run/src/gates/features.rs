@@ -11,7 +11,7 @@ use qa_core::escape::harmless;
 use qa_core::features::FeatureDocument;
 use qa_core::findings::Statement;
 use qa_core::gates::{GateRule, rule_id};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::{json_places, workflow};
 use qa_gates::contract::TestCase;
 use qa_gates::stories::{self, Unshown, Why};
@@ -106,7 +106,7 @@ impl<'a> Features<'a> {
                 let path = bindings_path(story.feature_id);
                 Err((
                     Code::StoryBindingsInvalid,
-                    format!("failed to read {path}: {}", shown_cut(&problem, 300)),
+                    format!("failed to read {path}: {}", sanitize_cut(&problem, 300)),
                 ))
             }
         };

@@ -26,7 +26,7 @@ use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
 use qa_core::findings::{MovedCounts, MovedText, Statement};
 use qa_core::gates::{GateRule, rule_id};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
     DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
@@ -417,5 +417,5 @@ fn said(
 
 /// The first line, cut to what fits an annotation's title.
 fn headline(text: &str) -> String {
-    shown_cut(text.lines().next().unwrap_or(""), 300)
+    sanitize_cut(text.lines().next().unwrap_or(""), 300)
 }

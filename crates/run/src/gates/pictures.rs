@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{RecordedExecution, RecordedGates, RecordedPicture};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::pictures::{self, MAX_ALL_BYTES, MAX_PICTURES, Picture, Screenshot};
 use qa_gates::contract::{Outcome, Report, TestCase};
 
@@ -53,7 +53,7 @@ impl Album {
                     path: path.clone(),
                     sha256: None,
                     data: None,
-                    problem: Some(shown_cut(&problem, 300)),
+                    problem: Some(sanitize_cut(&problem, 300)),
                 },
             });
         }

@@ -492,7 +492,7 @@ impl Heard {
 
     fn fail(&mut self, request: &Request<'_>, sample: u64, code: Code, problem: &str) {
         self.errors.insert(code);
-        let problem = qa_core::masking::shown_cut(problem, SENTENCE);
+        let problem = qa_core::masking::sanitize_cut(problem, SENTENCE);
         self.summary.push(format!("answer {sample}: {code}: {problem}"));
         self.responses.push(Normalised {
             surface: request.model.provider.spec().surface,

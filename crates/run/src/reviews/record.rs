@@ -9,7 +9,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_contracts::strict_json;
 use qa_contracts::v1::{RecordedAttempt, RecordedHeader, RecordedReply, RecordedResponse};
-use qa_core::masking::shown_cut;
+use qa_core::masking::sanitize_cut;
 use qa_core::{canonical, secrets};
 
 /// Headers that say something about the answer and nothing about the account.
@@ -130,7 +130,7 @@ fn masked(text: &str, keys: &[Secret]) -> String {
 
 /// What a server says, for a person.
 fn shown(said: &str, keys: &[Secret]) -> String {
-    shown_cut(&masked(said, keys), 300)
+    sanitize_cut(&masked(said, keys), 300)
 }
 
 #[cfg(test)]
