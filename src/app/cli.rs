@@ -223,11 +223,11 @@ macro_rules! word {
     ($name:ident) => {
         impl Word for $name {
             fn parse_word(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|word| word.text() == text)
+                Self::ALL.iter().copied().find(|word| word.as_str() == text)
             }
 
             fn words() -> Vec<&'static str> {
-                Self::ALL.iter().map(|word| word.text()).collect()
+                Self::ALL.iter().map(|word| word.as_str()).collect()
             }
         }
     };

@@ -175,7 +175,7 @@ fn asked(draft: &RubricDraft, input: &mut dyn BufRead, output: &mut dyn Write) -
             kept,
             convention.support,
             visible(&convention.reason),
-            convention.strength.text(),
+            convention.strength.as_str(),
         );
         output.write_all(shown.as_bytes()).ok()?;
         for witness in convention.exemplars.iter().take(2) {

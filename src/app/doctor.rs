@@ -166,7 +166,7 @@ fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> Str
         ("address", request.url.clone()),
         ("version", or_nothing(api_version.as_deref())),
         ("sampling", format!("{sampling}")),
-        ("effort", or_nothing(effort.map(qa_contracts::v1::Effort::text))),
+        ("effort", or_nothing(effort.map(qa_contracts::v1::Effort::as_str))),
         ("tier", or_nothing(service_tier.as_deref())),
         ("retires", retires(&binding.model_id)),
         ("answer", format!("at most {} tokens within {} s", binding.max_tokens, binding.timeout_ms / 1000)),

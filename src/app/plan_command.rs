@@ -97,7 +97,7 @@ fn cost(plans: &[LensPlan], policy: &Policy) -> String {
             plan.provider_binding_id,
             plan.max_input_tokens,
             plan.max_output_tokens,
-            refusal.map_or("reserved", |refusal| refusal.code.text()),
+            refusal.map_or("reserved", |refusal| refusal.code.as_str()),
         ));
         if refusal.is_none() {
             sum = sum.zip(plan.max_cost_usd.map(micro_usd)).map(|(sum, cost)| sum + cost);
@@ -113,7 +113,7 @@ fn cost(plans: &[LensPlan], policy: &Policy) -> String {
 fn commands(plans: &[LensPlan]) -> String {
     let mut text = String::new();
     for plan in plans.iter().filter(|plan| !plan.execution_commands.is_empty()) {
-        text.push_str(&format!("\n{} ({})\n", plan.lens_id, plan.permission_profile_id.text()));
+        text.push_str(&format!("\n{} ({})\n", plan.lens_id, plan.permission_profile_id.as_str()));
         for command in &plan.execution_commands {
             let place = if command.directory.is_empty() { "." } else { &command.directory };
             let line = format!("  {} in {place}: {}", command.purpose, command.command.join(" "));
@@ -125,12 +125,12 @@ fn commands(plans: &[LensPlan]) -> String {
 }
 
 fn row(plan: &LensPlan) -> String {
-    let notes: Vec<&str> = plan.planning_codes.iter().map(|code| Code::text(*code)).collect();
+    let notes: Vec<&str> = plan.planning_codes.iter().map(|code| Code::as_str(*code)).collect();
     format!(
         "{:<3} {:<18} {:<13} {:<9} {:>6} {:>8}  {}\n",
         plan.plan_ordinal,
         plan.lens_id,
-        plan.lens_class.text(),
+        plan.lens_class.as_str(),
         if plan.required { "yes" } else { "no" },
         plan.changed_files.len(),
         plan.omitted_hunks.len(),

@@ -86,7 +86,7 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
             let base = report.base.as_ref().map_or(String::new(), |base| format!(", base {base}"));
             text.push_str(&format!(
                 "{:<20} {:<12} {format:<16} {}{base}\n",
-                gate.text(),
+                gate.as_str(),
                 report.tool,
                 report.path
             ));
@@ -96,14 +96,14 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     for (gate, settings) in policy.gates.iter().filter(|(_, settings)| !settings.run.is_empty()) {
         text.push_str(&format!(
             "{:<20} {:<12} {:<16} it runs the tool\n",
-            gate.text(),
+            gate.as_str(),
             settings.run.join(" "),
             "its own"
         ));
     }
     if policy.gates.values().any(|settings| !settings.run.is_empty()) {
-        let classes: Vec<&str> = execution.lens_classes.iter().map(|class| class.text()).collect();
-        text.push_str(&format!("\n{:<20} {}\n", "profile", execution.profile.text()));
+        let classes: Vec<&str> = execution.lens_classes.iter().map(|class| class.as_str()).collect();
+        text.push_str(&format!("\n{:<20} {}\n", "profile", execution.profile.as_str()));
         text.push_str(&format!(
             "{:<20} {}\n",
             "lens classes",
@@ -122,16 +122,20 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     }
     for (name, model) in &policy.models {
         let endpoint = model.endpoint.as_deref().unwrap_or("its own");
-        text.push_str(&format!("{name:<20} {:<18} {:<34} {endpoint}\n", model.provider.text(), model.model));
+        text.push_str(&format!(
+            "{name:<20} {:<18} {:<34} {endpoint}\n",
+            model.provider.as_str(),
+            model.model
+        ));
     }
     text.push_str(&format!("\n{:<42}", "rule"));
-    Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.text())));
+    Scope::ALL.iter().for_each(|scope| text.push_str(&format!(" {:<9}", scope.as_str())));
     text.push('\n');
     for (id, strengths) in &policy.rules {
         text.push_str(&format!("{id:<42}"));
         Scope::ALL
             .iter()
-            .for_each(|scope| text.push_str(&format!(" {:<9}", in_scope(strengths, *scope).text())));
+            .for_each(|scope| text.push_str(&format!(" {:<9}", in_scope(strengths, *scope).as_str())));
         text.push('\n');
     }
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"

@@ -335,11 +335,11 @@ fn metrics(record: &RunRecord<'_>) -> Metrics {
     let outcome = record.outcome;
     let mut findings_by_severity = BTreeMap::new();
     for finding in outcome.results.iter().flat_map(|result| &result.findings) {
-        *findings_by_severity.entry(finding.severity.text().to_owned()).or_insert(0) += places(finding);
+        *findings_by_severity.entry(finding.severity.as_str().to_owned()).or_insert(0) += places(finding);
     }
     let mut plans_by_status = BTreeMap::new();
     for result in &outcome.results {
-        *plans_by_status.entry(result.status.text().to_owned()).or_insert(0) += 1;
+        *plans_by_status.entry(result.status.as_str().to_owned()).or_insert(0) += 1;
     }
     Metrics {
         schema_version: Default::default(),

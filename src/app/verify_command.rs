@@ -52,7 +52,7 @@ const PASS: ExpectedVerdict = ExpectedVerdict::Exactly(Conclusion::Pass);
 impl ExpectedVerdict {
     fn text(self) -> &'static str {
         match self {
-            Self::Exactly(conclusion) => conclusion.text(),
+            Self::Exactly(conclusion) => conclusion.as_str(),
             Self::DegradedPass => "degraded-pass",
         }
     }
@@ -115,8 +115,8 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
 /// Returns the overrides of the policy as `name=value`.
 fn overrides(verified: &Verified) -> Vec<String> {
     let input = &verified.input;
-    let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.text()));
-    let preset = input.overrides.preset.map(|preset| format!("preset={}", preset.text()));
+    let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.as_str()));
+    let preset = input.overrides.preset.map(|preset| format!("preset={}", preset.as_str()));
     let lenses = input.requested_lens_ids.as_ref().map(|ids| format!("lenses={}", ids.join(",")));
     [mode, preset, lenses].into_iter().flatten().collect()
 }
@@ -140,7 +140,7 @@ fn statement(verified: &Verified) -> String {
         ("merge base", input.merge_base_sha.to_string()),
         ("head", input.head_sha.to_string()),
         ("policy", verified.policy_hash.to_string()),
-        ("", format!("preset {}, mode {}; {file}", input.preset.text(), input.run_mode.text())),
+        ("", format!("preset {}, mode {}; {file}", input.preset.as_str(), input.run_mode.as_str())),
         ("overrides", overrides),
         ("execution key", verified.run.hashes.execution_key.to_string()),
         ("run digest", verified.run.hashes.run_digest.to_string()),

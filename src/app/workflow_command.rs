@@ -362,9 +362,9 @@ fn text(arguments: &WorkflowArgs, next: &Next) -> String {
     let steps = &state.history[next.known_steps..];
     let phases: Vec<&str> = steps
         .first()
-        .map(|step| step.from.text())
+        .map(|step| step.from.as_str())
         .into_iter()
-        .chain(steps.iter().map(|step| step.to.text()))
+        .chain(steps.iter().map(|step| step.to.as_str()))
         .collect();
     line("state", if phases.is_empty() { state.current_state.to_string() } else { phases.join(" -> ") });
     line("next agent", state.next_agent.to_string());

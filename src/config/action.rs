@@ -240,12 +240,12 @@ impl RawInputs {
             mode: read.word(
                 "mode",
                 self.mode,
-                &RunMode::ALL.iter().map(|word| (word.text(), *word)).collect::<Vec<_>>(),
+                &RunMode::ALL.iter().map(|word| (word.as_str(), *word)).collect::<Vec<_>>(),
             )?,
             preset: read.word(
                 "preset",
                 self.preset,
-                &Preset::ALL.iter().map(|word| (word.text(), *word)).collect::<Vec<_>>(),
+                &Preset::ALL.iter().map(|word| (word.as_str(), *word)).collect::<Vec<_>>(),
             )?,
             lenses: read.list("lenses", self.lenses),
             jobs: read.number("jobs", self.jobs, 1, 64)?,

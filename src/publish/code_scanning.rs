@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(Ok(&bytes), packed(&file, bytes.len()).as_ref());
         assert_eq!(bytes[4..8], [0; 4], "the time in the header");
         let error = packed(&file, bytes.len() - 1).unwrap_err();
-        assert_eq!(error.code().text(), "PUBLISH_REFUSED");
+        assert_eq!(error.code().as_str(), "PUBLISH_REFUSED");
     }
 }

@@ -242,7 +242,7 @@ fn a_conclusion_never_stands_before_the_last_annotation() {
     for last in 1..=calls {
         let fake = fake();
         let ended = publish(&over(&memory(&fake, Some((last, true)))));
-        assert_eq!(ended.unwrap_err().code().text(), "CANCELLED");
+        assert_eq!(ended.unwrap_err().code().as_str(), "CANCELLED");
         for check in &fake.state().checks {
             assert!(check.conclusion.is_none() || check.annotations.len() == 120, "after call {last}");
         }
@@ -334,7 +334,7 @@ fn failing(route: Route, fault: &Fault, times: usize) -> (PublishError, Vec<u64>
 fn six_attempts_are_made_and_then_it_is_unknown_whether_it_was_published() {
     let (error, waits) = failing(Route::CreateCheck, &Fault::Refuse(502), 9);
     assert_eq!(error.to_string(), "start the check run: git.example answered 502: Server Error");
-    assert_eq!((error.code().text(), waits.len()), ("PUBLISH_FAILED", 5));
+    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_FAILED", 5));
     assert!(!error.is_permission());
 }
 
@@ -359,7 +359,7 @@ fn a_token_that_may_not_write_names_the_permission() {
     ];
     for (error, needs) in errors {
         assert!(error.is_permission() && error.hint().contains(needs), "{error}: {}", error.hint());
-        assert_eq!(error.code().text(), "PUBLISH_FORBIDDEN");
+        assert_eq!(error.code().as_str(), "PUBLISH_FORBIDDEN");
     }
 }
 
@@ -368,14 +368,14 @@ fn a_wait_that_does_not_fit_ends_at_once_and_one_that_does_is_kept() {
     let limit =
         |seconds: &str| Fault::Limit { status: 403, headers: vec![("retry-after", seconds.to_owned())] };
     let (error, waits) = failing(Route::UpdateCheck, &limit("3600"), 1);
-    assert_eq!((error.code().text(), waits), ("PUBLISH_RATE_LIMITED", vec![]));
+    assert_eq!((error.code().as_str(), waits), ("PUBLISH_RATE_LIMITED", vec![]));
     assert!(error.to_string().ends_with("and asks to wait 3600 s"), "{error}");
     let (error, waits) = failing(Route::UpdateCheck, &limit("50"), 9);
-    assert_eq!((error.code().text(), waits), ("PUBLISH_RATE_LIMITED", vec![50, 50]));
+    assert_eq!((error.code().as_str(), waits), ("PUBLISH_RATE_LIMITED", vec![50, 50]));
     let (error, waits) = failing(Route::UpdateCheck, &Fault::Limit { status: 429, headers: vec![] }, 9);
-    assert_eq!((error.code().text(), waits), ("PUBLISH_RATE_LIMITED", vec![60, 60]));
+    assert_eq!((error.code().as_str(), waits), ("PUBLISH_RATE_LIMITED", vec![60, 60]));
     let (error, waits) = failing(Route::UpdateCheck, &limit("0"), 9);
-    assert_eq!((error.code().text(), waits.len()), ("PUBLISH_RATE_LIMITED", 5));
+    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_RATE_LIMITED", 5));
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn a_redirect_is_named_and_not_followed() {
             error.to_string(),
             "start the check run: git.example redirects to evil.example, which is not followed"
         );
-        assert_eq!((error.code().text(), waits.len()), ("PUBLISH_FAILED", 0));
+        assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_FAILED", 0));
     }
 }
 
@@ -400,7 +400,7 @@ fn what_github_finds_invalid_is_not_tried_again_and_its_words_show_no_token() {
         error.to_string(),
         "complete the check run: git.example answered 422: no ***\\u{1b}[31m; because"
     );
-    assert_eq!((error.code().text(), waits.len()), ("PUBLISH_REFUSED", 0));
+    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_REFUSED", 0));
 }
 
 #[test]
@@ -591,6 +591,6 @@ fn what_is_no_repository_is_refused_before_anything_is_sent() {
     for wrong in ["", "owner", "owner/", "/name", "owner/name/x", "owner/..", "ow ner/name", "owner/na?me"] {
         let http: Arc<dyn Http> = memory(&fake(), None);
         let error = GitHub::new(http, target(wrong)).err().expect(wrong);
-        assert_eq!(error.code().text(), "PUBLISH_FAILED");
+        assert_eq!(error.code().as_str(), "PUBLISH_FAILED");
     }
 }

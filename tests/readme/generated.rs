@@ -71,7 +71,7 @@ ratchet (blocks where the base already complies), `A` advises, `–` is off.
         );
         for rule in lens.rules {
             let anchor = rule.rule_id.replace('/', "");
-            let is_gate = GateName::ALL.iter().any(|gate| gate.text() == lens.lens_id);
+            let is_gate = GateName::ALL.iter().any(|gate| gate.as_str() == lens.lens_id);
             let page_of_rule = match (is_gate, lens.lens_id.starts_with("review-")) {
                 (true, _) => "gates.md#rules".to_owned(),
                 (false, true) => format!("reviews.md#{anchor}"),
@@ -136,7 +136,7 @@ in the terminal report, in `error[CODE]` on standard error, in the artifacts and
 "
     .to_owned();
     let mut codes: Vec<Code> = Code::ALL.to_vec();
-    codes.sort_by_key(|code| code.text());
+    codes.sort_by_key(|code| code.as_str());
     for code in &codes {
         let class = match code.class() {
             CodeClass::Notice => "notice",
@@ -145,11 +145,11 @@ in the terminal report, in `error[CODE]` on standard error, in the artifacts and
             CodeClass::UserRecoverable => "user recoverable",
             CodeClass::Terminal => "terminal",
         };
-        page.push_str(&format!("| `{}` | {class} | {} |\n", code.text(), code.hint().replace('|', "\\|")));
+        page.push_str(&format!("| `{}` | {class} | {} |\n", code.as_str(), code.hint().replace('|', "\\|")));
     }
     page.push_str("\nThese are part of the contract and nothing in this version produces them:\n\n");
     for code in codes.iter().filter(|code| !is_produced(code)) {
-        page.push_str(&format!("- `{}`\n", code.text()));
+        page.push_str(&format!("- `{}`\n", code.as_str()));
     }
     is_current("docs/codes.md", &page);
 }

@@ -36,7 +36,7 @@ macro_rules! codes {
 
             /// The stable text.
             #[must_use]
-            pub fn text(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $($(Code::$variant => $text,)*)* }
             }
 
@@ -188,7 +188,7 @@ impl schemars::JsonSchema for Code {
 
 impl std::fmt::Display for Code {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self.text())
+        out.write_str(self.as_str())
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_original_contract_has_24_codes_and_every_text_is_unique() {
         assert_eq!(Code::ALL.iter().filter(|code| code.is_original()).count(), 24);
-        let texts: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.text()).collect();
+        let texts: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(texts.len(), Code::ALL.len());
     }
 }

@@ -63,7 +63,7 @@ pub enum BaseRule {
 
 impl BaseRule {
     /// The name that is recorded.
-    pub fn text(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::TestMerge(_) => "merge-commit",
             Self::Named(_) => "event",

@@ -174,7 +174,7 @@ fn finding(
     if !statement.subject.is_empty() {
         evidence.insert("subject".to_owned(), statement.subject.into());
     }
-    evidence.insert("side".to_owned(), statement.side.text().into());
+    evidence.insert("side".to_owned(), statement.side.as_str().into());
     evidence.insert("startColumn".to_owned(), statement.start_column.into());
     evidence.insert("endColumn".to_owned(), statement.end_column.into());
     let proof =

@@ -22,7 +22,7 @@ pub enum GateRule {
 }
 
 impl GateRule {
-    fn text(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Failure => "failure",
@@ -73,12 +73,12 @@ impl GateRule {
 
 /// The gate of a lens id.
 pub fn find(lens_id: &str) -> Option<GateName> {
-    GateName::ALL.iter().copied().find(|gate| gate.text() == lens_id)
+    GateName::ALL.iter().copied().find(|gate| gate.as_str() == lens_id)
 }
 
 /// The id of a gate's rule.
 pub fn rule_id(gate: GateName, rule: GateRule) -> String {
-    format!("{gate}/{}", rule.text())
+    format!("{gate}/{}", rule.as_str())
 }
 
 /// The class of a gate's lens.
@@ -102,7 +102,7 @@ pub fn entries() -> impl Iterator<Item = RegistryLens> {
         };
         let rules = [GateRule::Error, GateRule::Failure, GateRule::Flaky, GateRule::Warning];
         RegistryLens {
-            lens_id: gate.text().to_owned(),
+            lens_id: gate.as_str().to_owned(),
             lens_version: VERSION.to_owned(),
             lens_class: class(gate),
             title: title.to_owned(),

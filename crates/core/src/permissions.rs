@@ -118,7 +118,7 @@ impl ExecutionPolicy {
         if !self.lens_classes.contains(&class) {
             return Permission::Denied(format!(
                 "execution.lens-classes does not have {}, the class of {lens_id}",
-                class.text()
+                class.as_str()
             ));
         }
         let most = self.limits.max_commands_per_plan;

@@ -218,11 +218,11 @@ impl Policy {
             overrides.preset.as_ref(),
             file.preset.as_ref(),
             Preset::Default,
-            |preset| word(preset.text()),
+            |preset| word(preset.as_str()),
         );
         let mode =
             origin.choose("mode", overrides.mode.as_ref(), file.mode.as_ref(), RunMode::Strict, |mode| {
-                word(mode.text())
+                word(mode.as_str())
             });
         let empty_change = origin.choose(
             "empty-change",
@@ -239,14 +239,14 @@ impl Policy {
             None,
             file.blocking_policy.as_ref(),
             BlockingPolicy::RuleDefined,
-            |value| word(value.text()),
+            |value| word(value.as_str()),
         );
         let blocking_threshold = origin.choose(
             "blocking-threshold",
             None,
             file.blocking_threshold.as_ref(),
             Severity::High,
-            |value| word(value.text()),
+            |value| word(value.as_str()),
         );
         let limits = resolve_limits(file, origin);
         let theta = origin.number("ratchet.theta-permille", file.ratchet.theta_permille.map(u64::from), 980);

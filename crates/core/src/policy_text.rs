@@ -73,7 +73,7 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
             let message =
                 format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
-            return Err(fault(name.text(), message));
+            return Err(fault(name.as_str(), message));
         }
         let readable = |of: &GateName| {
             of.runs_tests() && *of != GateName::StoryValidation && file.gates.contains_key(of)

@@ -259,7 +259,7 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
     let execution = &policy.execution;
     let lists: [(&str, BTreeSet<String>); 3] = [
         ("allow", execution.allow.iter().map(|rule| rule.prefix.join(" ")).collect()),
-        ("lens-classes", execution.lens_classes.iter().map(|class| class.text().to_owned()).collect()),
+        ("lens-classes", execution.lens_classes.iter().map(|class| class.as_str().to_owned()).collect()),
         ("toolchains", execution.toolchains.iter().map(|toolchain| toolchain.path.clone()).collect()),
     ];
     let execution = lists.into_iter().map(|(name, list)| (format!("execution.{name}"), list));

@@ -62,7 +62,7 @@ fn of_all_81_pairs_of_phases_ten_are_steps_and_the_others_errors_that_name_both(
 
 #[test]
 fn each_phase_has_its_agent() {
-    let agents: Vec<&str> = WorkflowPhase::ALL.iter().map(|phase| agent(*phase).text()).collect();
+    let agents: Vec<&str> = WorkflowPhase::ALL.iter().map(|phase| agent(*phase).as_str()).collect();
     assert_eq!(agents, ["initializer", "initializer", "dev", "dev", "qa", "qa", "dev", "dev", "dev"]);
 }
 
@@ -112,7 +112,7 @@ fn an_event_leads_through_these_phases_and_no_others() {
     for (event, expected) in table {
         for (phase, expected) in WorkflowPhase::ALL.iter().zip(expected) {
             let found = derive(*phase, event).map_or("!".to_owned(), |steps| {
-                steps.iter().map(|step| step.text()).collect::<Vec<_>>().join(" ")
+                steps.iter().map(|step| step.as_str()).collect::<Vec<_>>().join(" ")
             });
             assert_eq!(found, expected, "{event:?} in {phase}");
         }

@@ -77,7 +77,7 @@ fn plan_gaps(report: &Report<'_>) -> Vec<PlanGap> {
         }
         gaps.push(PlanGap {
             plan: plan.map_or_else(|| result.lens_id.clone(), |plan| plan_name(plan)),
-            status: result.status.text(),
+            status: result.status.as_str(),
             required: plan.is_some_and(|plan| plan.required),
             codes: result.error_codes.clone(),
         });

@@ -96,7 +96,7 @@ fn banner(report: &Report<'_>) -> Markup {
     };
     let rest = verdict.rationale.len().saturating_sub(MAX_RATIONALE);
     html! {
-        header.banner.(verdict.conclusion.text()) {
+        header.banner.(verdict.conclusion.as_str()) {
             div.page {
                 p.name {
                     "qa-skill · " (visible(&report.input.repo_id)) " · "

@@ -262,7 +262,7 @@ fn coverage(page: &mut Page, report: &Report<'_>) {
         report.result.lens_results.iter().map(|result| (result.plan_ordinal, result)).collect();
     page.list(&report.result.lens_plans, MAX_LIST, "lens run", |plan| {
         let total = totals.get(&plan.plan_ordinal).copied().unwrap_or_default();
-        let status = results.get(&plan.plan_ordinal).map_or("no result", |result| result.status.text());
+        let status = results.get(&plan.plan_ordinal).map_or("no result", |result| result.status.as_str());
         let required = if plan.required { " (required)" } else { "" };
         format!(
             "| {}{required} | {} | {} | {} | {status} |",
@@ -290,7 +290,11 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     for (name, value) in rows {
         page.push(&format!("| {name} | {} |", cell_code(value, 200)));
     }
-    page.push(&format!("| Mode | {}, preset {} |", input.run_mode.text().replace('_', "\\_"), input.preset));
+    page.push(&format!(
+        "| Mode | {}, preset {} |",
+        input.run_mode.as_str().replace('_', "\\_"),
+        input.preset
+    ));
     page.push(
         "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding",
     );

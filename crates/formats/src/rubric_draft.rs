@@ -46,7 +46,7 @@ pub fn markdown(draft: &RubricDraft) -> String {
             let _infallible = writeln!(
                 out,
                 "| {}{} | {} {} | {} | {} of {} | {} |",
-                rejected.family.text(),
+                rejected.family.as_str(),
                 escaped(&topic),
                 escaped(&rejected.language),
                 part(rejected.part),

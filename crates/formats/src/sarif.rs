@@ -120,13 +120,13 @@ fn rules<'a>(report: &Report<'a>) -> (Vec<Value>, BTreeMap<&'a str, usize>) {
 fn known_rule(lens: &RegistryLens, rule: &RegistryRule) -> Value {
     let strengths = &rule.strengths.default;
     // A lens may be named as its class is, and tags are unique.
-    let mut tags = vec![lens.lens_class.text(), lens.lens_id.as_str()];
+    let mut tags = vec![lens.lens_class.as_str(), lens.lens_id.as_str()];
     tags.dedup();
     let mut properties = json!({
         "lens": lens.lens_id,
         "precision": "high",
-        "severity": rule.severity.text(),
-        "strength": strengths.product.text(),
+        "severity": rule.severity.as_str(),
+        "strength": strengths.product.as_str(),
         "tags": tags,
     });
     if lens.lens_class == LensClass::Security {
@@ -188,10 +188,10 @@ fn result(files: &Files<'_>, indexes: &BTreeMap<&str, usize>, finding: &Finding)
             "blocking": finding.blocking,
             "evidenceHash": finding.evidence_hash.as_str(),
             "lens": visible(&finding.lens_id),
-            "scope": finding.scope.text(),
-            "severity": finding.severity.text(),
+            "scope": finding.scope.as_str(),
+            "severity": finding.severity.as_str(),
             "standing": standing(finding),
-            "strength": finding.strength.text(),
+            "strength": finding.strength.as_str(),
             "why": visible(&why(finding)),
         },
         "ruleId": visible(&finding.rule_id),
@@ -251,7 +251,7 @@ fn invocation(report: &Report<'_>, total: usize) -> Value {
     let mut notifications: Vec<Value> = codes(report)
         .into_iter()
         .map(|(level, code)| {
-            json!({"descriptor": {"id": code.text()}, "level": level, "message": {"text": code.hint()}})
+            json!({"descriptor": {"id": code.as_str()}, "level": level, "message": {"text": code.hint()}})
         })
         .collect();
     if total > MAX_RESULTS {
@@ -261,7 +261,7 @@ fn invocation(report: &Report<'_>, total: usize) -> Value {
     }
     json!({
         "executionSuccessful": verdict.conclusion != Conclusion::CouldNotComplete,
-        "properties": {"conclusion": verdict.conclusion.text()},
+        "properties": {"conclusion": verdict.conclusion.as_str()},
         "toolExecutionNotifications": notifications,
     })
 }

@@ -142,7 +142,7 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
             one_finding(page, report, &files, finding);
         }
         for finding in blocking.iter().take(MAX_SHOWN).skip(MAX_WHOLE) {
-            let (severity, rule) = (finding.severity.text(), &finding.rule_id);
+            let (severity, rule) = (finding.severity.as_str(), &finding.rule_id);
             let summary = visible_cut(&finding.summary, 120);
             page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
         }
@@ -177,7 +177,7 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     let column = evidence_number(finding, "startColumn").max(1) as usize;
     let level = if finding.blocking { Level::ERROR } else { Level::WARNING };
     let title = visible_cut(&finding.summary, 300);
-    let title = level.with_name(finding.severity.text()).primary_title(title).id(finding.rule_id.as_str());
+    let title = level.with_name(finding.severity.as_str()).primary_title(title).id(finding.rule_id.as_str());
     let origin = Origin::path(path.as_str()).line(finding.start_line as usize).char_column(column);
     let mut group = Group::with_title(title);
     match source {
@@ -253,7 +253,7 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
     }
     for gap in gaps.plans.iter().take(MAX_LIST) {
         let required = if gap.required { "required lens" } else { "lens" };
-        let codes: Vec<&str> = gap.codes.iter().map(|code| code.text()).collect();
+        let codes: Vec<&str> = gap.codes.iter().map(|code| code.as_str()).collect();
         page.item("  - ", DIM, &format!("{required} {} {}: {}", gap.plan, gap.status, codes.join(", ")));
     }
     page.left_out(MAX_LIST, gaps.plans.len(), "lens run");
@@ -298,7 +298,7 @@ fn gates(page: &mut Page, report: &Report<'_>) {
 }
 
 fn file_gap(gap: &FileGap<'_>) -> String {
-    let code = gap.code.map(Code::text);
+    let code = gap.code.map(Code::as_str);
     let why: Vec<&str> = gap.reasons.iter().copied().chain(code).collect();
     format!("{}: {} looked at {} ({})", gap.file, gap.plans.join(", "), gap.looked_at, why.join("; "))
 }
@@ -317,7 +317,7 @@ fn notes(page: &mut Page, report: &Report<'_>) {
         };
         let lead = page.paint(style, &format!("  {kind:<8}"));
         page.out.push_str(&lead);
-        page.out.push_str(code.text());
+        page.out.push_str(code.as_str());
         page.out.push('\n');
         page.item("          ", "", code.hint());
     }

@@ -272,7 +272,7 @@ fn table() -> String {
     for spec in ALL.iter().map(|tool| tool.spec()) {
         let formats: Vec<String> = spec.formats.iter().map(|format| format!("`{}`", format.text())).collect();
         let page = format!("[`{0}`](../tests/corpus/gates/{0}.md)", spec.id);
-        let (gate, language) = (spec.gate.text(), spec.language.text());
+        let (gate, language) = (spec.gate.as_str(), spec.language.text());
         table += &format!("| {page} | `{gate}` | {language} | {} | {} |\n", spec.about, formats.join(", "));
     }
     table

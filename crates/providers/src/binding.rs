@@ -210,7 +210,7 @@ fn effort(model: &PolicyModel, accepts: &Accepts, surface: Surface) -> Result<Op
         Surface::AnthropicMessages => !matches!(effort, Effort::None | Effort::Minimal),
     };
     if !has_word || !accepts.efforts.contains(&effort) {
-        let words: Vec<&str> = accepts.efforts.iter().map(|effort| effort.text()).collect();
+        let words: Vec<&str> = accepts.efforts.iter().map(|effort| effort.as_str()).collect();
         let problem = format!("is {effort}, which {} on {surface} does not accept", model.model);
         return Err(wrong("effort", problem, one_of(&words)));
     }
@@ -268,7 +268,7 @@ fn auth_scheme(model: &PolicyModel, place: &Place) -> Result<AuthScheme, Wrong> 
         None => Ok(schemes[0]),
         Some(scheme) if schemes.contains(&scheme) => Ok(scheme),
         Some(scheme) => {
-            let words: Vec<&str> = schemes.iter().map(|scheme| scheme.text()).collect();
+            let words: Vec<&str> = schemes.iter().map(|scheme| scheme.as_str()).collect();
             let problem = format!("is {scheme}, which is not taken there");
             Err(wrong("auth-scheme", problem, one_of(&words)))
         }

@@ -68,7 +68,7 @@ fn an_anthropic_model_gets_every_default() {
 fn shown(model: &PolicyModel) -> String {
     let (binding, endpoint) = resolve("main", model).unwrap();
     let model = binding.model.unwrap();
-    let effort = model.effort.map_or("-", Effort::text);
+    let effort = model.effort.map_or("-", Effort::as_str);
     let (tier, version) =
         (model.service_tier.as_deref().unwrap_or("-"), model.api_version.as_deref().unwrap_or("-"));
     assert_eq!(model.endpoint_id, endpoint.id);

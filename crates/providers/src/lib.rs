@@ -38,7 +38,7 @@ mod tests {
         for surface in Surface::ALL {
             assert_eq!(find(*surface).spec().surface, *surface);
         }
-        let names: Vec<&str> = ALL.iter().map(|provider| provider.spec().surface.text()).collect();
+        let names: Vec<&str> = ALL.iter().map(|provider| provider.spec().surface.as_str()).collect();
         assert!(names.is_sorted() && names.len() == Surface::ALL.len(), "{names:?}");
     }
 }

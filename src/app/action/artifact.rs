@@ -32,7 +32,7 @@ pub(crate) fn keep(
     let token = variables.runtime_token();
     if token.is_none() && variables.results_url().is_none() {
         let code = Code::ArtifactUploadUnsupported;
-        annotate("notice", code.text(), &format!("there is no artifact service here\n{}", code.hint()));
+        annotate("notice", code.as_str(), &format!("there is no artifact service here\n{}", code.hint()));
         return Ok(None);
     }
     let service =
@@ -41,7 +41,7 @@ pub(crate) fn keep(
         Ok(service) => service,
         Err(failure) if failure.code == Some(Code::ArtifactUploadUnsupported) => {
             let text = format!("{}\n{}", failure.message, failure.hint);
-            annotate("notice", Code::ArtifactUploadUnsupported.text(), &text);
+            annotate("notice", Code::ArtifactUploadUnsupported.as_str(), &text);
             return Ok(None);
         }
         Err(failure) => return Err(failure),

@@ -29,10 +29,10 @@ impl Sources<'_> {
         let mut tried = Vec::new();
         for rule in &change.bases {
             match self.by_rule(rule, change) {
-                Ok(Some(commit)) => return Ok(Base { commit, rule: rule.text() }),
-                Ok(None) => tried.push(format!("{}: none", rule.text())),
+                Ok(Some(commit)) => return Ok(Base { commit, rule: rule.as_str() }),
+                Ok(None) => tried.push(format!("{}: none", rule.as_str())),
                 Err(error @ GitError::HeadMoved(_)) => return Err(error.into()),
-                Err(error) => tried.push(format!("{}: {error}", rule.text())),
+                Err(error) => tried.push(format!("{}: {error}", rule.as_str())),
             }
         }
         let message = format!("failed to find the base of this event ({})", tried.join("; "));

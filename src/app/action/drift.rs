@@ -66,7 +66,7 @@ pub(crate) fn drift(
         // Stored runs were replayed all the same; what a pull request meets is said by its own run.
         Err(error) => {
             cancellation.check()?;
-            let title = error.code.map_or("rubric", |code| code.text());
+            let title = error.code.map_or("rubric", |code| code.as_str());
             annotate("warning", title, &format!("{}\n{}", error.message, error.hint));
         }
     }
@@ -74,7 +74,7 @@ pub(crate) fn drift(
         let count = standing.fallen.len();
         let message =
             format!("{count} conventions of the rubric are no longer kept\n{}", Code::RubricFallen.hint());
-        annotate("warning", Code::RubricFallen.text(), &message);
+        annotate("warning", Code::RubricFallen.as_str(), &message);
     }
     print_quoting(text(&report).as_bytes())?;
     let page = markdown(&report);
@@ -83,13 +83,17 @@ pub(crate) fn drift(
     let answers_otherwise = report.runs.iter().flat_map(|run| &run.models).any(|model| model.code.is_some());
     if answers_otherwise {
         let code = Code::ModelDriftDetected;
-        annotate("warning", code.text(), &format!("a model answers otherwise than it did\n{}", code.hint()));
+        annotate(
+            "warning",
+            code.as_str(),
+            &format!("a model answers otherwise than it did\n{}", code.hint()),
+        );
     }
     if (failed.is_some() || answers_otherwise) && inputs.open_issue {
         match issue(environment, &report, &page, cancellation) {
             Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
             Err(error) => {
-                annotate("warning", error.code().text(), &format!("failed to {error}\n{}", error.hint()));
+                annotate("warning", error.code().as_str(), &format!("failed to {error}\n{}", error.hint()));
             }
             Ok(()) => {}
         }

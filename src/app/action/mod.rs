@@ -57,7 +57,7 @@ const HEAD_BUDGET: Duration = Duration::from_secs(180);
 pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     let told = run(cancellation);
     if let Err(failure) = &told {
-        let code = failure.code.map_or("qa-skill", Code::text);
+        let code = failure.code.map_or("qa-skill", Code::as_str);
         annotate("error", code, &format!("{}\n{}", failure.message, failure.hint));
     }
     told
@@ -214,7 +214,7 @@ fn check_change(
         Ok(kept) => kept,
         // The verdict stands, with its proof in the workspace alone.
         Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
-            let code = failure.code.map_or("qa-skill", Code::text);
+            let code = failure.code.map_or("qa-skill", Code::as_str);
             let text = format!(
                 "the proof of this verdict was not uploaded, so nobody can replay it later: {}\n{}",
                 failure.message, failure.hint

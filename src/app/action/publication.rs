@@ -71,7 +71,7 @@ impl Destination {
                 .github(&key, PARTING, &Arc::default())
                 .and_then(|github| conclude_without_verdict(&github, &check, reason));
             if let Err(error) = told {
-                annotate("warning", error.code().text(), &format!("failed to {error}"));
+                annotate("warning", error.code().as_str(), &format!("failed to {error}"));
             }
         })
     }
@@ -309,6 +309,6 @@ impl<'a> Publication<'a> {
     fn tell(&self, error: &PublishError) {
         let expected = error.is_permission() && self.change.from_fork;
         let kind = if expected { "notice" } else { "warning" };
-        annotate(kind, error.code().text(), &format!("failed to {error}\n{}", error.hint()));
+        annotate(kind, error.code().as_str(), &format!("failed to {error}\n{}", error.hint()));
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn text(cost: &Calibration) -> String {
         cost.changes,
         cost.head_sha.short(),
         cost.policy,
-        cost.preset.text()
+        cost.preset.as_str()
     );
     let blocked = cost.blocked.len() as u64;
     let (low, high) = wilson(blocked, cost.changes);
@@ -59,7 +59,7 @@ pub(super) fn text(cost: &Calibration) -> String {
         text.push_str("\nHave no verdict:\n");
     }
     for change in cost.without_verdict.iter().take(UNJUDGED_LISTED) {
-        let codes: Vec<&str> = change.codes.iter().map(|code| code.text()).collect();
+        let codes: Vec<&str> = change.codes.iter().map(|code| code.as_str()).collect();
         let _ = writeln!(text, "{} {} ({})", change.commit.short(), change.subject, codes.join(" "));
     }
     more(&mut text, cost.without_verdict.len() as u64, UNJUDGED_LISTED, "");

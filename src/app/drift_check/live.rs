@@ -199,7 +199,7 @@ fn compared(
         drift.class = if refuses { ModelDriftClass::Refusal } else { ModelDriftClass::Unavailable };
         // An outage says nothing of the model; that it never keeps to the form any more does.
         drift.code = ((refuses || is_out_of_form) && !old.is_empty()).then_some(Code::ModelDriftDetected);
-        let codes: Vec<&str> = codes.iter().map(|code| code.text()).collect();
+        let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
         drift.detail = format!("there is no answer to compare: {}", codes.join(", "));
         return drift;
     }

@@ -112,14 +112,14 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
         out.push_str("| Result | Key | Made by | What moved | Where |\n|---|---|---|---|---|\n");
     }
     for run in shown.iter().take(MOST_LISTED) {
-        let code = run.code.map_or(String::new(), |code| format!(" {}", markdown_code(code.text())));
+        let code = run.code.map_or(String::new(), |code| format!(" {}", markdown_code(code.as_str())));
         let made_by = run.made_by.as_deref().map_or_else(|| "unknown".to_owned(), markdown_cell_code);
         let _infallible = writeln!(
             out,
             "| {}{code} | {} | {made_by} | {} | {} |",
             result(run),
             markdown_cell_code(key(run)),
-            run.mover.map_or("nothing", |mover| mover.text()),
+            run.mover.map_or("nothing", |mover| mover.as_str()),
             markdown_cell_code(&run.place)
         );
     }

@@ -65,7 +65,7 @@ impl ConventionFamily {
 
     /// The word of the contract.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::FileName => "file-name",
             Self::FunctionName => "function-name",

@@ -17,14 +17,14 @@ macro_rules! words {
 
             /// The word as it stands in artifacts and policies.
             #[must_use]
-            pub fn text(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str(self.text())
+                out.write_str(self.as_str())
             }
         }
     )*};
@@ -418,39 +418,39 @@ mod tests {
     fn the_words_of_the_original_contract_are_kept_verbatim() {
         let list = |texts: &[&str]| texts.join(" ");
         let of = |texts: Vec<&str>| texts.join(" ");
-        assert_eq!(of(RunMode::ALL.iter().map(|w| w.text()).collect()), list(&["strict", "best_effort"]));
-        assert_eq!(of(VerdictStatus::ALL.iter().map(|w| w.text()).collect()), list(&["PASS", "FAIL"]));
+        assert_eq!(of(RunMode::ALL.iter().map(|w| w.as_str()).collect()), list(&["strict", "best_effort"]));
+        assert_eq!(of(VerdictStatus::ALL.iter().map(|w| w.as_str()).collect()), list(&["PASS", "FAIL"]));
         assert_eq!(
-            of(LensClass::ALL.iter().map(|w| w.text()).collect()),
+            of(LensClass::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["consistency", "security", "architecture", "style", "performance"])
         );
         assert_eq!(
-            of(LensStatus::ALL.iter().map(|w| w.text()).collect()),
+            of(LensStatus::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["completed", "degraded", "failed", "skipped"])
         );
         assert_eq!(
-            of(Severity::ALL.iter().map(|w| w.text()).collect()),
+            of(Severity::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["critical", "high", "medium", "low", "info"])
         );
         assert_eq!(
-            of(PermissionProfileId::ALL.iter().map(|w| w.text()).collect()),
+            of(PermissionProfileId::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["read_only", "exec_sandboxed", "exec_sandboxed_network_off"])
         );
         assert_eq!(
-            of(BlockingPolicy::ALL.iter().map(|w| w.text()).collect()),
+            of(BlockingPolicy::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["rule_defined", "severity_threshold", "mixed"])
         );
         assert_eq!(
-            of(OverflowPolicy::ALL.iter().map(|w| w.text()).collect()),
+            of(OverflowPolicy::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["stop", "skip", "escalate"])
         );
-        assert_eq!(of(WorktreeMode::ALL.iter().map(|w| w.text()).collect()), list(&["none", "ephemeral"]));
+        assert_eq!(of(WorktreeMode::ALL.iter().map(|w| w.as_str()).collect()), list(&["none", "ephemeral"]));
         assert_eq!(
-            of(CwdMode::ALL.iter().map(|w| w.text()).collect()),
+            of(CwdMode::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["repo_root", "ephemeral_worktree"])
         );
         assert_eq!(
-            of(UsageUnavailableReason::ALL.iter().map(|w| w.text()).collect()),
+            of(UsageUnavailableReason::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["ADAPTER_ERROR", "MISSING_USAGE_DATA", "PROVIDER_NOT_SUPPORTED"])
         );
     }

@@ -558,7 +558,7 @@ mod tests {
             let path = RepoPath::from_bytes(name.as_bytes()).unwrap();
             let found = class(&path);
             assert_eq!(
-                (found.text(), globs.scope(&path, found).text(), language(&path)),
+                (found.as_str(), globs.scope(&path, found).as_str(), language(&path)),
                 (expected_class, expected_scope, expected_language),
                 "{name}"
             );

@@ -129,7 +129,7 @@ fn facts(finding: &Finding) -> Markup {
                 @if !quote.is_empty() { dt { "Quote" } dd { code { (quote) } } }
                 dt { "Finding" } dd { code { (finding.finding_id) } }
                 dt { "Evidence hash" } dd { code { (finding.evidence_hash) } }
-                dt { "Origin" } dd { (finding.origin.text().replace('_', "-")) }
+                dt { "Origin" } dd { (finding.origin.as_str().replace('_', "-")) }
                 dt { "Strength" } dd { (finding.strength) }
                 @if let Some(ratchet) = &finding.ratchet {
                     dt { "Ratchet" }

@@ -50,7 +50,7 @@ pub fn page(draft: &RubricDraft) -> String {
                             tbody {
                                 @for rejected in &draft.rejected {
                                     tr {
-                                        td { (rejected.family.text()) " " (visible(&rejected.topic)) }
+                                        td { (rejected.family.as_str()) " " (visible(&rejected.topic)) }
                                         td { (visible(&rejected.language)) " " (part(rejected.part)) }
                                         td { code { (visible(&rejected.form)) } }
                                         td { (rejected.support - rejected.exceptions) " of " (rejected.support) }

@@ -109,7 +109,7 @@ pub(super) fn reviews(report: &Report<'_>) -> Markup {
                 @for review in reviews.iter().take(MAX_ROWS) {
                     tr {
                         th scope="row" { code { (visible(&review.plan)) } }
-                        td { span.tag.(review.status.text()) { (review.status) } }
+                        td { span.tag.(review.status.as_str()) { (review.status) } }
                         td { @if review.required { "yes" } @else { "no" } }
                         td { @for note in review.notes.iter().take(MAX_ROWS) { div { (visible_cut(note, 400)) } } }
                     }
@@ -229,7 +229,7 @@ pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
 
 fn cell(cell: Option<&CoverageCell>, hunks: u64) -> Markup {
     let Some(cell) = cell else { return html! { td.none { "–" span.hidden { " not concerned" } } } };
-    let code = cell.code.map(|code| code.text());
+    let code = cell.code.map(|code| code.as_str());
     match cell.status {
         CoverageStatus::Full => html! { td.full { span aria-hidden="true" { "●" } span.hidden { "whole" } } },
         CoverageStatus::Partial => {
@@ -251,7 +251,7 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
             (table("Lenses", "plans", columns(&names, &[3, 4]), html! {
                 @for plan in plans.iter().take(MAX_ROWS) {
                     @let result = results.get(&plan.plan_ordinal);
-                    @let status = result.map_or("no result", |result| result.status.text());
+                    @let status = result.map_or("no result", |result| result.status.as_str());
                     tr {
                         th scope="row" {
                             code { (visible(&plan_name(plan))) } " " span.muted { (visible(&plan.lens_version)) }
@@ -262,7 +262,7 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
                         td.r { (totals.get(&plan.plan_ordinal).copied().unwrap_or_default().inspected_hunks) }
                         td { @if plan.required { "yes" } @else { "no" } }
                         td { code { (visible(&plan.provider_binding_id)) } }
-                        td { (plan.permission_profile_id.text().replace('_', " ")) }
+                        td { (plan.permission_profile_id.as_str().replace('_', " ")) }
                     }
                 }
             }))
@@ -347,8 +347,8 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
         ("Base commit", input.base_sha.as_str()),
         ("Merge base", input.merge_base_sha.as_str()),
         ("Head commit", input.head_sha.as_str()),
-        ("Mode", input.run_mode.text()),
-        ("Preset", input.preset.text()),
+        ("Mode", input.run_mode.as_str()),
+        ("Preset", input.preset.as_str()),
         ("Configuration", input.config_hash.as_str()),
         ("Normalised input", result.normalized_input_hash.as_str()),
     ];

@@ -311,12 +311,12 @@ impl Found {
         exceptions_listed: Vec<Witness>,
     ) -> Convention {
         let Self { family, language, part, topic, paths, form } = self;
-        let digest = canonical::digest(&(family.text(), &language, part, &topic, &paths, &form))
+        let digest = canonical::digest(&(family.as_str(), &language, part, &topic, &paths, &form))
             .expect("words have a canonical form");
         let statement = words::statement(family, &language, part, &topic, &paths, &form);
         let kept = support - exceptions;
         Convention {
-            id: format!("{}-{}", family.text(), &digest.as_str()[..10]),
+            id: format!("{}-{}", family.as_str(), &digest.as_str()[..10]),
             family,
             statement,
             language,

@@ -7,7 +7,7 @@ use qa_contracts::v1::{ConventionFamily, Scope};
 fn said(path: &str, text: &str, families: &[ConventionFamily]) -> Vec<String> {
     let seen = of_file(path, Scope::Product, text);
     let wanted = seen.into_iter().filter(|one| families.contains(&one.family));
-    wanted.map(|one| format!("{}: {} {}", one.family.text(), one.value, one.name)).collect()
+    wanted.map(|one| format!("{}: {} {}", one.family.as_str(), one.value, one.name)).collect()
 }
 
 #[test]

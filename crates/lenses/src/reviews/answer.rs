@@ -61,7 +61,7 @@ fn nullable<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::E
 ///
 /// That subset knows no bounds: how long, how many and how large is checked when the answer is [`read`].
 pub fn schema(rule_ids: &[&str]) -> Value {
-    let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.text()).collect();
+    let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
     let word = |words: &[&str], text: &str| json!({"type": "string", "enum": words, "description": text});
     let line = |description: &str| json!({"type": "integer", "description": description});
@@ -309,7 +309,7 @@ mod tests {
         let written = serde_json::to_value(said((1, 2), "x")).unwrap();
         let names: Vec<&String> = written.as_object().unwrap().keys().collect();
         assert_eq!(item["required"], json!(names));
-        let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.text()).collect();
+        let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
         assert_eq!(item["properties"]["severity"]["enum"], json!(severities));
         assert_eq!(item["properties"]["ruleId"]["enum"], json!(RULES));
     }

@@ -58,7 +58,7 @@ pub fn specs(gate: GateName, calls: &Calls) -> Vec<ExecutionCommandSpec> {
 
 /// What the policy says to a gate's commands.
 pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Calls) -> Permission {
-    policy.execution.permission(gate.text(), class(gate), &specs(gate, calls))
+    policy.execution.permission(gate.as_str(), class(gate), &specs(gate, calls))
 }
 
 /// The files of a commit that say which tools its projects use, in the directories of the change and above.

@@ -109,7 +109,7 @@ impl Executing<'_> {
     /// Whether a gate takes part, or one that reads its tests does.
     fn is_wanted(&self, gate: GateName) -> bool {
         let asked = |gate: GateName| {
-            self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.text()))
+            self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.as_str()))
         };
         let reads = |(reader, settings): (&GateName, &GatePolicy)| {
             asked(*reader) && settings.tests_of.contains(&gate)

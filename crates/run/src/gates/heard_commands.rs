@@ -43,12 +43,12 @@ impl Heard {
             Permission::Granted => execution.denied.clone(),
             Permission::Denied(reason) => Some(reason),
             Permission::Violation(reason) => {
-                self.fail(gate.text(), Code::ExecutionPolicyViolation, &harmless(&reason));
+                self.fail(gate.as_str(), Code::ExecutionPolicyViolation, &harmless(&reason));
                 return Vec::new();
             }
         };
         if let Some(reason) = denied {
-            self.fail(gate.text(), Code::ExecutionDenied, &harmless(&reason));
+            self.fail(gate.as_str(), Code::ExecutionDenied, &harmless(&reason));
             return Vec::new();
         }
         let all = self.hear_calls(gate, &calls, evidence);

@@ -104,7 +104,7 @@ pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -
     }
     if gate == GateName::StoryValidation && all.is_empty() && heard.errors.is_empty() {
         // That no test was called for shows no step, and is no reason to say that one failed.
-        heard.fail(gate.text(), Code::GateNothingRan, "the change calls for no test");
+        heard.fail(gate.as_str(), Code::GateNothingRan, "the change calls for no test");
     }
     if gate == GateName::StoryValidation && heard.errors.is_empty() {
         let all_well = all.iter().all(|judged| judged.passed);
@@ -127,7 +127,7 @@ pub fn seen(evidence: &Evidence<'_>) -> Vec<GateReports> {
             subject: statement.subject,
         });
         GateReports {
-            lens_id: gate.text().to_owned(),
+            lens_id: gate.as_str().to_owned(),
             passed: heard.passed && heard.errors.is_empty(),
             entries: entries.collect(),
         }
