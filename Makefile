@@ -72,5 +72,5 @@ quality: ## Judge this repository's recent commits, one by one, and list what bl
 recall: ## Add known faults to this repository's recent commits and count what is found; evaluation/recall.py takes others
 	@scripts/with-binary.sh bash -c 'python3 evaluation/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
 
-registry: ## Write skill/*.json and the generated pages in docs/ again
-	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --test readme generated
+registry: ## Write skill/*.json, the inputs of action.yml and the generated pages in docs/ again
+	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --lib --test readme generated

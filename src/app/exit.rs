@@ -142,7 +142,10 @@ impl From<SettingsError> for Failure {
                 ),
                 ..failure
             },
-            SettingsError::Input { .. } | SettingsError::Environment(_) => failure,
+            SettingsError::Input { name, meaning, .. } => {
+                Self { hint: format!("change the input `{name}` of the workflow: {meaning}"), ..failure }
+            }
+            SettingsError::Environment(_) => failure,
         }
     }
 }

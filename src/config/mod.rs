@@ -2,16 +2,16 @@
 
 mod action;
 mod artifacts;
+mod inputs;
 mod pace;
 mod provider_keys;
 mod reports;
 
 use serde::Deserialize;
 
-pub(crate) use action::{
-    ActionEnvironment, Asked, Context, Inputs, ObjectSource, SettingsError, Surfaces, in_actions,
-};
+pub(crate) use action::{ActionEnvironment, Context, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
+pub(crate) use inputs::{ActionCommand, Inputs, ObjectSource, SettingsError, Surfaces};
 pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};
 pub(crate) use reports::Workspace;

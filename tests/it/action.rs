@@ -206,7 +206,8 @@ fn an_event_without_a_change_says_so() {
         step.run().expect_code(2, "EVENT_UNUSABLE");
         assert_eq!(step.output("verdict"), "could-not-complete");
     }
-    step.program().env("INPUT_JOBS", "many").run().expect_code(2, "INPUT_INVALID");
+    let refused = step.program().env("INPUT_JOBS", "many").run().expect_code(2, "INPUT_INVALID");
+    assert!(refused.stderr.contains("How many worker threads, 1 to 64"), "{}", refused.stderr);
 }
 
 #[test]

@@ -31,7 +31,7 @@ use super::shard::part;
 use super::upload::StoredArtifact;
 use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
-use crate::config::{ActionEnvironment, Asked, Context, Environment, Inputs, ObjectSource};
+use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inputs, ObjectSource};
 use crate::git::{OpenRepository, Remote};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey};
@@ -96,7 +96,7 @@ fn perform(
     runner: &Runner,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    if environment.inputs.command == Asked::Features {
+    if environment.inputs.command == ActionCommand::Features {
         return features::features(environment, runner, cancellation);
     }
     match task(environment)? {
@@ -115,7 +115,7 @@ fn perform(
 
 fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
     let context = &environment.context;
-    if environment.inputs.command == Asked::DriftCheck {
+    if environment.inputs.command == ActionCommand::DriftCheck {
         return Ok(Task::Drift);
     }
     let payload = read_event(&context.event_path)?;
@@ -126,7 +126,7 @@ fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
         base_ref: &context.base_ref,
     };
     let task = event::task(circumstances, &payload)?;
-    if environment.inputs.command == Asked::Check && task == Task::Drift {
+    if environment.inputs.command == ActionCommand::Check && task == Task::Drift {
         let reason = "a schedule names no change";
         return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());
     }
@@ -166,7 +166,7 @@ fn check_change(
     let (request, opened) = open_change(environment, &change, remote.as_ref())?;
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
-    if inputs.command == Asked::Plan {
+    if inputs.command == ActionCommand::Plan {
         let shown = Shown::Matrix(inputs.shards.unwrap_or(1));
         let matrix = plan_opened(&request, &opened, shown, cancellation, &progress)?;
         let matrix = String::from_utf8(matrix).expect("a matrix is JSON");
@@ -185,12 +185,19 @@ fn check_change(
     let publication = Publication::of(environment, &change, opened.resolved.head.clone(), cancellation);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
-        (Asked::Aggregate, None) => {
+        (ActionCommand::Aggregate, None) => {
             let message = "aggregate needs the input `parts`";
             return Err(Failure { exit: Exit::Usage, ..Failure::with_code(Code::InputInvalid, message) });
         }
-        (Asked::Aggregate, Some(parts)) => Some([workspace.join(parts)]),
-        (Asked::ByEvent | Asked::Check | Asked::DriftCheck | Asked::Plan | Asked::Features, _) => None,
+        (ActionCommand::Aggregate, Some(parts)) => Some([workspace.join(parts)]),
+        (
+            ActionCommand::ByEvent
+            | ActionCommand::Check
+            | ActionCommand::DriftCheck
+            | ActionCommand::Plan
+            | ActionCommand::Features,
+            _,
+        ) => None,
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
     let keyed = |key: &ExecutionKey| publication.started(key);
