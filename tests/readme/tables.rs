@@ -182,3 +182,22 @@ fn every_promise_of_a_verdict_has_a_test() {
         }
     }
 }
+
+#[test]
+fn the_files_that_contributing_names_are_there() {
+    let text = read("CONTRIBUTING.md");
+    let (_, sections) = text.split_once("\n## Add a lens\n").expect("the sections begin there");
+    let (sections, _) = sections.split_once("\n## Style\n").expect("and end there");
+    let mut found = 0;
+    for name in sections.split('`').skip(1).step_by(2) {
+        let is_path = name.contains('/') && !name.contains([' ', '<', ':', '"', '=']);
+        let is_below = ["crates/", "src/", "tests/", "docs/", "skill/", "evaluation/", "schemas/"]
+            .iter()
+            .any(|root| name.starts_with(root));
+        if is_path && is_below && !name.contains("machine_path") && !name.contains("machine-path") {
+            assert!(project().join(name).exists(), "CONTRIBUTING.md names {name}");
+            found += 1;
+        }
+    }
+    assert!(found >= 20, "{found}");
+}

@@ -424,3 +424,22 @@ fn every_rule_has_a_section_with_prose_and_each_kind_of_case() {
         }
     }
 }
+
+#[test]
+fn the_sample_of_contributing_compiles_and_does_what_its_page_says() {
+    let guide = super::sample::MachinePath.spec().page;
+    let block = |language: &str| {
+        let (_, rest) = guide.split_once(&format!("```{language}\n")).unwrap();
+        rest.split_once("\n```").unwrap().0.to_owned() + "\n"
+    };
+    let sample = include_str!("sample.rs");
+    let page = "../../../tests/corpus/lenses/machine-path.md";
+    assert_eq!(block("rust").replace(page, "../../../CONTRIBUTING.md"), sample);
+    let cases = read_page(&block("markdown")).cases;
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        let files: Vec<_> = case.files.iter().map(changed_file).collect();
+        let found: Vec<String> = run_lens(&super::sample::MachinePath, &files).iter().map(shown).collect();
+        assert_eq!(found, case.expect, "{}", case.title);
+    }
+}

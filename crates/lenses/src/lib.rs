@@ -23,6 +23,8 @@ mod pattern;
 mod permission_change;
 mod phantom_dependency;
 pub mod reviews;
+#[cfg(test)]
+mod sample;
 mod scan;
 mod secret_token;
 mod successors;
