@@ -14,6 +14,7 @@ use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{
     ChangeSet, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
 };
+use qa_core::calendar;
 use qa_core::canonical;
 use qa_core::masking::sanitize;
 use qa_core::plan::PlanKind;
@@ -227,7 +228,7 @@ fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
 
 fn timestamp(time: std::time::SystemTime) -> String {
     let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
-    qa_core::workflow::timestamp(i64::try_from(since).unwrap_or(i64::MAX))
+    calendar::timestamp(i64::try_from(since).unwrap_or(i64::MAX))
 }
 
 fn peak_rss_kib() -> Option<u64> {

@@ -16,8 +16,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_contracts::strict_json;
 use qa_contracts::v1::ModelBinding;
+use qa_core::calendar;
 use qa_core::escape::visible;
-use qa_core::findings;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::{Overrides, Policy};
 use qa_providers::contract::{Prompt, Reply};
@@ -190,7 +190,7 @@ fn retires(model_id: &str) -> String {
     };
     let since = crate::config::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
     let today = i64::try_from(since).unwrap_or(0);
-    let is_over = |days: i64| date <= findings::day(today + days * 86_400).as_str();
+    let is_over = |days: i64| date <= calendar::day(today + days * 86_400).as_str();
     match (is_over(0), is_over(SOON_DAYS)) {
         (true, _) => format!("{date}, which is over; name another model on the base branch"),
         (false, true) => format!("{date}, within {SOON_DAYS} days; name another model on the base branch"),

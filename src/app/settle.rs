@@ -12,6 +12,7 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
     Conclusion, FinalVerdict, QaReport, QaStatus, RecordedGates, RecordedInputs, SkillInput, WorkflowState,
 };
+use qa_core::calendar;
 use qa_core::escape::visible;
 use qa_core::features::{self, FeatureListError};
 use qa_core::policy::Overrides;
@@ -74,7 +75,7 @@ pub(crate) fn accepted(
     if report.status != QaStatus::Passed {
         return Err(refused(format!("of the run's gates, {}", report.summary)));
     }
-    if !is_timestamp(&report.timestamp) {
+    if !calendar::is_timestamp(&report.timestamp) {
         return Err(refused("the report does not say when it was written"));
     }
     Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
@@ -128,26 +129,4 @@ impl Accepted {
 fn passes(list: &str, id: u64) -> Result<bool, FeatureListError> {
     let list = features::FeatureDocument::read(list)?.list(list)?;
     Ok(list.0.iter().any(|feature| feature.id == id && feature.passes))
-}
-
-/// `YYYY-MM-DDThh:mm:ssZ`: what goes into a file of the repository has this form and no other.
-fn is_timestamp(text: &str) -> bool {
-    text.len() == 20
-        && text.bytes().zip(b"0000-00-00T00:00:00Z").all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            _ => byte == *form,
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_one_form() {
-        assert!(is_timestamp("2024-05-01T12:00:00Z"));
-        for other in ["", "2024-05-01T12:00:00+", "2024-05-01 12:00:00Z", "2024-05-01T12:00:00Z\n"] {
-            assert!(!is_timestamp(other), "{other:?}");
-        }
-    }
 }

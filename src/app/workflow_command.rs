@@ -15,6 +15,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_contracts::v1::{FeatureList, QaStatus, WorkflowPhase, WorkflowState};
+use qa_core::calendar;
 use qa_core::escape::visible;
 use qa_core::features::{self, FeatureDocument, FeatureListError};
 use qa_core::masking::sanitize;
@@ -147,7 +148,7 @@ pub(crate) fn workflow(
 /// A moment as states have it.
 pub(crate) fn written(now: SystemTime) -> String {
     let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    workflow::timestamp(i64::try_from(seconds).unwrap_or(0))
+    calendar::timestamp(i64::try_from(seconds).unwrap_or(0))
 }
 
 /// A state as its file has it.

@@ -22,6 +22,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["crates/formats/src/terminal"]),
     ("anyhow", &["src/app/"]),
     ("base64", &["crates/core/src/pictures.rs", "src/git/", "src/publish/"]),
+    ("chrono", &["crates/core/src/calendar.rs"]),
     ("clap", &["src/app/"]),
     ("clap_complete", &["src/app/"]),
     // Benches alone.

@@ -291,21 +291,6 @@ pub fn sort_findings(findings: &mut [Finding]) {
     });
 }
 
-/// The day of a time in seconds since 1970, as `YYYY-MM-DD` in UTC.
-pub fn day(seconds: i64) -> String {
-    // Days since 0000-03-01, so that the leap day is the last of its year; the proleptic Gregorian calendar repeats
-    // every 146,097 days.
-    let days = seconds.div_euclid(86_400) + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{:04}-{month:02}-{day:02}", year.clamp(0, 9999))
-}
-
 #[cfg(test)]
 #[path = "findings_tests.rs"]
 mod tests;

@@ -272,30 +272,6 @@ fn a_waiver_holds_for_one_rule_and_evidence_to_the_end_of_its_day() {
 }
 
 #[test]
-fn days_are_those_of_the_calendar() {
-    let cases = [
-        (0, "1970-01-01"),
-        (-1, "1969-12-31"),
-        (86_399, "1970-01-01"),
-        (86_400, "1970-01-02"),
-        (951_782_400, "2000-02-29"),
-        (951_868_800, "2000-03-01"),
-        (1_709_164_800, "2024-02-29"),
-        (1_714_564_800, "2024-05-01"),
-        (1_735_689_599, "2024-12-31"),
-        (1_735_689_600, "2025-01-01"),
-        (2_147_483_648, "2038-01-19"),
-        (4_107_542_400, "2100-03-01"),
-        (-62_167_219_200, "0000-01-01"),
-        (253_402_300_799, "9999-12-31"),
-    ];
-    for (seconds, expected) in cases {
-        assert_eq!(day(seconds), expected, "{seconds}");
-    }
-    assert!(day(i64::MAX / 2).starts_with("9999") && day(i64::MIN / 2).starts_with("0000"));
-}
-
-#[test]
 fn a_text_that_was_removed_explains_one_that_was_added() {
     let removed = (RULE, Scope::Product, "x=1", None);
     let two = || vec![statement(RULE, 1, "x = 1"), statement(RULE, 9, "x =  1")];

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::masking::sanitize_cut;
 use crate::permissions::check_examples;
-use crate::{gates, reviews, secrets};
+use crate::{calendar, gates, reviews, secrets};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::MAX_POLICY_BYTES;
 use qa_contracts::v1::{GateName, PolicyFile, Registry, WaiverFile};
@@ -166,7 +166,7 @@ pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, Poli
         if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
             return Err(at(&waiver.evidence_hash, "a waiver needs an owner and a reason".to_owned()));
         }
-        if !is_date(&waiver.expires) {
+        if !calendar::is_day(&waiver.expires) {
             return Err(at(&waiver.expires, "expires must be a date as YYYY-MM-DD".to_owned()));
         }
     }
@@ -295,26 +295,4 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         return Err(PolicyTextError { line: line_of(text, "repo-id"), message, suggestion: None });
     }
     Ok(())
-}
-
-/// Whether a text is a day of the calendar.
-fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts.as_slice() else { return false };
-    let number = |part: &str, digits: usize| {
-        (part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit()))
-            .then(|| part.parse::<u32>().ok())
-            .flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 => 28 + u32::from(leap),
-        _ => return false,
-    };
-    (1..=days).contains(&day)
 }

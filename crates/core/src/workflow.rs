@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::findings::day;
 use qa_contracts::codes::Code;
 use qa_contracts::schema;
 use qa_contracts::strict_json::{self, StrictJsonError};
@@ -286,13 +285,6 @@ pub fn reported(bytes: &[u8]) -> Result<Reported, WorkflowError> {
     let id = |id: &Value| id.as_u64().ok_or_else(|| wrong("/feature_id", "it is not an integer"));
     let feature_id = report.get("feature_id").filter(|id| !id.is_null()).map(id).transpose()?;
     Ok(Reported { status, feature_id, summary: report["summary"].as_str().map(str::to_owned) })
-}
-
-/// A time in seconds since 1970, as `YYYY-MM-DDThh:mm:ssZ`.
-pub fn timestamp(seconds: i64) -> String {
-    let second = seconds.rem_euclid(86_400);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{}T{hour:02}:{minute:02}:{second:02}Z", day(seconds))
 }
 
 #[cfg(test)]

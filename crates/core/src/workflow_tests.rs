@@ -242,8 +242,7 @@ fn a_report_says_what_its_gates_say_or_it_is_refused() {
 
 #[test]
 fn a_time_is_written_in_utc() {
-    assert_eq!(timestamp(1_765_103_400), NOW);
-    assert_eq!([timestamp(0), timestamp(-1)], ["1970-01-01T00:00:00Z", "1969-12-31T23:59:59Z"]);
+    assert_eq!(crate::calendar::timestamp(1_765_103_400), NOW);
 }
 
 proptest! {

@@ -18,6 +18,7 @@ use qa_contracts::v1::{
     FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
     RecordedSurvey, WeakenedSetting,
 };
+use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
 use qa_core::crosscheck::{Subject, cross_check};
 use qa_core::findings::{self, Judge};
@@ -240,7 +241,7 @@ fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, 
         let mut judge = Judge {
             policy,
             waivers: &inputs.in_force.waivers,
-            today: findings::day(inputs.change_set.base_time),
+            today: calendar::day(inputs.change_set.base_time),
             surveys: &executed.surveys,
             moved: outcome.moved.clone(),
         };

@@ -17,6 +17,7 @@ use qa_contracts::v1::{
     ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile,
     RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
 };
+use qa_core::calendar;
 use qa_core::canonical;
 use qa_core::coverage::InspectedHunks;
 use qa_core::crosscheck::SelfTest;
@@ -141,7 +142,7 @@ impl Execution<'_> {
         let mut judge = Judge {
             policy: self.policy,
             waivers: self.waivers,
-            today: findings::day(self.sweep.change_set.base_time),
+            today: calendar::day(self.sweep.change_set.base_time),
             surveys,
             moved: report.moved.clone(),
         };
@@ -465,7 +466,7 @@ impl Execution<'_> {
         if self
             .waivers
             .iter()
-            .any(|waiver| waiver.expires < findings::day(change_set.base_time) && used(waiver))
+            .any(|waiver| waiver.expires < calendar::day(change_set.base_time) && used(waiver))
         {
             notices.insert(Code::WaiverExpired);
         }

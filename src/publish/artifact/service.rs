@@ -7,6 +7,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::ArtifactError;
 use qa_contracts::secret::Secret;
+use qa_core::calendar;
 use qa_core::masking::sanitize_cut;
 
 /// The service, as the environment of an action describes it.
@@ -81,23 +82,7 @@ pub(crate) fn expiry(now: SystemTime, days: Option<u64>, most: Option<u64>) -> O
 /// A time after 1970 as RFC 3339 in UTC.
 pub(crate) fn moment(time: SystemTime) -> Option<String> {
     let since = time.duration_since(UNIX_EPOCH).ok()?;
-    Some(timestamp(since.as_secs(), since.subsec_millis()))
-}
-
-/// Seconds since 1970 as RFC 3339 in UTC, by the count of days of the Gregorian calendar.
-fn timestamp(seconds: u64, milliseconds: u32) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, so that a leap day is the last of its year.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    Some(calendar::timestamp_millis(since))
 }
 
 #[cfg(test)]
@@ -162,7 +147,7 @@ mod tests {
             (4_107_542_399, "2100-02-28T23:59:59.000Z"),
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(timestamp(seconds, 0), text);
+            assert_eq!(moment(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap(), text);
         }
     }
 }

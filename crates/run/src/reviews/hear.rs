@@ -13,8 +13,9 @@ use qa_contracts::v1::{
     EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample,
     ReviewUsage, Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
 };
+use qa_core::calendar::day;
 use qa_core::canonical;
-use qa_core::findings::{Statement, day};
+use qa_core::findings::Statement;
 use qa_core::packet::Packet;
 use qa_core::plan::included_hunks;
 use qa_core::reviews::CONSISTENCY;
