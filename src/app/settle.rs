@@ -127,6 +127,6 @@ impl Accepted {
 }
 
 fn passes(list: &str, id: u64) -> Result<bool, FeatureListError> {
-    let list = features::FeatureDocument::read(list)?.list(list)?;
+    let list = features::FeatureDocument::parse(list)?.list(list)?;
     Ok(list.0.iter().any(|feature| feature.id == id && feature.passes))
 }

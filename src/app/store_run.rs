@@ -20,7 +20,7 @@ use qa_contracts::v1::{
 };
 use qa_core::findings::{all_places, places};
 use qa_core::pictures::Picture;
-use qa_core::qa_report::{Circumstances, qa_report};
+use qa_core::qa_report::{RunDetails, qa_report};
 use qa_formats::contract::{Report, TerminalStyle};
 use qa_run::derive::Outcome;
 use qa_run::gates::feature;
@@ -210,7 +210,7 @@ pub(crate) fn artifacts(
     files.push(always(|| Entry::artifact(&trace(record))));
     files.push(always(|| Entry::artifact(&record.recorded_inputs())));
     files.push(Box::new(|| {
-        let report = qa_report(&outcome.plans, &outcome.results, circumstances(record));
+        let report = qa_report(&outcome.plans, &outcome.results, run_details(record));
         report.map(|report| Ok(Entry::artifact(&report)?)).transpose()
     }));
     let pictures = outcome.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
@@ -229,9 +229,9 @@ pub(crate) fn artifacts(
     })
 }
 
-fn circumstances(record: &RunRecord<'_>) -> Circumstances {
+fn run_details(record: &RunRecord<'_>) -> RunDetails {
     let outcome = record.outcome;
-    Circumstances {
+    RunDetails {
         timestamp: record.written_at.clone(),
         duration_total_ms: record.machine.elapsed_ms,
         screenshots: outcome.screenshots.iter().map(|one| one.path.clone()).collect(),

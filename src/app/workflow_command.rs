@@ -293,7 +293,7 @@ fn feature_id(
 
 impl Listed {
     fn new(text: String) -> Result<Self, FeatureListError> {
-        let list = FeatureDocument::read(&text)?.list(&text)?;
+        let list = FeatureDocument::parse(&text)?.list(&text)?;
         Ok(Self { text, list })
     }
 }

@@ -1,12 +1,13 @@
-//! What an event of GitHub Actions asks for: which change, by which rule, or why there is nothing to judge.
+//! Derives the task of a run from a GitHub Actions event: the change to judge, the way to its base, or nothing to do.
 //!
-//! Payloads are read leniently, member by member: GitHub adds members at any time, and much may be null.
+//! Payloads are read leniently, member by member, because GitHub adds members at any time and many may be null.
 
 use serde_json::Value;
 
+use crate::masking::sanitize_cut;
 use qa_contracts::ids::CommitId;
 
-/// Why an event cannot be used. Completes "failed to …".
+/// Error of an event that cannot be used. Completes "failed to …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
     #[error("read the event: {0}")]
@@ -18,30 +19,31 @@ pub enum EventError {
     Contradicted { member: &'static str, variable: &'static str },
 }
 
-/// What to do about an event.
+/// Task of a run that an event started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// Judge a change.
     Check(Change),
     /// Replay stored verdicts.
     Drift,
-    /// End successfully, and say why.
+    /// End successfully, with this reason in the log.
     Nothing(&'static str),
 }
 
 /// The change an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What is judged, and what annotations are attached to.
+    /// Commit that is judged and that annotations are attached to.
     pub head: CommitId,
-    /// How to find the base, in order of preference.
+    /// Ways to find the base, in order of preference.
     pub bases: Vec<BaseRule>,
     pub pull_request: Option<u64>,
-    /// Whether head's author may lack write access: its code is data and nothing else.
+    /// True if head's author may lack write access, so that head's code is never executed.
     pub from_fork: bool,
-    /// Whether the job may have secrets and a token that writes although head's author chose what it contains.
+    /// True if the job may have secrets and a write token although head's author chose its content
+    /// (`pull_request_target`).
     pub beside_secrets: bool,
-    /// The ref that code scanning files results under.
+    /// Ref under which code scanning files the results.
     pub scanning_ref: String,
 }
 
@@ -62,7 +64,7 @@ pub enum BaseRule {
 }
 
 impl BaseRule {
-    /// The name that is recorded.
+    /// Returns the name that artifacts record.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::TestMerge(_) => "merge-commit",
@@ -74,9 +76,9 @@ impl BaseRule {
     }
 }
 
-/// What the runner says beside the payload.
+/// Variables of the runner that describe the event beside its payload.
 #[derive(Debug, Clone, Copy)]
-pub struct Circumstances<'a> {
+pub struct RunnerVariables<'a> {
     /// `GITHUB_EVENT_NAME`.
     pub name: &'a str,
     /// `GITHUB_SHA`.
@@ -87,33 +89,29 @@ pub struct Circumstances<'a> {
     pub base_ref: &'a str,
 }
 
-/// Reads an event.
-pub fn task(circumstances: Circumstances<'_>, payload: &Value) -> Result<Task, EventError> {
+/// Returns the task of an event.
+pub fn task(runner: RunnerVariables<'_>, payload: &Value) -> Result<Task, EventError> {
     let event = Payload(payload);
-    let refused = |reason| EventError::NotForThis { name: shown(circumstances.name), reason };
-    match circumstances.name {
-        "pull_request" => pull_request(circumstances, event, true),
-        "pull_request_target" => pull_request(circumstances, event, false),
-        "merge_group" => merge_group(circumstances, event),
-        "push" => push(circumstances, event),
-        "workflow_dispatch" => dispatch(circumstances),
-        "schedule" => Ok(Task::Drift),
-        "issue_comment" => Err(refused("comments are not commands here")),
-        "workflow_run" => Err(refused("what another workflow left behind cannot be trusted")),
-        _ => Err(refused("it names no change")),
-    }
+    let reason = match runner.name {
+        "pull_request" => return pull_request(runner, event, true),
+        "pull_request_target" => return pull_request(runner, event, false),
+        "merge_group" => return merge_group(runner, event),
+        "push" => return push(runner, event),
+        "workflow_dispatch" => return dispatch(runner),
+        "schedule" => return Ok(Task::Drift),
+        "issue_comment" => "comments are not commands here",
+        "workflow_run" => "what another workflow left behind cannot be trusted",
+        _ => "it names no change",
+    };
+    Err(EventError::NotForThis { name: sanitize_cut(runner.name, 60), reason })
 }
 
-fn pull_request(
-    circumstances: Circumstances<'_>,
-    event: Payload<'_>,
-    merged: bool,
-) -> Result<Task, EventError> {
+fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -> Result<Task, EventError> {
     // The ref of a merged pull request is its base branch. One that only claims to be closed is judged: the payload is a
     // file that an earlier step can rewrite.
     if merged
-        && event.text("/action").as_deref() == Some("closed")
-        && pull_request_of(circumstances.git_ref).is_none()
+        && event.string("/action").as_deref() == Some("closed")
+        && pull_request_of(runner.git_ref).is_none()
     {
         return Ok(Task::Nothing("the pull request is merged"));
     }
@@ -123,18 +121,18 @@ fn pull_request(
     let number = number.ok_or_else(|| EventError::Malformed("it has no pull request number".to_owned()))?;
     let base_repository = event.0.pointer("/pull_request/base/repo/id").and_then(Value::as_u64);
     let head_repository = event.0.pointer("/pull_request/head/repo/id").and_then(Value::as_u64);
-    // A fork that was deleted has no repository any more; it was one all the same.
+    // The repository of a deleted fork is null.
     let from_fork = head_repository.is_none() || head_repository != base_repository;
-    let base_ref = event.text("/pull_request/base/ref");
-    if base_ref.as_deref() != Some(circumstances.base_ref) {
+    let base_ref = event.string("/pull_request/base/ref");
+    if base_ref.as_deref() != Some(runner.base_ref) {
         return Err(contradicted("pull_request.base.ref", "GITHUB_BASE_REF"));
     }
     let mut bases = Vec::new();
     if merged {
-        if pull_request_of(circumstances.git_ref) != Some(number) {
+        if pull_request_of(runner.git_ref) != Some(number) {
             return Err(contradicted("pull_request.number", "GITHUB_REF"));
         }
-        bases.extend(CommitId::parse(circumstances.sha).ok().map(BaseRule::TestMerge));
+        bases.extend(CommitId::parse(runner.sha).ok().map(BaseRule::TestMerge));
     }
     bases.extend(base_ref.map(BaseRule::Branch));
     let scanning_ref =
@@ -149,7 +147,7 @@ fn pull_request(
     }))
 }
 
-/// The number of a pull request in `refs/pull/N/merge`, or `refs/pull/N/head` as Forgejo sets it.
+/// Returns the number of a pull request in `refs/pull/N/merge`, or `refs/pull/N/head` as Forgejo sets it.
 fn pull_request_of(git_ref: &str) -> Option<u64> {
     let (number, side) = git_ref.strip_prefix("refs/pull/")?.split_once('/')?;
     if matches!(side, "merge" | "head") { number.parse().ok() } else { None }
@@ -159,14 +157,14 @@ fn contradicted(member: &'static str, variable: &'static str) -> EventError {
     EventError::Contradicted { member, variable }
 }
 
-fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventError> {
     let head = event.commit("/merge_group/head_sha")?;
-    if head.as_str() != circumstances.sha {
+    if head.as_str() != runner.sha {
         return Err(contradicted("merge_group.head_sha", "GITHUB_SHA"));
     }
     // A merge group's ref ends with the commit that it builds on.
     let base = event.commit("/merge_group/base_sha")?;
-    if !circumstances.git_ref.ends_with(&format!("-{base}")) {
+    if !runner.git_ref.ends_with(&format!("-{base}")) {
         return Err(contradicted("merge_group.base_sha", "GITHUB_REF"));
     }
     Ok(Task::Check(Change {
@@ -175,27 +173,27 @@ fn merge_group(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<T
         pull_request: None,
         from_fork: false,
         beside_secrets: false,
-        scanning_ref: circumstances.git_ref.to_owned(),
+        scanning_ref: runner.git_ref.to_owned(),
     }))
 }
 
-fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, EventError> {
-    if circumstances.git_ref.starts_with("refs/tags/") {
+fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventError> {
+    if runner.git_ref.starts_with("refs/tags/") {
         return Ok(Task::Nothing("a tag changes no branch"));
     }
     let head = event.commit("/after")?;
-    if head.as_str() != circumstances.sha {
+    if head.as_str() != runner.sha {
         return Err(contradicted("after", "GITHUB_SHA"));
     }
     let before = event.optional_commit("/before")?;
-    let default_branch = event.text("/repository/default_branch");
-    let is_default = default_branch
-        .as_ref()
-        .is_some_and(|branch| circumstances.git_ref.strip_prefix("refs/heads/") == Some(branch));
-    // Another branch is measured against the default branch: what it replaced may be anything.
+    // The commit that a push to another branch replaced may be anything, so such a push is compared with the default
+    // branch.
     let mut bases = Vec::new();
-    if let Some(commit) = before.filter(|_| is_default) {
-        bases.push(BaseRule::Replaced { commit, git_ref: circumstances.git_ref.to_owned() });
+    if let Some(commit) = before
+        && let Some(branch) = event.string("/repository/default_branch")
+        && runner.git_ref.strip_prefix("refs/heads/") == Some(branch.as_str())
+    {
+        bases.push(BaseRule::Replaced { commit, git_ref: runner.git_ref.to_owned() });
     }
     bases.push(BaseRule::DefaultBranch);
     Ok(Task::Check(Change {
@@ -204,12 +202,12 @@ fn push(circumstances: Circumstances<'_>, event: Payload<'_>) -> Result<Task, Ev
         pull_request: None,
         from_fork: false,
         beside_secrets: false,
-        scanning_ref: circumstances.git_ref.to_owned(),
+        scanning_ref: runner.git_ref.to_owned(),
     }))
 }
 
-fn dispatch(circumstances: Circumstances<'_>) -> Result<Task, EventError> {
-    let head = CommitId::parse(circumstances.sha)
+fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
+    let head = CommitId::parse(runner.sha)
         .map_err(|_| EventError::Malformed("GITHUB_SHA is not a commit".to_owned()))?;
     let bases = vec![BaseRule::DefaultBranch];
     Ok(Task::Check(Change {
@@ -218,7 +216,7 @@ fn dispatch(circumstances: Circumstances<'_>) -> Result<Task, EventError> {
         pull_request: None,
         from_fork: false,
         beside_secrets: false,
-        scanning_ref: circumstances.git_ref.to_owned(),
+        scanning_ref: runner.git_ref.to_owned(),
     }))
 }
 
@@ -226,7 +224,8 @@ fn dispatch(circumstances: Circumstances<'_>) -> Result<Task, EventError> {
 struct Payload<'a>(&'a Value);
 
 impl Payload<'_> {
-    fn text(self, pointer: &str) -> Option<String> {
+    /// Returns a string that is not empty.
+    fn string(self, pointer: &str) -> Option<String> {
         self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
@@ -235,9 +234,9 @@ impl Payload<'_> {
             .ok_or_else(|| EventError::Malformed(format!("{pointer} names no commit")))
     }
 
-    /// A commit; forty zeros and null stand for none.
+    /// Returns a commit; forty zeros and null stand for none.
     fn optional_commit(self, pointer: &str) -> Result<Option<CommitId>, EventError> {
-        match self.text(pointer) {
+        match self.string(pointer) {
             None => Ok(None),
             Some(text) if text.bytes().all(|byte| byte == b'0') => Ok(None),
             Some(text) => CommitId::parse(&text)
@@ -245,10 +244,6 @@ impl Payload<'_> {
                 .map_err(|_| EventError::Malformed(format!("{pointer} is not a commit id"))),
         }
     }
-}
-
-fn shown(text: &str) -> String {
-    crate::masking::sanitize_cut(text, 60)
 }
 
 #[cfg(test)]
@@ -269,7 +264,7 @@ mod tests {
     fn of(name: &str, git_ref: &str, payload: &Value) -> Result<Task, EventError> {
         let sha = if matches!(name, "push" | "merge_group") { HEAD } else { MERGE };
         let base_ref = if name.starts_with("pull_request") { "main" } else { "" };
-        task(Circumstances { name, sha, git_ref, base_ref }, payload)
+        task(RunnerVariables { name, sha, git_ref, base_ref }, payload)
     }
 
     fn pull(action: &str, head_repo: Value) -> Value {
@@ -382,16 +377,16 @@ mod tests {
             ("push", "refs/heads/topic", "", &push, "GITHUB_SHA"),
         ];
         for (name, git_ref, base_ref, payload, variable) in cases {
-            let refused = task(Circumstances { name, sha: HEAD, git_ref, base_ref }, payload).unwrap_err();
+            let refused = task(RunnerVariables { name, sha: HEAD, git_ref, base_ref }, payload).unwrap_err();
             assert!(refused.to_string().ends_with(&format!("not what {variable} says")), "{refused}");
         }
-        let circumstances = Circumstances {
+        let runner = RunnerVariables {
             name: "pull_request",
             sha: MERGE,
             git_ref: "refs/pull/7/merge",
             base_ref: "main",
         };
-        assert!(task(circumstances, &pull).is_ok());
+        assert!(task(runner, &pull).is_ok());
     }
 
     #[test]

@@ -12,10 +12,10 @@ use qa_contracts::schema;
 use qa_contracts::strict_json::{self, StrictJsonError};
 use qa_contracts::v1::FeatureList;
 
-/// More faults than anybody mends at once; to find the place of each costs a pass over the text.
+/// Maximum number of schema faults that are reported; finding the line of each costs a pass over the text.
 const MOST_FAULTS: usize = 20;
 
-/// Why a text is not a list of features, or has not the feature that is asked for.
+/// Error of a text that is no list of features, or of a list without the requested feature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FeatureListError {
     /// Not JSON, or JSON that means different things to different readers.
@@ -27,13 +27,12 @@ pub enum FeatureListError {
     /// A list of features with something wrong in it.
     #[error("{0}")]
     Fault(FeatureFault),
-    /// Nothing has that id.
+    /// No feature has that id.
     #[error("no feature has the id {0}")]
     UnknownFeature(u64),
 }
 
 impl FeatureListError {
-    /// The stable code.
     pub fn code(&self) -> Code {
         match self {
             Self::NotJson { .. } | Self::AnotherShape | Self::Fault(_) | Self::UnknownFeature(_) => {
@@ -47,65 +46,62 @@ impl FeatureListError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {pointer}: {message}")]
 pub struct FeatureFault {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// A JSON pointer.
+    /// JSON pointer to the faulty value.
     pub(crate) pointer: String,
-    /// What is wrong.
     pub(crate) message: String,
 }
 
 /// A feature with an id, as it stands in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureEntry {
-    /// The id.
     pub id: u64,
-    /// The position in the list.
+    /// Position in the list, from 0.
     index: usize,
-    /// The object.
+    /// Byte range of the object.
     pub place: Range<usize>,
-    /// Its members, in the text's order.
+    /// Members of the object, in the text's order.
     pub(crate) members: Vec<MemberPlace>,
     value: Map<String, Value>,
 }
 
-/// A list of features.
+/// A parsed list of features, with the places of its members.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureDocument {
     /// The features that have an id, in the text's order.
     pub entries: Vec<FeatureEntry>,
-    /// What breaks the contract, up to a bound, the first by line first. An id that stands twice is none of these: it is the entries'
-    /// matter.
+    /// Violations of the schema, up to a bound, sorted by line. Repeated ids are not among them; see
+    /// [`FeatureDocument::repeated`].
     pub faults: Vec<FeatureFault>,
     value: Value,
 }
 
 impl FeatureEntry {
-    /// What a member says; null when it is absent.
+    /// Returns the value of a member; null when it is absent.
     pub fn value(&self, name: &str) -> &Value {
         self.value.get(name).unwrap_or(&Value::Null)
     }
 
-    /// Whether it says that it passes.
+    /// Returns whether `passes` is true.
     pub fn passes(&self) -> bool {
         self.value("passes") == &Value::Bool(true)
     }
 
-    /// The place of a member.
+    /// Returns the place of a member.
     pub fn member(&self, name: &str) -> Option<&MemberPlace> {
         self.members.iter().find(|member| member.name == name)
     }
 }
 
 impl FeatureDocument {
-    /// Reads a text. A list is known by a feature with `id` and `passes`, or by being empty; everything else has another
-    /// shape, whatever its file is called.
-    pub fn read(text: &str) -> Result<Self, FeatureListError> {
+    /// Parses a text. An array is a list of features if it is empty or one item has `id` and `passes`; every other value is
+    /// [`FeatureListError::AnotherShape`], whatever its file is called.
+    pub fn parse(text: &str) -> Result<Self, FeatureListError> {
         let value = strict_json::parse(text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes())
             .map_err(|error| not_json(&error))?;
         let Value::Array(list) = &value else { return Err(FeatureListError::AnotherShape) };
-        let is_feature = |item: &Value| item.get("id").is_some() && item.get("passes").is_some();
-        if !list.is_empty() && !list.iter().any(is_feature) {
+        if !list.is_empty() && !list.iter().any(has_feature_members) {
             return Err(FeatureListError::AnotherShape);
         }
         let mut faults = schema_faults(text, &value);
@@ -131,7 +127,7 @@ impl FeatureDocument {
         Ok(Self { entries, faults, value })
     }
 
-    /// The list by its contract: without faults, every id once.
+    /// Returns the list as its contract has it, or the first fault or repeated id as an error.
     pub fn list(&self, text: &str) -> Result<FeatureList, FeatureListError> {
         if let Some(fault) = self.faults.first() {
             return Err(FeatureListError::Fault(fault.clone()));
@@ -148,14 +144,21 @@ impl FeatureDocument {
         })
     }
 
-    /// Entries whose id an earlier one has, with the place of the id.
+    /// Returns the entries whose id an earlier one has, with the place of the id.
     pub fn repeated(&self) -> impl Iterator<Item = (&FeatureEntry, Range<usize>)> {
         let mut seen = BTreeSet::new();
         self.entries.iter().filter(move |entry| !seen.insert(entry.id)).map(|entry| {
-            let place = entry.member("id").map_or(entry.place.clone(), |member| member.value.clone());
+            let place = match entry.member("id") {
+                Some(member) => member.value.clone(),
+                None => entry.place.clone(),
+            };
             (entry, place)
         })
     }
+}
+
+fn has_feature_members(item: &Value) -> bool {
+    item.get("id").is_some() && item.get("passes").is_some()
 }
 
 fn not_json(error: &StrictJsonError) -> FeatureListError {
@@ -181,8 +184,8 @@ fn schema_faults(text: &str, value: &Value) -> Vec<FeatureFault> {
         .collect()
 }
 
-/// The text with QA's result for one feature (S004-47): `passes`, `qa_validated`, `last_qa_run` and `qa_notes` of that
-/// feature, and not a byte besides.
+/// Returns the text with QA's result for one feature (S004-47): `passes`, `qa_validated`, `last_qa_run` and `qa_notes`
+/// of that feature change, and no other byte.
 pub fn propose(
     text: &str,
     feature_id: u64,
@@ -190,7 +193,7 @@ pub fn propose(
     now: &str,
     notes: Option<&str>,
 ) -> Result<String, FeatureListError> {
-    let document = FeatureDocument::read(text)?;
+    let document = FeatureDocument::parse(text)?;
     document.list(text)?;
     let entry = document
         .entries
@@ -201,23 +204,26 @@ pub fn propose(
         ("passes", Value::Bool(passed)),
         ("qa_validated", Value::Bool(true)),
         ("last_qa_run", now.into()),
-        ("qa_notes", notes.map_or(Value::Null, Value::from)),
+        ("qa_notes", Value::from(notes)),
     ];
     let mut added = String::new();
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for (name, value) in results {
         match entry.member(name) {
             Some(_) if entry.value(name) == &value => {}
-            Some(member) => edits.push((member.value.clone(), written(text, &value))),
+            Some(member) => edits.push((member.value.clone(), to_json(text, &value))),
             None => added.push_str(&format!(
                 "{}\"{name}\"{}{}",
-                between(text, entry),
-                colon(text, entry),
-                written(text, &value)
+                member_separator(text, entry),
+                value_separator(text, entry),
+                to_json(text, &value)
             )),
         }
     }
-    let end = entry.members.last().map_or(entry.place.end, |member| member.value.end);
+    let end = match entry.members.last() {
+        Some(member) => member.value.end,
+        None => entry.place.end,
+    };
     edits.push((end..end, added));
     edits.sort_by_key(|(place, _)| place.start);
     let mut proposed = text.to_owned();
@@ -227,14 +233,14 @@ pub fn propose(
     Ok(proposed)
 }
 
-/// Whether a list has features and all of them pass.
+/// Returns whether a list has features and all of them pass.
 pub fn all_pass(text: &str) -> Result<bool, FeatureListError> {
-    let FeatureList(features) = FeatureDocument::read(text)?.list(text)?;
+    let FeatureList(features) = FeatureDocument::parse(text)?.list(text)?;
     Ok(!features.is_empty() && features.iter().all(|feature| feature.passes))
 }
 
-/// A value as JSON; in a text without other letters than ASCII's it has none either.
-fn written(text: &str, value: &Value) -> String {
+/// Returns a value as JSON, escaped to ASCII if the text around it is ASCII.
+fn to_json(text: &str, value: &Value) -> String {
     let json = value.to_string();
     if !text.is_ascii() {
         return json;
@@ -253,8 +259,9 @@ fn written(text: &str, value: &Value) -> String {
     escaped
 }
 
-/// What stands between the last two members, from the comma on; before the first, with a comma, when it is the only one.
-fn between(text: &str, entry: &FeatureEntry) -> String {
+/// Returns the text between the last two members, from the comma on; for a single member a comma and the blanks before
+/// it.
+fn member_separator(text: &str, entry: &FeatureEntry) -> String {
     match entry.members.as_slice() {
         [.., before, last] => text[before.value.end..last.key.start].to_owned(),
         [only] => format!(",{}", &text[entry.place.start + 1..only.key.start]),
@@ -262,9 +269,12 @@ fn between(text: &str, entry: &FeatureEntry) -> String {
     }
 }
 
-/// What stands between a name and its value.
-fn colon<'t>(text: &'t str, entry: &FeatureEntry) -> &'t str {
-    entry.members.last().map_or(":", |member| &text[member.key.end..member.value.start])
+/// Returns the text between a member's name and its value.
+fn value_separator<'t>(text: &'t str, entry: &FeatureEntry) -> &'t str {
+    match entry.members.last() {
+        Some(member) => &text[member.key.end..member.value.start],
+        None => ":",
+    }
 }
 
 #[cfg(test)]

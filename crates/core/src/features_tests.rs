@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const NOW: &str = "2025-12-07T10:30:00Z";
 
 fn read(text: &str) -> FeatureDocument {
-    FeatureDocument::read(text).unwrap()
+    FeatureDocument::parse(text).unwrap()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn what_is_wrong_with_a_list_is_named_with_its_line_and_place() {
         ),
     ];
     for (text, expected) in cases {
-        let found = FeatureDocument::read(text).and_then(|document| document.list(text));
+        let found = FeatureDocument::parse(text).and_then(|document| document.list(text));
         assert_eq!(found.unwrap_err().to_string(), expected, "{text}");
     }
     let good = "{\"id\":1,\"description\":\"d\",\"passes\":true}";

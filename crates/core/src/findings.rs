@@ -15,13 +15,13 @@ use qa_contracts::v1::{
     Scope, Severity, Side, Strength, Waiver,
 };
 
-/// What a lens states, in plain data; the lens contract's draft is turned into this by the scheduler.
+/// A lens's finding before it is judged. The scheduler makes it from the lens contract's draft.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub rule_id: String,
     pub severity: Severity,
     pub fix: String,
-    /// Whether the same text removed elsewhere makes it pre-existing.
+    /// True if removing the same text elsewhere makes the finding pre-existing.
     pub moves: bool,
     pub file: RepoPath,
     pub side: Side,
@@ -30,21 +30,21 @@ pub struct Statement {
     pub start_column: u64,
     pub end_column: u64,
     pub quote: String,
-    /// What tells it from another with the same quote, where the quote is masked.
+    /// Disambiguates findings whose quotes are identical after masking.
     pub value: Option<u32>,
-    /// What tells it from another at the same place: a test's name, a tool's message, a convention. A lens that quotes
-    /// needs none.
+    /// Disambiguates findings at the same place: a test's name, a tool's message, a convention. Empty where the quote is
+    /// enough.
     pub subject: String,
     pub summary: String,
     pub detail: BTreeMap<String, Value>,
-    /// Why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found where it is
-    /// claimed, inside the change.
+    /// Reason why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found at the
+    /// claimed place inside the change.
     pub doubt: Option<Code>,
 }
 
 impl Statement {
-    /// The text that identifies the finding while it moves. What a tool says is said of a file: the same words about
-    /// another one are something else.
+    /// Returns the text that identifies the finding when its line moves. A tool's message includes the file: the same
+    /// message about another file is another finding.
     pub fn identity(&self) -> String {
         match (self.quote.is_empty(), self.subject.is_empty()) {
             (false, _) | (true, true) => normalized(&self.quote),
@@ -53,7 +53,7 @@ impl Statement {
     }
 }
 
-/// The member of a finding's evidence that says how many places it stands for, where they are not listed one by one.
+/// Evidence member with the number of places that a finding stands for, where they are not listed one by one.
 pub const UNLISTED: &str = "unlisted";
 
 /// Returns the number of places that a finding stands for.
@@ -67,7 +67,7 @@ pub fn all_places<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> usize 
     usize::try_from(all).unwrap_or(usize::MAX)
 }
 
-/// A text that stood on removed lines, as a rule sees it.
+/// A text of removed lines, as a rule sees it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MovedText {
     pub rule_id: String,
@@ -78,10 +78,10 @@ pub struct MovedText {
     pub secret: Option<u32>,
 }
 
-/// Number of times each text stood on removed lines.
+/// Number of times each text occurs on removed lines.
 pub type MovedCounts = BTreeMap<MovedText, usize>;
 
-/// Everything a judgement depends on besides the statement itself.
+/// Inputs of a judgement besides the statement itself.
 pub struct Judge<'a> {
     pub policy: &'a Policy,
     pub waivers: &'a [Waiver],
@@ -91,19 +91,19 @@ pub struct Judge<'a> {
     pub moved: MovedCounts,
 }
 
-/// The text that identifies a finding while it moves: without white space.
+/// Returns a quote without white space, which identifies a finding when it is re-indented or wrapped.
 pub fn normalized(quote: &str) -> String {
     quote.chars().filter(|character| !character.is_whitespace()).collect()
 }
 
-/// The files a ratchet asks, as one name.
+/// Returns the name of the files that a ratchet surveys together with this one.
 pub fn population(file: &ChangedFile) -> String {
     format!("language={} scope={}", file.language.as_deref().unwrap_or("none"), file.scope)
 }
 
-/// A file as a rule sees it. One that was renamed counts in the stricter of both places' scopes: a change chooses the new
-/// name, and must not choose by it what it is held to.
-pub fn held_to<'f>(policy: &Policy, rule: &str, file: &'f ChangedFile) -> Cow<'f, ChangedFile> {
+/// Returns a file with the scope that a rule applies. A renamed file has the stricter of its two paths' scopes, because
+/// the change's author chooses the new path and must not loosen the rule by it.
+pub fn with_strictest_scope<'f>(policy: &Policy, rule: &str, file: &'f ChangedFile) -> Cow<'f, ChangedFile> {
     let Some(old) = &file.old_path else { return Cow::Borrowed(file) };
     let scope = policy.scope_globs().scope(old, classify::class(old));
     if policy.strength(rule, scope) < policy.strength(rule, file.scope) {
@@ -119,39 +119,50 @@ pub fn judge(
     files: &BTreeMap<&RepoPath, &ChangedFile>,
     judge: &mut Judge<'_>,
 ) -> Vec<Finding> {
-    let mut statements = statements;
-    // Of two that say the same of a place the one without doubt is kept, and then the worse.
-    let place =
-        |of: &Statement| (of.file.clone(), of.start_line, of.start_column, of.rule_id.clone(), of.side);
-    let rest = |of: &Statement| (of.subject.clone(), of.doubt, of.severity, of.quote.clone());
-    statements.sort_by_cached_key(|statement| (place(statement), rest(statement)));
-    statements.dedup_by(|next, kept| {
-        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
-            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
-    });
     let mut seen: BTreeMap<(String, RepoPath, String), u64> = BTreeMap::new();
-    let mut findings: Vec<Finding> = statements
+    let mut findings: Vec<Finding> = without_repeats(statements)
         .into_iter()
         .filter_map(|statement| {
-            // A path that is not in the change cannot be verified, but what was said about it is not dropped.
+            // A path that is not in the change cannot be verified, but its findings are not dropped.
             let own = files.get(&statement.file).copied();
-            let file = own.map(|file| held_to(judge.policy, &statement.rule_id, file));
-            let scope = file.as_ref().map_or(Scope::Product, |file| file.scope);
-            let strength = judge.policy.strength(&statement.rule_id, scope);
+            let file = own.map(|file| with_strictest_scope(judge.policy, &statement.rule_id, file));
+            let strength = judge.policy.strength(&statement.rule_id, scope(file.as_deref()));
             if strength == Strength::Off {
                 return None;
             }
             let key = (statement.rule_id.clone(), statement.file.clone(), statement.identity());
             let occurrence = seen.entry(key).or_insert(0);
             *occurrence += 1;
-            // Text that moved is known by the scope of the file as it is called now.
-            let own_scope = own.map_or(scope, |file| file.scope);
-            let origin = origin(&statement, own_scope, &statement.identity(), &mut judge.moved);
+            // Moved text is counted under the scope of the file's new path.
+            let origin = origin(&statement, scope(own), &statement.identity(), &mut judge.moved);
             Some(finding(lens_id, statement, *occurrence, file.as_deref(), strength, origin, judge))
         })
         .collect();
     sort_findings(&mut findings);
     findings
+}
+
+/// Drops repeated statements about one place; those without doubt win, then the more severe.
+fn without_repeats(mut statements: Vec<Statement>) -> Vec<Statement> {
+    statements.sort_by_cached_key(|statement| {
+        let Statement { rule_id, file, side, start_line, start_column, .. } = statement;
+        let place = (file.clone(), *start_line, *start_column, rule_id.clone(), *side);
+        let Statement { subject, doubt, severity, quote, .. } = statement;
+        (place, subject.clone(), *doubt, *severity, quote.clone())
+    });
+    statements.dedup_by(|next, kept| {
+        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
+            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
+    });
+    statements
+}
+
+/// Returns a file's scope; a path that is not in the change counts as product code.
+fn scope(file: Option<&ChangedFile>) -> Scope {
+    match file {
+        Some(file) => file.scope,
+        None => Scope::Product,
+    }
 }
 
 fn finding(
@@ -164,7 +175,7 @@ fn finding(
     judge: &Judge<'_>,
 ) -> Finding {
     let snippet = statement.identity();
-    let scope = file.map_or(Scope::Product, |file| file.scope);
+    let scope = scope(file);
     let identity = json!([lens_id, null, statement.rule_id, statement.file, snippet, occurrence]);
     let finding_id = canonical::digest(&identity).expect("strings and counts have a canonical form");
     let ratchet =
@@ -219,12 +230,12 @@ fn finding(
 fn by_rule(strength: Strength, ratchet: Option<&RatchetEvidence>) -> bool {
     match strength {
         Strength::Block => true,
-        Strength::Ratchet => ratchet.is_some_and(|ratchet| ratchet.holds),
+        Strength::Ratchet => matches!(ratchet, Some(ratchet) if ratchet.holds),
         Strength::Advise | Strength::Off => false,
     }
 }
 
-/// A text that was removed once explains one that was added, not two.
+/// Returns the origin of a statement. Each removed text explains one added text, not two.
 fn origin(statement: &Statement, scope: Scope, snippet: &str, moved: &mut MovedCounts) -> FindingOrigin {
     if !statement.moves || snippet.is_empty() {
         return FindingOrigin::Introduced;
@@ -248,7 +259,10 @@ fn ratchet(rule_id: &str, file: &ChangedFile, judge: &Judge<'_>) -> RatchetEvide
     let population = population(file);
     let survey =
         judge.surveys.iter().find(|survey| survey.rule_id == rule_id && survey.population == population);
-    let (support, complying) = survey.map_or((0, 0), |survey| (survey.support, survey.complying));
+    let (support, complying) = match survey {
+        Some(survey) => (survey.support, survey.complying),
+        None => (0, 0),
+    };
     let (theta_permille, min_support) = (judge.policy.theta_permille, judge.policy.min_support);
     let holds = support >= min_support && complying * 1000 >= support * u64::from(theta_permille);
     RatchetEvidence { theta_permille, min_support, support, complying, holds }
@@ -275,7 +289,7 @@ fn waiver(rule_id: &str, evidence_hash: &Sha256Hex, judge: &Judge<'_>) -> (Optio
     }
 }
 
-/// Conflict resolution order (S003-102): severity worst first, lens, file, line, rule, evidence hash.
+/// Sorts findings in conflict resolution order (S003-102): severity worst first, lens, file, line, rule, evidence hash.
 pub fn sort_findings(findings: &mut [Finding]) {
     findings.sort_by(|left, right| {
         (left.severity, &left.lens_id, &left.file, left.start_line, &left.rule_id, &left.evidence_hash).cmp(

@@ -5,15 +5,15 @@ use qa_contracts::v1::{
     GateName, LensClass, PresetStrengths, RegistryLens, RegistryRule, Severity, Strength,
 };
 
-/// Changed whenever the same report may give another result; it is part of the execution key.
+/// Version of the gates in the execution key; raised whenever the same report may give another result.
 const VERSION: &str = "1";
 
-/// What a gate says about a place, as the part of its rules' ids after the slash.
+/// Rule of a gate: the part of the rule's id after the slash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GateRule {
     /// The tool reports an error.
     Error,
-    /// A test failed.
+    /// A test case failed.
     Failure,
     /// A test failed and then passed.
     Flaky,
@@ -60,7 +60,7 @@ impl GateRule {
         }
     }
 
-    /// What to do about it.
+    /// Returns the advice for a finding of the rule.
     pub fn fix(self) -> &'static str {
         match self {
             Self::Error => "Mend what the tool names, or change its configuration in a change of its own.",
@@ -71,17 +71,17 @@ impl GateRule {
     }
 }
 
-/// The gate of a lens id.
+/// Returns the gate with a lens id, or `None` for another lens.
 pub fn find(lens_id: &str) -> Option<GateName> {
     GateName::ALL.iter().copied().find(|gate| gate.as_str() == lens_id)
 }
 
-/// The id of a gate's rule.
+/// Returns the id of a gate's rule.
 pub fn rule_id(gate: GateName, rule: GateRule) -> String {
     format!("{gate}/{}", rule.as_str())
 }
 
-/// The class of a gate's lens.
+/// Returns the class of a gate's lens.
 pub fn class(gate: GateName) -> LensClass {
     match gate {
         GateName::Lint => LensClass::Style,
@@ -90,7 +90,7 @@ pub fn class(gate: GateName) -> LensClass {
     }
 }
 
-/// The gates' entries in the registry.
+/// Returns the gates' entries in the registry.
 pub fn entries() -> impl Iterator<Item = RegistryLens> {
     GateName::ALL.iter().map(|&gate| {
         let title = match gate {

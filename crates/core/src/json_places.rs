@@ -1,26 +1,26 @@
-//! Where each value stands in a JSON text that was found to be well formed: what is needed to quote it or to edit it.
+//! Finds the byte ranges of values in a well-formed JSON text, to quote or edit them.
 
 use std::ops::Range;
 
 /// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberPlace {
-    /// The name, without escapes.
+    /// Decoded name.
     pub(crate) name: String,
-    /// The name with its quotes.
+    /// Byte range of the name with its quotes.
     pub key: Range<usize>,
-    /// The value.
+    /// Byte range of the value.
     pub value: Range<usize>,
 }
 
-/// The place of the whole value. Every function here expects a text that a parser accepted, and gives too little, but
-/// never panics or runs on, for another.
+/// Returns the place of the whole value. Every function of this module expects a text that a parser accepted; for
+/// another text it returns too little, but neither panics nor loops.
 pub(crate) fn root(text: &str) -> Range<usize> {
-    let start = text.strip_prefix('\u{feff}').map_or(0, |rest| text.len() - rest.len());
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     value_at(text, skip_blanks(text, start))
 }
 
-/// The places of an array's items.
+/// Returns the places of an array's items.
 pub(crate) fn items(text: &str, array: Range<usize>) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = array.start + 1;
@@ -35,7 +35,7 @@ pub(crate) fn items(text: &str, array: Range<usize>) -> Vec<Range<usize>> {
     places
 }
 
-/// The places of an object's members.
+/// Returns the places of an object's members.
 pub(crate) fn members(text: &str, object: Range<usize>) -> Vec<MemberPlace> {
     let mut places = Vec::new();
     let mut at = object.start + 1;
@@ -55,7 +55,7 @@ pub(crate) fn members(text: &str, object: Range<usize>) -> Vec<MemberPlace> {
     places
 }
 
-/// The place a JSON pointer leads to, or as far as it leads.
+/// Returns the place that a JSON pointer leads to, or that of the last existing value on its way.
 pub fn find(text: &str, pointer: &str) -> Range<usize> {
     let mut place = root(text);
     for token in pointer.split('/').skip(1) {
@@ -78,7 +78,7 @@ pub fn find(text: &str, pointer: &str) -> Range<usize> {
     place
 }
 
-/// Where the lines of a text begin.
+/// Offsets at which the lines of a text begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineStarts(Vec<usize>);
 
@@ -88,14 +88,14 @@ impl LineStarts {
         Self(std::iter::once(0).chain(ends).collect())
     }
 
-    /// The line an offset is on, from 1, and where the line begins.
+    /// Returns the line of an offset, from 1, and the offset at which that line begins.
     pub fn line(&self, offset: usize) -> (u64, usize) {
         let number = self.0.partition_point(|start| *start <= offset);
         (number as u64, self.0[number - 1])
     }
 }
 
-/// The line an offset is on, from 1.
+/// Returns the line of an offset, from 1.
 pub fn line(text: &str, offset: usize) -> u64 {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }
@@ -105,7 +105,7 @@ fn skip_blanks(text: &str, from: usize) -> usize {
     from + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
-/// The value that begins at an offset; empty when there is none.
+/// Returns the place of the value that begins at an offset; empty when there is none.
 fn value_at(text: &str, start: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let start = start.min(bytes.len());
@@ -137,7 +137,7 @@ fn value_at(text: &str, start: usize) -> Range<usize> {
     start..at
 }
 
-/// Behind the closing quote of the string that begins at an offset.
+/// Returns the offset behind the closing quote of the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {

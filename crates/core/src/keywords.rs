@@ -1,17 +1,19 @@
-//! Finds every keyword of a list in one pass, letters in any case: a table of three-byte beginnings, then a closer look.
+//! Finds every keyword of a list in one pass, letters in any case: a hash table of three-byte prefixes, then a full
+//! comparison.
 
-/// What the table is asked for at every byte.
+/// Length of the hashed prefix, in bytes.
 const BEGINNING: usize = 3;
-/// The shortest keyword. One of two bytes stands in the table once for each byte that may follow it.
+/// Length of the shortest keyword, in bytes. A keyword of two bytes has an entry for each byte that may follow it.
 const SHORTEST: usize = 2;
-/// The binary logarithm of the table's size: small enough for the nearest cache, large enough to be mostly empty.
+/// Binary logarithm of the table's size: small enough for the L1 cache, large enough to be mostly empty.
 const TABLE_BITS: u32 = 13;
-/// How many bytes are searched before hits are handed on, which bounds how many wait.
+/// Number of bytes that are searched before hits are passed on, which bounds the number of waiting hits.
 const BLOCK: usize = 1 << 16;
 
-/// The keywords, ready to be searched for. Making this takes microseconds, an automaton over the same words milliseconds.
+/// Search table over a list of keywords. Building it takes microseconds; an Aho-Corasick automaton over the same words
+/// takes milliseconds.
 pub(crate) struct Keywords {
-    /// For each hashed beginning, 1 + the position of the first keyword with it in `chain`; 0 for none.
+    /// For each hashed prefix, 1 + the position of the first keyword with it in `chain`; 0 for none.
     heads: Box<[u16; 1 << TABLE_BITS]>,
     chain: Vec<Link>,
 }
@@ -19,13 +21,13 @@ pub(crate) struct Keywords {
 /// A keyword in the table.
 struct Link {
     bytes: &'static [u8],
-    /// Its position in the list.
+    /// Position in the list.
     keyword: usize,
-    /// The next of the same hash, as in [`Keywords::heads`].
+    /// Next keyword with the same hash, as in [`Keywords::heads`].
     next: u16,
 }
 
-/// Where a keyword stands, in the order in which hits are handed on.
+/// Occurrence of a keyword, ordered as hits are passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit {
     pub(crate) end: usize,
@@ -34,7 +36,7 @@ pub(crate) struct Hit {
     pub(crate) keyword: usize,
 }
 
-/// Sets the bit that tells small letters from capitals; what else that makes equal is told apart afterwards.
+/// Maps ASCII capitals to small letters. The other bytes that become equal are told apart by the full comparison.
 const fn folded(byte: u8) -> u32 {
     (byte | 0x20) as u32
 }
@@ -44,7 +46,11 @@ fn hash(beginning: u32) -> usize {
 }
 
 impl Keywords {
-    /// Keywords of at least two bytes.
+    /// Builds the table.
+    ///
+    /// # Panics
+    ///
+    /// When a keyword has fewer than two bytes.
     pub(crate) fn new(keywords: &[&'static str]) -> Self {
         let mut table =
             Self { heads: Box::new([0; 1 << TABLE_BITS]), chain: Vec::with_capacity(keywords.len()) };
@@ -68,7 +74,7 @@ impl Keywords {
         *head = u16::try_from(self.chain.len()).expect("there are far fewer than 65,535 keywords");
     }
 
-    /// Hands on every hit, overlapping ones too, by where it ends, then by where it starts.
+    /// Calls `hit` with every occurrence, including overlapping ones, sorted by end and then by start.
     pub(crate) fn each(&self, text: &[u8], mut hit: impl FnMut(Hit)) {
         let mut waiting: Vec<Hit> = Vec::new();
         let last = text.len().saturating_sub(SHORTEST - 1);
@@ -92,22 +98,25 @@ impl Keywords {
             beginning = (beginning << 8 | folded(*byte)) & 0xff_ffff;
             let head = self.heads[hash(beginning)];
             if head != 0 {
-                self.look_closer(text, starts.start + step, head, hits);
+                self.compare_chain(text, starts.start + step, head, hits);
             }
         }
         if starts.end + 2 > text.len() {
-            // Behind the end of the text stands a byte that is in no keyword.
+            // A two-byte keyword at the end of the text has no third byte; no keyword has a NUL.
             let head = self.heads[hash((beginning << 8 | folded(0)) & 0xff_ffff)];
-            self.look_closer(text, starts.end - 1, head, hits);
+            self.compare_chain(text, starts.end - 1, head, hits);
         }
     }
 
-    fn look_closer(&self, text: &[u8], start: usize, head: u16, hits: &mut Vec<Hit>) {
+    /// Collects the keywords of a chain that the text has at `start`.
+    fn compare_chain(&self, text: &[u8], start: usize, head: u16, hits: &mut Vec<Hit>) {
         let mut next = head;
         while let Some(position) = next.checked_sub(1) {
             let link = &self.chain[usize::from(position)];
             let end = start + link.bytes.len();
-            if text.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(link.bytes)) {
+            if let Some(found) = text.get(start..end)
+                && found.eq_ignore_ascii_case(link.bytes)
+            {
                 hits.push(Hit { end, start, keyword: link.keyword });
             }
             next = link.next;

@@ -1,41 +1,45 @@
-//! The hash that GitHub's upload action names lines by, so that alerts of both kinds of upload are the same alerts.
+//! Line hashes as GitHub's upload action computes them, so that both kinds of upload create the same alerts.
 //!
-//! Source: what `src/fingerprints.ts` of github/codeql-action documents: each line is hashed over the 100 UTF-16 units
-//! that follow its start, spaces and tabs left out, line ends made `\n`, the end of the file one unit of its own.
+//! Source: the documentation in `src/fingerprints.ts` of github/codeql-action. Each line is hashed over the 100 UTF-16
+//! units that follow its start, without spaces and tabs, with line ends as `\n` and the end of the file as one unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many units a hash covers.
+/// Number of UTF-16 units that a hash covers.
 const WINDOW: usize = 100;
 const BASE: u64 = 37;
-/// Stands for the end of the file.
+/// Unit that marks the end of the file.
 const END: u16 = u16::MAX;
 
-/// The hashes of the lines with these numbers, counted from 1: hexadecimal digits and, behind a colon, how many lines
-/// up to this one have the same.
-pub fn line_hashes(text: &str, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+/// Returns the hashes of the requested lines, by number from 1: hexadecimal digits, a colon, and the number of lines up
+/// to this one with the same hash.
+pub fn line_hashes(text: &str, requested: &BTreeSet<u64>) -> BTreeMap<u64, String> {
     let (units, starts) = unspaced(text);
-    let unit = |at: usize| units.get(at).copied().map_or(0, u64::from);
-    // What a unit still weighs when it is about to leave the window.
+    // The factor of a unit that is about to leave the window.
     let oldest = (0..WINDOW - 1).fold(1u64, |power, _| power.wrapping_mul(BASE));
-    let mut hash = (0..WINDOW).fold(0u64, |hash, at| hash.wrapping_mul(BASE).wrapping_add(unit(at)));
+    let mut hash = (0..WINDOW).fold(0u64, |hash, at| hash.wrapping_mul(BASE).wrapping_add(unit(&units, at)));
     let (mut at, mut seen, mut found) = (0, BTreeMap::<u64, u64>::new(), BTreeMap::new());
     for (number, start) in (1..).zip(starts) {
         while at < start {
-            let shorter = hash.wrapping_sub(unit(at).wrapping_mul(oldest));
-            hash = shorter.wrapping_mul(BASE).wrapping_add(unit(at + WINDOW));
+            let shorter = hash.wrapping_sub(unit(&units, at).wrapping_mul(oldest));
+            hash = shorter.wrapping_mul(BASE).wrapping_add(unit(&units, at + WINDOW));
             at += 1;
         }
         let count = seen.entry(hash).or_insert(0);
         *count += 1;
-        if wanted.contains(&number) {
+        if requested.contains(&number) {
             found.insert(number, format!("{hash:x}:{count}"));
         }
     }
     found
 }
 
-/// The units that count, and where among them each line starts.
+/// Returns a unit; behind the end of the file they are 0.
+fn unit(units: &[u16], at: usize) -> u64 {
+    u64::from(units.get(at).copied().unwrap_or(0))
+}
+
+/// Returns the hashed units, and the position among them at which each line starts.
 fn unspaced(text: &str) -> (Vec<u16>, Vec<usize>) {
     let (mut units, mut starts) = (Vec::with_capacity(text.len() + 1), Vec::new());
     let mut at_start = true;

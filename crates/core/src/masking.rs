@@ -10,9 +10,10 @@ use super::{canonical, secrets};
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{ChangedFile, FileText, MaskedSecret, TextPlace};
 
-/// Masks every secret of the hunks, those of [`keys_across`] among them, then of the whole versions that `add_whole` puts beside them once it has seen the
-/// masked hunks: lenses, artifacts and reports only know the masked form. Returns the digests of the values in the order
-/// of [`FileText::secrets`].
+/// Masks every secret of the hunks, including those of [`keys_across`], and then of the full versions, which `add_whole`
+/// adds after it has seen the masked hunks. Lenses, artifacts and reports get the masked form only.
+///
+/// Returns the digests of the values in the order of [`FileText::secrets`].
 pub fn mask_secrets(
     text: &mut FileText,
     keys: &[SecretSpan],
@@ -34,23 +35,26 @@ pub fn mask_secrets(
 
 fn mask(place: TextPlace, text: &mut String, keys: &[SecretSpan]) -> Vec<(MaskedSecret, Sha256Hex)> {
     let mut spans = secrets::find(text);
-    let is_apart =
-        |key: &&SecretSpan| spans.iter().all(|span| key.end <= span.start || span.end <= key.start);
-    let further: Vec<SecretSpan> = keys.iter().filter(is_apart).copied().collect();
+    let mut further = keys.to_vec();
+    further.retain(|key| spans.iter().all(|span| key.end <= span.start || span.end <= key.start));
     spans.extend(further);
     spans.sort_by_key(|span| span.start);
-    let offset = |offset: usize| u32::try_from(offset).expect("texts are bounded well below 4 GiB");
-    let masked = |span: &secrets::SecretSpan| {
+    let mut found = Vec::with_capacity(spans.len());
+    for span in &spans {
         let digest = canonical::sha256(&text.as_bytes()[span.start..span.end]);
-        let (start, end) = (offset(span.start), offset(span.end));
-        (MaskedSecret { place, start, end, detector: span.detector.to_owned(), value: 0 }, digest)
-    };
-    let found = spans.iter().map(masked).collect();
+        let (start, end) = (to_offset(span.start), to_offset(span.end));
+        let secret = MaskedSecret { place, start, end, detector: span.detector.to_owned(), value: 0 };
+        found.push((secret, digest));
+    }
     secrets::mask(text, &spans);
     found
 }
 
-/// Finds what hunks show of private keys whose first line is outside of them.
+fn to_offset(offset: usize) -> u32 {
+    u32::try_from(offset).expect("texts are bounded well below 4 GiB")
+}
+
+/// Finds the lines of private keys in hunks that do not include the key's first line.
 pub fn keys_across(file: &ChangedFile, text: &FileText, versions: [&[u8]; 2]) -> Vec<SecretSpan> {
     let [old, new] = versions.map(key_lines);
     if old.is_empty() && new.is_empty() {
@@ -72,7 +76,7 @@ pub fn keys_across(file: &ChangedFile, text: &FileText, versions: [&[u8]; 2]) ->
     spans
 }
 
-/// The private keys of a version by line number, each from the line's begin.
+/// Returns the private keys of a version by line number; offsets count from the start of the line.
 fn key_lines(version: &[u8]) -> BTreeMap<u64, Vec<SecretSpan>> {
     let text = lossy(version);
     let mut found: BTreeMap<u64, Vec<SecretSpan>> = BTreeMap::new();
@@ -85,9 +89,9 @@ fn key_lines(version: &[u8]) -> BTreeMap<u64, Vec<SecretSpan>> {
             number += text[begin..span.start].matches('\n').count() as u64;
             begin += last + 1;
         }
-        let is_key =
-            secrets::detector(span.detector).is_some_and(|one| one.kind == secrets::Kind::PrivateKey);
-        if is_key {
+        if let Some(detector) = secrets::detector(span.detector)
+            && detector.kind == secrets::Kind::PrivateKey
+        {
             let from_begin = SecretSpan { start: span.start - begin, end: span.end - begin, ..span };
             found.entry(number).or_default().push(from_begin);
         }
@@ -95,8 +99,8 @@ fn key_lines(version: &[u8]) -> BTreeMap<u64, Vec<SecretSpan>> {
     found
 }
 
-/// Masks the tokens of vendors in a path, byte for byte; `None` when it has none. Values that only their randomness gives
-/// away stay: names of files are full of digests.
+/// Masks vendors' tokens in a path, byte for byte; `None` when it has none. Values that are only random stay, because
+/// many file names contain digests.
 pub fn masked_name(path: &RepoPath) -> Option<RepoPath> {
     // Other bytes are no part of a token.
     let ascii = path.as_bytes().iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' });
@@ -113,11 +117,14 @@ pub fn masked_name(path: &RepoPath) -> Option<RepoPath> {
     (masked != path.as_bytes()).then(|| RepoPath::from_bytes(&masked).expect("stars are as good as letters"))
 }
 
-/// Returns where the endings of the name around `at` begin, such as `.test.js`: they say what reads a file.
+/// Returns the offset at which the endings of the file name around `at` begin, such as `.test.js`. They stay unmasked,
+/// because they tell which program reads a file.
 fn endings(path: &[u8], at: usize) -> usize {
     const LONGEST_ENDING: usize = 10;
-    let name_end = path[at..].iter().position(|byte| *byte == b'/').map_or(path.len(), |slash| at + slash);
-    let mut begin = name_end;
+    let mut begin = match path[at..].iter().position(|byte| *byte == b'/') {
+        Some(slash) => at + slash,
+        None => path.len(),
+    };
     while let Some(dot) = path[..begin].iter().rposition(|byte| !byte.is_ascii_alphanumeric()) {
         if path[dot] != b'.' || !(2..=LONGEST_ENDING + 1).contains(&(begin - dot)) {
             break;

@@ -14,7 +14,7 @@ const MOST_FIXES: (usize, usize) = (3, 10);
 
 /// What else a report tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Circumstances {
+pub struct RunDetails {
     /// When it is written.
     pub timestamp: String,
     pub duration_total_ms: u64,
@@ -28,18 +28,12 @@ pub struct Circumstances {
 }
 
 /// The report; null when the policy declares no gate.
-pub fn qa_report(
-    plans: &[LensPlan],
-    results: &[LensResult],
-    circumstances: Circumstances,
-) -> Option<QaReport> {
+pub fn qa_report(plans: &[LensPlan], results: &[LensResult], details: RunDetails) -> Option<QaReport> {
     let gates: BTreeMap<GateName, QaGate> = plans
         .iter()
         .zip(results)
         .filter_map(|(plan, result)| Some((gates::find(&plan.lens_id)?, plan, result)))
-        .map(|(name, plan, result)| {
-            (name, gate(name, plan, result, circumstances.durations.get(&name).copied()))
-        })
+        .map(|(name, plan, result)| (name, gate(name, plan, result, details.durations.get(&name).copied())))
         .collect();
     if gates.is_empty() {
         return None;
@@ -47,7 +41,7 @@ pub fn qa_report(
     let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES.0)).collect();
     let errors = gates.values().map(fixes_count).sum::<usize>();
     let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES.1).collect();
-    let (feature_id, feature_description) = circumstances.feature.unzip();
+    let (feature_id, feature_description) = details.feature.unzip();
     let passed = gates.values().filter(|gate| gate.passed).count();
     let has_failed = gates.values().any(|gate| fixes_count(gate) > 0);
     Some(QaReport {
@@ -63,10 +57,10 @@ pub fn qa_report(
         priority_fixes_omitted: (errors - priority_fixes.len()) as u64,
         priority_fixes,
         gates,
-        screenshots: circumstances.screenshots,
-        timestamp: circumstances.timestamp,
-        duration_total_ms: circumstances.duration_total_ms,
-        retry_count: circumstances.retry_count,
+        screenshots: details.screenshots,
+        timestamp: details.timestamp,
+        duration_total_ms: details.duration_total_ms,
+        retry_count: details.retry_count,
     })
 }
 

@@ -15,7 +15,7 @@ use qa_contracts::v1::{
 use qa_core::escape::{visible, visible_cut};
 use qa_core::findings::all_places;
 use qa_core::opaque::opaque_files;
-use qa_core::qa_report::{Circumstances, qa_report};
+use qa_core::qa_report::{RunDetails, qa_report};
 use qa_core::verdict::unread_files;
 
 /// All findings of a run: blocking ones first, each half worst first, then by place.
@@ -374,7 +374,7 @@ pub(crate) fn extent(report: &Report<'_>) -> String {
 /// The quality gates in the words of `qa-report.json`, in its order; empty where the policy declares none.
 pub(crate) fn quality_gates(report: &Report<'_>) -> Vec<QaGate> {
     let result = report.result;
-    let gates = qa_report(&result.lens_plans, &result.lens_results, Circumstances::default());
+    let gates = qa_report(&result.lens_plans, &result.lens_results, RunDetails::default());
     gates.map_or_else(Vec::new, |report| report.gates.into_values().collect())
 }
 

@@ -423,7 +423,7 @@ impl Execution<'_> {
         let files = by_path(self.sweep.change_set);
         for statement in statements {
             let Some(file) = files.get(&statement.file) else { continue };
-            let file = findings::held_to(self.policy, &statement.rule_id, file);
+            let file = findings::with_strictest_scope(self.policy, &statement.rule_id, file);
             if self.policy.strength(&statement.rule_id, file.scope) != Strength::Ratchet {
                 continue;
             }

@@ -37,7 +37,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey};
 use qa_contracts::v1::Conclusion;
 use qa_core::escape::markdown;
-use qa_core::event::{self, Change, Circumstances, EventError, Task};
+use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
 use qa_core::policy::Overrides;
 use qa_run::http::Http;
@@ -119,13 +119,13 @@ fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
         return Ok(Task::Drift);
     }
     let payload = read_event(&context.event_path)?;
-    let circumstances = Circumstances {
+    let runner = RunnerVariables {
         name: &context.event_name,
         sha: &context.sha,
         git_ref: &context.git_ref,
         base_ref: &context.base_ref,
     };
-    let task = event::task(circumstances, &payload)?;
+    let task = event::task(runner, &payload)?;
     if environment.inputs.command == ActionCommand::Check && task == Task::Drift {
         let reason = "a schedule names no change";
         return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());

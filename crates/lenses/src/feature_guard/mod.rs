@@ -140,7 +140,7 @@ impl Lens for FeatureGuard {
         let old_path = packet.file.old_path.as_ref().unwrap_or(packet.path());
         let base = packet.text.full_base.as_deref().filter(|_| is_guarded(old_path));
         let head = packet.text.full_head.as_deref().filter(|_| is_guarded(packet.path()));
-        let drafts = match (base.map(|text| (text, FeatureDocument::read(text))), head) {
+        let drafts = match (base.map(|text| (text, FeatureDocument::parse(text))), head) {
             (Some((text, Ok(before))), head) => judge(packet, text, &before, head),
             // What was no list before is not guarded: there is nothing to compare with.
             (Some((_, Err(_))), _) | (None, None) => Vec::new(),
@@ -182,7 +182,7 @@ fn is_guarded(path: &RepoPath) -> bool {
 }
 
 fn first_list(packet: &Packet<'_>, text: &str) -> Vec<Draft> {
-    let Ok(list) = FeatureDocument::read(text) else { return Vec::new() };
+    let Ok(list) = FeatureDocument::parse(text) else { return Vec::new() };
     let anchors = Anchors::new(packet, "", text);
     let passing = list.entries.iter().filter(|entry| entry.passes()).count();
     let first = list.entries.iter().find(|entry| entry.passes());
@@ -203,7 +203,7 @@ fn judge(packet: &Packet<'_>, base: &str, before: &FeatureDocument, head: Option
         return if count == 0 { Vec::new() } else { vec![draft] };
     };
     let summary = "the list of features could not be read after a merge, and nothing would guard it";
-    match FeatureDocument::read(head) {
+    match FeatureDocument::parse(head) {
         Err(error) => {
             let line = match &error {
                 FeatureListError::NotJson { line, .. } => *line,

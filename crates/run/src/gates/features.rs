@@ -90,7 +90,7 @@ impl<'a> Features<'a> {
     fn read(recorded: &'a RecordedGates) -> Result<Self, (Code, String)> {
         let absent = || (Code::FeatureListInvalid, format!("there is no {FEATURE_LIST} at head"));
         let text = recorded.feature_list.as_deref().ok_or_else(absent)?;
-        let list = FeatureDocument::read(text).and_then(|document| document.list(text));
+        let list = FeatureDocument::parse(text).and_then(|document| document.list(text));
         let list = list.map_err(|error| (error.code(), format!("failed to read {FEATURE_LIST}: {error}")))?;
         let current = current_feature(recorded)?;
         if let Some(current) = current.filter(|current| !list.0.iter().any(|feature| feature.id == *current))

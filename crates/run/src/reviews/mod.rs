@@ -19,7 +19,7 @@ use qa_contracts::v1::{
     ChangeSet, ChangedFile, EarlierHunk, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric,
     Strength,
 };
-use qa_core::findings::held_to;
+use qa_core::findings::with_strictest_scope;
 use qa_core::packet::Packet;
 use qa_core::plan::{self, Need, included_hunks};
 use qa_core::policy::Policy;
@@ -90,7 +90,7 @@ impl<'a> Reviews<'a> {
     pub fn need(lens_id: &str, policy: &Policy, file: &ChangedFile) -> Need {
         let Some(spec) = reviews::find(lens_id) else { return Need::Nothing };
         let counts = |rule: &RuleSpec| {
-            let held = held_to(policy, rule.id, file);
+            let held = with_strictest_scope(policy, rule.id, file);
             policy.strength(rule.id, held.scope) != Strength::Off
         };
         let has_lines = file.text && !file.hunks.is_empty();
