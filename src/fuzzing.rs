@@ -93,8 +93,8 @@ pub fn strict_json(bytes: &[u8]) -> bool {
 pub fn policy(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let registry = qa_lenses::registry();
-    let read = Policy::read(Some(text), &Overrides::default(), &registry);
-    assert_eq!(read, Policy::read(Some(text), &Overrides::default(), &registry));
+    let read = Policy::parse(Some(text), &Overrides::default(), &registry);
+    assert_eq!(read, Policy::parse(Some(text), &Overrides::default(), &registry));
     let waivers = policy_text::parse_waivers(text, &registry);
     read.is_ok() || waivers.is_ok()
 }

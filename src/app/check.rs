@@ -41,7 +41,7 @@ pub(crate) struct Finished {
 impl Finished {
     /// Returns whether the policy declares any gate.
     pub(crate) fn has_gates(&self) -> bool {
-        self.outcome.plans.iter().any(|plan| PlanKind::of(&plan.lens_id).gate().is_some())
+        self.outcome.plans.iter().any(|plan| PlanKind::from_lens_id(&plan.lens_id).gate().is_some())
     }
 }
 

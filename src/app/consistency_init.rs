@@ -123,7 +123,7 @@ fn newest(objects: &GitObjects, commit: &CommitId) -> Result<Option<Rubric>, Fai
         return Ok(None);
     };
     let text = rubric_at(objects, commit, &rubric::path_of(version))?;
-    let read = rubric::read(text.as_deref(), version, None);
+    let read = rubric::parse(text.as_deref(), version, None);
     read.map(Some).map_err(|error| {
         let shown = visible(&error.to_string());
         Failure::with_code(error.code(), format!("failed to read the rubric: {shown}"))

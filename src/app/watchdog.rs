@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_run_without_a_policy_has_twenty_minutes() {
-        let policy = Policy::read(None, &Overrides::default(), &qa_lenses::registry()).unwrap();
+        let policy = Policy::parse(None, &Overrides::default(), &qa_lenses::registry()).unwrap();
         assert_eq!((policy.limits.deadline_seconds, DEFAULT_DEADLINE.as_secs()), (1200, 1200));
     }
 

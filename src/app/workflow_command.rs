@@ -161,7 +161,7 @@ pub(crate) fn document(state: &WorkflowState) -> Vec<u8> {
 /// The state of a file; where there is none, the work has not begun.
 pub(crate) fn read_state(path: &Path, now: &str) -> Result<WorkflowState, Failure> {
     match read(path)? {
-        Some(bytes) => workflow::read(&bytes).map_err(|error| named(path, error)),
+        Some(bytes) => workflow::parse_state(&bytes).map_err(|error| named(path, error)),
         None => Ok(workflow::start(now)),
     }
 }
@@ -266,7 +266,7 @@ fn said(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure> {
         }));
     };
     let bytes = read(path)?.ok_or_else(|| missing(path))?;
-    workflow::reported(&bytes).map(Some).map_err(|error| named(path, error))
+    workflow::parse_report(&bytes).map(Some).map_err(|error| named(path, error))
 }
 
 /// The feature that is named, which has to be in the list where there is one.

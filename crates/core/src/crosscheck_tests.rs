@@ -190,7 +190,7 @@ fn good() -> Run {
             renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
             files: vec![file],
         },
-        policy: Policy::read(None, &Overrides::default(), &registry).unwrap(),
+        policy: Policy::parse(None, &Overrides::default(), &registry).unwrap(),
         plans: vec![plan.clone(), gate_plan.clone()],
         plans_again: vec![plan, gate_plan],
         results: vec![result, gate_result],

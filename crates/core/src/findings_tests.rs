@@ -43,7 +43,7 @@ fn policy(text: &str) -> Policy {
             ],
         }],
     };
-    Policy::read(Some(text), &Overrides::default(), &registry).unwrap()
+    Policy::parse(Some(text), &Overrides::default(), &registry).unwrap()
 }
 
 fn path(name: &str) -> RepoPath {

@@ -1,52 +1,50 @@
-//! What a lens sees of one changed file, and how lines and columns are counted in it.
+//! A lens's view of one changed file, with its line and column numbers.
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileText, Hunk, HunkCuts, MaskedSecret, TextPlace};
 
 /// One changed file: names, modes, hunks and text, secrets already masked.
 ///
-/// A file without text (binary, link, mode change, too large) has no hunks and empty texts; the path is still there to
-/// be judged.
+/// A file without text (binary, link, mode change, too large) has no hunks and empty texts, and is still judged by its
+/// path.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// The file.
     pub file: &'a ChangedFile,
-    /// Its text.
     pub text: &'a FileText,
-    /// The hunks the plan includes, by position in `file.hunks`; the others must not be looked at.
+    /// Hunks that the plan includes, by position in `file.hunks`. The others must not be read.
     pub included: &'a [bool],
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The line number, from 1, on the side the line is on.
+    /// Line number, from 1, on the line's own side.
     pub number: u64,
-    /// The text without its line end.
+    /// Text without its line end.
     pub text: &'a str,
-    /// Where the text begins in [`FileText::text`].
+    /// Offset of the text in [`FileText::text`].
     pub offset: usize,
 }
 
 /// One hunk with its text.
 #[derive(Debug, Clone, Copy)]
 pub struct HunkView<'a> {
-    /// Numbers and section.
+    /// Line numbers and section heading.
     pub hunk: &'a Hunk,
-    /// All hunks' text.
+    /// Text of all hunks.
     text: &'a str,
-    /// Where the hunk's text begins.
+    /// Offset of this hunk's text.
     begin: usize,
     cuts: HunkCuts,
 }
 
 impl<'a> Packet<'a> {
-    /// The file's path.
+    /// Returns the path of the file at head, or at the base if it is deleted.
     pub fn path(&self) -> &'a RepoPath {
         &self.file.path
     }
 
-    /// The planned hunks in order.
+    /// Returns the planned hunks in order.
     pub fn hunks(&self) -> impl Iterator<Item = HunkView<'a>> + use<'a> {
         let begins = std::iter::once(0).chain(self.text.cuts.iter().map(|cuts| cuts.after as usize));
         let (text, hunks, included) = (self.text.text.as_str(), &self.file.hunks, self.included);
@@ -59,23 +57,23 @@ impl<'a> Packet<'a> {
             .map(move |(((hunk, &cuts), begin), _)| HunkView { hunk, text, begin, cuts })
     }
 
-    /// The added lines of all planned hunks.
+    /// Returns the added lines of all planned hunks.
     pub fn added(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.hunks().flat_map(|hunk| hunk.added())
     }
 
-    /// The removed lines of all planned hunks.
+    /// Returns the removed lines of all planned hunks.
     pub fn removed(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.hunks().flat_map(|hunk| hunk.removed())
     }
 
-    /// The secrets masked in the added lines of a hunk, in order, and those that end or begin beside them.
+    /// Returns the secrets masked in the added lines of a hunk, in order, including those that touch them.
     pub fn added_secrets(&self, hunk: &HunkView<'_>) -> &'a [MaskedSecret] {
         let span = hunk.added_span();
-        let in_hunks = |secret: &MaskedSecret| secret.place == TextPlace::Hunks;
         let secrets = &self.text.secrets;
-        let from = secrets.partition_point(|secret| in_hunks(secret) && (secret.end as usize) < span.start);
-        let to = secrets.partition_point(|secret| in_hunks(secret) && (secret.start as usize) <= span.end);
+        let secrets = &secrets[..secrets.partition_point(|secret| secret.place == TextPlace::Hunks)];
+        let from = secrets.partition_point(|secret| (secret.end as usize) < span.start);
+        let to = secrets.partition_point(|secret| (secret.start as usize) <= span.end);
         &secrets[from..to.max(from)]
     }
 }
@@ -90,50 +88,54 @@ impl<'a> HunkView<'a> {
         })
     }
 
-    /// Unchanged lines before the change, numbered as at head.
+    /// Returns the unchanged lines before the change, numbered as at head.
     pub fn before(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         let end = self.cuts.before as usize;
         let count = self.text[self.begin..end].split_inclusive('\n').count() as u64;
         self.lines(self.begin, end, self.first_new().saturating_sub(count))
     }
 
-    /// Removed lines, numbered as at the base.
+    /// Returns the removed lines, numbered as at the base.
     pub fn removed(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.lines(self.cuts.before as usize, self.cuts.removed as usize, self.hunk.old_start)
     }
 
-    /// Added lines, numbered as at head.
+    /// Returns the added lines, numbered as at head.
     pub fn added(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.lines(self.cuts.removed as usize, self.cuts.added as usize, self.hunk.new_start)
     }
 
-    /// Unchanged lines after the change, numbered as at head.
+    /// Returns the unchanged lines after the change, numbered as at head.
     pub fn after(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
         self.lines(self.cuts.added as usize, self.cuts.after as usize, self.first_new() + self.hunk.new_lines)
     }
 
-    /// The line at head where added lines stand or would stand: `new_start` names the line before when there are none.
+    /// Returns the number at head of the first added line, or of the line behind the removed ones: without added lines
+    /// `new_start` is the line before.
     fn first_new(&self) -> u64 {
         if self.hunk.new_lines == 0 { self.hunk.new_start + 1 } else { self.hunk.new_start }
     }
 
-    /// Where the added text begins and ends in [`FileText::text`].
+    /// Returns the range of the added text in [`FileText::text`].
     pub fn added_span(&self) -> std::ops::Range<usize> {
         self.cuts.removed as usize..self.cuts.added as usize
     }
 }
 
-/// The text without `\n` or `\r\n`; a lone `\r` stays, it hides text on a terminal and must be seen.
+/// Returns a line without `\n` or `\r\n`. A lone `\r` stays, because it hides text on a terminal.
 pub fn trim_line_end(line: &str) -> &str {
-    line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
+    match line.strip_suffix('\n') {
+        Some(line) => line.strip_suffix('\r').unwrap_or(line),
+        None => line,
+    }
 }
 
-/// The 1-based column of a byte offset inside a line, in characters.
+/// Returns the 1-based column of a byte offset inside a line, in characters.
 pub fn column(line: &str, offset: usize) -> u64 {
     line[..offset].chars().count() as u64 + 1
 }
 
-/// The same change seen backwards: what was removed is added. Lenses that judge added text judge the base with it.
+/// Returns the reverse change, from head to base. Lenses that judge added text judge the base's text with it.
 pub fn reversed(file: &ChangedFile, text: &FileText) -> (ChangedFile, FileText) {
     let path = file.old_path.clone().unwrap_or_else(|| file.path.clone());
     let hunks = file
@@ -157,11 +159,9 @@ pub fn reversed(file: &ChangedFile, text: &FileText) -> (ChangedFile, FileText) 
     let mut begin = 0;
     for cuts in &text.cuts {
         let (removed, added) = (cuts.before..cuts.removed, cuts.removed..cuts.added);
-        let part = |range: &std::ops::Range<u32>| &text.text[range.start as usize..range.end as usize];
-        turned.text.push_str(part(&(begin..cuts.before)));
-        turned.text.push_str(part(&added));
-        turned.text.push_str(part(&removed));
-        turned.text.push_str(part(&(cuts.added..cuts.after)));
+        for part in [begin..cuts.before, added.clone(), removed, cuts.added..cuts.after] {
+            turned.text.push_str(&text.text[part.start as usize..part.end as usize]);
+        }
         turned.cuts.push(HunkCuts { removed: cuts.before + (added.end - added.start), ..*cuts });
         begin = cuts.after;
     }
@@ -188,22 +188,20 @@ fn turn_secret(secret: &MaskedSecret, cuts: &[HunkCuts]) -> MaskedSecret {
         TextPlace::FullBase => TextPlace::FullHead,
         TextPlace::FullHead => TextPlace::FullBase,
     };
+    let (mut start, mut end) = (secret.start, secret.end);
     let hunk = cuts.partition_point(|cuts| cuts.after <= secret.start);
-    let hunk = cuts.get(hunk).filter(|_| place == TextPlace::Hunks);
-    let (removed, added) =
-        hunk.map_or((0, 0), |cuts| (cuts.removed - cuts.before, cuts.added - cuts.removed));
-    let shift = |offset: u32| match hunk {
-        Some(cuts) if (cuts.before..cuts.removed).contains(&secret.start) => offset + added,
-        Some(cuts) if (cuts.removed..cuts.added).contains(&secret.start) => offset - removed,
-        _ => offset,
-    };
-    MaskedSecret {
-        place,
-        start: shift(secret.start),
-        end: shift(secret.end),
-        detector: secret.detector.clone(),
-        value: secret.value,
+    if let Some(cuts) = cuts.get(hunk)
+        && place == TextPlace::Hunks
+    {
+        if (cuts.before..cuts.removed).contains(&secret.start) {
+            let added = cuts.added - cuts.removed;
+            (start, end) = (start + added, end + added);
+        } else if (cuts.removed..cuts.added).contains(&secret.start) {
+            let removed = cuts.removed - cuts.before;
+            (start, end) = (start - removed, end - removed);
+        }
     }
+    MaskedSecret { place, start, end, detector: secret.detector.clone(), value: secret.value }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What plans may execute (S003-112…116): a profile, classes, and beginnings of commands, all from the base's policy.
+//! Permission of plans to execute commands (S003-112…116): a profile, lens classes and command prefixes, all from the
+//! base's policy.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +21,13 @@ pub struct ExecutionPolicy {
     pub fork_heads: bool,
     /// Sorted.
     pub allow: Vec<PolicyPrefix>,
-    /// In the policy's order: a program is looked for in the first.
+    /// In the policy's order, which is the search order for programs.
     pub toolchains: Vec<PolicyToolchain>,
     pub environment: BTreeMap<String, String>,
     pub limits: CommandBounds,
 }
 
-/// The bounds of commands.
+/// Limits of executed commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandBounds {
@@ -40,19 +41,17 @@ pub struct CommandBounds {
 }
 
 impl ExecutionPolicy {
-    /// What the file says, and the defaults.
-    pub(crate) fn of(file: &PolicyExecution) -> Self {
-        let sorted = |mut classes: Vec<LensClass>| {
-            classes.sort();
-            classes.dedup();
-            classes
-        };
+    /// Returns the settings of `[execution]`, with defaults for absent ones.
+    pub(crate) fn from_file(file: &PolicyExecution) -> Self {
+        let mut lens_classes = file.lens_classes.clone();
+        lens_classes.sort();
+        lens_classes.dedup();
         let mut allow = file.allow.clone();
         allow.sort();
         let limits = &file.limits;
         Self {
             profile: file.profile.unwrap_or(PermissionProfileId::ReadOnly),
-            lens_classes: sorted(file.lens_classes.clone()),
+            lens_classes,
             fork_heads: file.fork_heads.unwrap_or(false),
             allow,
             toolchains: file.toolchains.clone(),
@@ -69,7 +68,7 @@ impl ExecutionPolicy {
         }
     }
 
-    /// Whether commands may open internet sockets.
+    /// Returns whether commands may open internet sockets.
     pub fn network(&self) -> bool {
         match self.profile {
             PermissionProfileId::ExecSandboxed => true,
@@ -77,7 +76,7 @@ impl ExecutionPolicy {
         }
     }
 
-    /// The profiles a run knows: the one that executes nothing and, where the policy chose another, that one.
+    /// Returns the profiles of a run: the one that executes nothing and, where the policy chose another, that one.
     pub fn profiles(&self) -> Vec<PermissionProfile> {
         let read_only = PermissionProfile {
             profile_id: PermissionProfileId::ReadOnly,
@@ -107,9 +106,14 @@ impl ExecutionPolicy {
         vec![read_only, chosen]
     }
 
-    /// What a lens may do of what it wants to.
-    pub fn permission(&self, lens_id: &str, class: LensClass, wanted: &[ExecutionCommandSpec]) -> Permission {
-        if wanted.is_empty() {
+    /// Decides whether a lens may execute its commands.
+    pub fn permission(
+        &self,
+        lens_id: &str,
+        class: LensClass,
+        commands: &[ExecutionCommandSpec],
+    ) -> Permission {
+        if commands.is_empty() {
             return Permission::Granted;
         }
         if self.profile == PermissionProfileId::ReadOnly {
@@ -122,14 +126,13 @@ impl ExecutionPolicy {
             ));
         }
         let most = self.limits.max_commands_per_plan;
-        if wanted.len() as u64 > most {
+        if commands.len() as u64 > most {
             return Permission::Violation(format!(
                 "{lens_id} wants {} commands, and the policy allows {most}",
-                wanted.len()
+                commands.len()
             ));
         }
-        let outside = |spec: &&ExecutionCommandSpec| !self.allows(&spec.command);
-        match wanted.iter().find(outside) {
+        match commands.iter().find(|spec| !self.allows(&spec.command)) {
             None => Permission::Granted,
             Some(spec) => Permission::Violation(format!(
                 "no prefix of execution.allow has `{}`",
@@ -139,44 +142,45 @@ impl ExecutionPolicy {
     }
 
     fn allows(&self, command: &[String]) -> bool {
-        self.allow.iter().any(|rule| begins(command, &rule.prefix))
+        self.allow.iter().any(|rule| has_prefix(command, &rule.prefix))
     }
 }
 
-/// Word by word, so that `cargo test` allows neither `cargo testing` nor `cargo`.
-fn begins(command: &[String], prefix: &[String]) -> bool {
+/// Compares word by word, so that `cargo test` allows neither `cargo testing` nor `cargo`.
+fn has_prefix(command: &[String], prefix: &[String]) -> bool {
     !prefix.is_empty() && command.starts_with(prefix)
 }
 
-/// What a plan may do.
+/// Decision on a plan's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permission {
-    /// All it wants to.
+    /// All commands may run.
     Granted,
-    /// Nothing of it; the plan has no result.
+    /// No command may run, for this reason; the plan has no result.
     Denied(String),
-    /// Nothing, and the whole run is rejected: somebody believes to have allowed something else.
+    /// No command may run, and the whole run is rejected: the policy's author believes another command is allowed.
     Violation(String),
 }
 
-/// What is wrong with a rule's own examples, as the text of the file that shows where, and the reason.
-pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), (String, String)> {
-    let shown = sanitize_cut(&rule.prefix.join(" "), 80);
-    let first = rule.prefix.first().cloned().unwrap_or_default();
-    let fault = |reason: &str| Err((first.clone(), format!("the prefix `{shown}` {reason}")));
+/// Checks a rule against its own examples. The error is a sentence about the rule's prefix.
+pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), String> {
+    let prefix = sanitize_cut(&rule.prefix.join(" "), 80);
+    let first = rule.prefix.first().map(String::as_str).unwrap_or_default();
     if first.is_empty() || first.contains('/') {
-        return fault("does not begin with the plain name of a program");
+        return Err(format!("the prefix `{prefix}` does not begin with the plain name of a program"));
     }
     if rule.matches.is_empty() || rule.not_match.is_empty() {
-        return fault("needs an example of both `match` and `not-match`");
+        return Err(format!("the prefix `{prefix}` needs an example of both `match` and `not-match`"));
     }
-    if let Some(example) = rule.matches.iter().find(|example| !begins(example, &rule.prefix)) {
+    if let Some(example) = rule.matches.iter().find(|example| !has_prefix(example, &rule.prefix)) {
         let example = sanitize_cut(&example.join(" "), 80);
-        return fault(&format!("does not match its own example `{example}`"));
+        return Err(format!("the prefix `{prefix}` does not match its own example `{example}`"));
     }
-    if let Some(example) = rule.not_match.iter().find(|example| begins(example, &rule.prefix)) {
+    if let Some(example) = rule.not_match.iter().find(|example| has_prefix(example, &rule.prefix)) {
         let example = sanitize_cut(&example.join(" "), 80);
-        return fault(&format!("matches `{example}`, of which its `not-match` says that it does not"));
+        return Err(format!(
+            "the prefix `{prefix}` matches `{example}`, of which its `not-match` says that it does not"
+        ));
     }
     Ok(())
 }
@@ -199,7 +203,7 @@ mod tests {
     }
 
     fn policy(profile: Option<PermissionProfileId>, classes: &[LensClass]) -> ExecutionPolicy {
-        ExecutionPolicy::of(&PolicyExecution {
+        ExecutionPolicy::from_file(&PolicyExecution {
             profile,
             lens_classes: classes.to_vec(),
             allow: vec![rule("ruff check", "ruff check .", "ruff format")],

@@ -15,14 +15,14 @@ use qa_contracts::v1::{
     ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
-/// Where the policy is committed.
+/// Path of the committed policy.
 pub const POLICY_PATH: &str = ".qa-skill/policy.toml";
-/// The lens that holds changes to the rubric.
+/// Id of the lens that checks changes against the rubric.
 const CONSISTENCY: &str = "consistency";
-/// Where waivers are committed.
+/// Path of the committed waivers.
 pub const WAIVERS_PATH: &str = ".qa-skill/waivers.toml";
 
-/// Why a policy cannot be used. Completes "failed to read the policy: …".
+/// Error of a policy that cannot be used. Completes "failed to read the policy: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// Not TOML, or not of the policy's form.
@@ -33,7 +33,7 @@ pub enum PolicyError {
     Glob(#[from] GlobError),
 }
 
-/// What the command line or the action's inputs say; they win over the policy file.
+/// Settings of the command line or the action's inputs; they win over the policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--mode`.
@@ -47,13 +47,13 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The part that is recorded beside the names of lenses; the number of workers decides nothing.
+    /// Returns the recorded part. The names of lenses are recorded elsewhere, and the number of workers decides nothing.
     pub fn recorded(&self) -> InputOverrides {
         InputOverrides { mode: self.mode, preset: self.preset }
     }
 }
 
-/// The bounds of a run.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
@@ -80,7 +80,7 @@ pub struct LensPolicy {
     pub required: bool,
     pub ignore: Vec<String>,
     pub(crate) overflow: OverflowPolicy,
-    /// Whom a review asks; null for every other lens, and for a review that has no model.
+    /// Model and request settings of a review; null for every other lens, and for a review without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewPolicy>,
 }
@@ -90,7 +90,7 @@ pub struct LensPolicy {
 #[serde(rename_all = "camelCase")]
 pub struct NamedRubric {
     pub version: u64,
-    /// Its hash, where the policy says it too.
+    /// Expected hash, if the policy has one.
     pub hash: Option<String>,
 }
 
@@ -109,7 +109,7 @@ pub struct GatePolicy {
 }
 
 impl GatePolicy {
-    fn of(file: &PolicyGate) -> Self {
+    fn from_file(file: &PolicyGate) -> Self {
         fn sorted<T: Ord + Clone>(items: &[T]) -> Vec<T> {
             let mut items = items.to_vec();
             items.sort();
@@ -142,18 +142,17 @@ pub struct Policy {
     pub min_support: u64,
     pub max_tokens: u64,
     pub max_cost_micro_usd: u64,
-    /// Of all runs of one pull request; decides what is asked, and so what is recorded.
+    /// Cost limit of all runs of one pull request. It decides which requests are sent, and so what is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pull_request_cost_micro_usd: Option<u64>,
-    /// Of lenses and gates; a gate that the file does not declare is not enabled.
+    /// Settings of lenses and gates, by id; a gate that the file does not declare is not enabled.
     pub lenses: BTreeMap<String, LensPolicy>,
-    /// What commands of gates may do.
     pub execution: ExecutionPolicy,
-    /// The declared gates.
+    /// Settings of the gates that the file declares.
     pub gates: BTreeMap<GateName, GatePolicy>,
-    /// The frozen rubric that changes are held to.
+    /// Frozen rubric that changes are checked against.
     pub consistency: Option<NamedRubric>,
-    /// Models that may be asked, by name.
+    /// Models of reviews, by name.
     pub models: BTreeMap<String, PolicyModel>,
     pub rules: BTreeMap<String, ScopeStrengths>,
     /// Sorted.
@@ -164,7 +163,7 @@ pub struct Policy {
     pub settings: Vec<SettingOrigin>,
 }
 
-/// Collects each effective value with where it came from.
+/// Collects each effective value with its origin.
 #[derive(Default)]
 struct Origins(Vec<SettingOrigin>);
 
@@ -192,16 +191,22 @@ impl Origins {
 }
 
 impl Policy {
-    /// Without its quality gates and reviews, which judge what other tools and models say at one moment.
-    pub fn leave_out_what_is_asked(&mut self) {
+    /// Disables quality gates and reviews, whose results depend on other tools' reports and models' replies.
+    pub fn disable_gates_and_reviews(&mut self) {
         self.gates.clear();
-        let asked = self.lenses.iter_mut();
-        let asked = asked.filter(|(id, _)| gates::find(id).is_some() || is_review(id));
-        asked.for_each(|(_, lens)| (lens.enabled, lens.required) = (false, false));
+        for (id, lens) in &mut self.lenses {
+            if gates::find(id).is_some() || is_review(id) {
+                (lens.enabled, lens.required) = (false, false);
+            }
+        }
     }
 
-    /// Reads and resolves a policy file; `None` is an absent one.
-    pub fn read(text: Option<&str>, overrides: &Overrides, registry: &Registry) -> Result<Self, PolicyError> {
+    /// Parses and resolves a policy file; `None` is an absent one.
+    pub fn parse(
+        text: Option<&str>,
+        overrides: &Overrides,
+        registry: &Registry,
+    ) -> Result<Self, PolicyError> {
         let file: PolicyFile = match text {
             Some(text) => policy_text::parse_policy(text, registry)?,
             None => PolicyFile::default(),
@@ -212,26 +217,28 @@ impl Policy {
     fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Result<Self, PolicyError> {
         let mut origins = Origins::default();
         let origin = &mut origins;
-        let word = |value: &str| value.to_owned();
         let preset = origin.choose(
             "preset",
             overrides.preset.as_ref(),
             file.preset.as_ref(),
             Preset::Default,
-            |preset| word(preset.as_str()),
+            Preset::to_string,
         );
-        let mode =
-            origin.choose("mode", overrides.mode.as_ref(), file.mode.as_ref(), RunMode::Strict, |mode| {
-                word(mode.as_str())
-            });
+        let mode = origin.choose(
+            "mode",
+            overrides.mode.as_ref(),
+            file.mode.as_ref(),
+            RunMode::Strict,
+            RunMode::to_string,
+        );
         let empty_change = origin.choose(
             "empty-change",
             None,
             file.empty_change.as_ref(),
             EmptyChange::CouldNotComplete,
             |value| match value {
-                EmptyChange::CouldNotComplete => word("could_not_complete"),
-                EmptyChange::Pass => word("pass"),
+                EmptyChange::CouldNotComplete => "could_not_complete".to_owned(),
+                EmptyChange::Pass => "pass".to_owned(),
             },
         );
         let blocking_policy = origin.choose(
@@ -239,14 +246,14 @@ impl Policy {
             None,
             file.blocking_policy.as_ref(),
             BlockingPolicy::RuleDefined,
-            |value| word(value.as_str()),
+            BlockingPolicy::to_string,
         );
         let blocking_threshold = origin.choose(
             "blocking-threshold",
             None,
             file.blocking_threshold.as_ref(),
             Severity::High,
-            |value| word(value.as_str()),
+            Severity::to_string,
         );
         let limits = resolve_limits(file, origin);
         let theta = origin.number("ratchet.theta-permille", file.ratchet.theta_permille.map(u64::from), 980);
@@ -261,7 +268,7 @@ impl Policy {
             4,
             u64::to_string,
         );
-        ScopeGlobs::new(|scope| file.scopes.get(&scope).map_or(&[], Vec::as_slice))?;
+        ScopeGlobs::new(|scope| globs_of(&file.scopes, scope))?;
         Ok(Self {
             preset,
             mode,
@@ -277,8 +284,8 @@ impl Policy {
             max_cost_micro_usd,
             max_pull_request_cost_micro_usd: file.budget.max_pull_request_cost_micro_usd,
             lenses: resolve_lenses(file, registry)?,
-            execution: ExecutionPolicy::of(&file.execution),
-            gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::of(gate))).collect(),
+            execution: ExecutionPolicy::from_file(&file.execution),
+            gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect(),
             consistency: file
                 .consistency
                 .rubric
@@ -291,15 +298,25 @@ impl Policy {
         })
     }
 
-    /// The policy's scope globs, compiled.
+    /// Compiles the policy's scope globs.
     pub fn scope_globs(&self) -> ScopeGlobs {
-        ScopeGlobs::new(|scope| self.scopes.get(&scope).map_or(&[], Vec::as_slice))
+        ScopeGlobs::new(|scope| globs_of(&self.scopes, scope))
             .expect("the globs were compiled once when the policy was resolved")
     }
 
-    /// What a rule's findings weigh in a scope; a rule nobody knows weighs nothing.
+    /// Returns the strength of a rule in a scope; an unknown rule is off.
     pub fn strength(&self, rule: &str, scope: Scope) -> Strength {
-        self.rules.get(rule).map_or(Strength::Off, |strengths| in_scope(strengths, scope))
+        match self.rules.get(rule) {
+            Some(strengths) => in_scope(strengths, scope),
+            None => Strength::Off,
+        }
+    }
+}
+
+fn globs_of(scopes: &BTreeMap<Scope, Vec<String>>, scope: Scope) -> &[String] {
+    match scopes.get(&scope) {
+        Some(globs) => globs,
+        None => &[],
     }
 }
 
@@ -346,21 +363,24 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         let mut ignore = stated.ignore.clone();
         ignore.sort();
         ignore.dedup();
-        // Of a gate `[lenses]` says nothing; reading the file has seen to that.
-        let gate = gates::find(&lens.lens_id);
-        let declared = gate.and_then(|gate| file.gates.get(&gate));
+        // The parser refuses a gate in `[lenses]`, so a gate has no settings there.
+        let (enabled, required) = match gates::find(&lens.lens_id).map(|gate| file.gates.get(&gate)) {
+            Some(Some(declared)) => (true, declared.required.unwrap_or(lens.required_by_default)),
+            Some(None) => (false, false),
+            None => {
+                let is_usable = has_rules(file, &lens.lens_id);
+                (
+                    stated.enabled.unwrap_or(true) && is_usable,
+                    stated.required.unwrap_or(lens.required_by_default && is_usable),
+                )
+            }
+        };
         let settings = LensPolicy {
-            enabled: match gate {
-                Some(_) => declared.is_some(),
-                None => stated.enabled.unwrap_or(true) && has_rules(file, &lens.lens_id),
-            },
-            required: match gate {
-                Some(_) => declared.is_some_and(|gate| gate.required.unwrap_or(lens.required_by_default)),
-                None => stated.required.unwrap_or(lens.required_by_default && has_rules(file, &lens.lens_id)),
-            },
+            enabled,
+            required,
             ignore,
             overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
-            review: ReviewPolicy::of(stated),
+            review: ReviewPolicy::from_file(stated),
         };
         lenses.insert(lens.lens_id.clone(), settings);
     }
@@ -379,12 +399,12 @@ fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, Gl
     Ok(boundaries)
 }
 
-/// Whether a lens has what it judges by: conventions are those of a rubric, and a review is a model's.
+/// Returns whether a lens has its prerequisites: consistency lenses need a rubric, and reviews need a model.
 fn has_rules(file: &PolicyFile, lens_id: &str) -> bool {
-    let has_model = || file.lenses.get(lens_id).is_some_and(|lens| lens.model.is_some());
-    let has_rubric = || file.consistency.rubric.is_some();
-    (!is_review(lens_id) || has_model())
-        && (![CONSISTENCY, reviews::CONSISTENCY].contains(&lens_id) || has_rubric())
+    let has_model = matches!(file.lenses.get(lens_id), Some(lens) if lens.model.is_some());
+    let has_rubric = file.consistency.rubric.is_some();
+    (!is_review(lens_id) || has_model)
+        && (![CONSISTENCY, reviews::CONSISTENCY].contains(&lens_id) || has_rubric)
 }
 
 fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {
@@ -412,7 +432,7 @@ fn in_preset(strengths: &PresetStrengths, preset: Preset) -> ScopeStrengths {
     }
 }
 
-/// The same strength in every scope.
+/// Returns the same strength for every scope.
 pub const fn everywhere(strength: Strength) -> ScopeStrengths {
     ScopeStrengths {
         product: strength,
@@ -423,7 +443,7 @@ pub const fn everywhere(strength: Strength) -> ScopeStrengths {
     }
 }
 
-/// Strengths for `default` and `guarded`; `advisory` advises wherever `default` does anything.
+/// Returns the strengths of all presets; `advisory` advises wherever `guarded` is not off.
 pub const fn presets(default: ScopeStrengths, guarded: ScopeStrengths) -> PresetStrengths {
     PresetStrengths {
         advisory: ScopeStrengths {
@@ -445,7 +465,7 @@ const fn softened(strength: Strength) -> Strength {
     }
 }
 
-/// The strength in one scope.
+/// Returns the strength in one scope.
 pub fn in_scope(strengths: &ScopeStrengths, scope: Scope) -> Strength {
     match scope {
         Scope::Product => strengths.product,

@@ -37,7 +37,7 @@ fn registry() -> Registry {
 }
 
 fn read(text: &str) -> Result<Policy, String> {
-    Policy::read(Some(text), &Overrides::default(), &registry()).map_err(|error| error.to_string())
+    Policy::parse(Some(text), &Overrides::default(), &registry()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn mistakes_are_named_with_line_and_suggestion() {
 
 #[test]
 fn no_file_means_strict_and_default() {
-    let policy = Policy::read(None, &Overrides::default(), &registry()).unwrap();
+    let policy = Policy::parse(None, &Overrides::default(), &registry()).unwrap();
     assert_eq!((policy.mode, policy.preset), (RunMode::Strict, Preset::Default));
     assert_eq!(policy.strength("merge-leftover/conflict-marker", Scope::Product), Strength::Block);
     assert!(policy.settings.iter().all(|setting| setting.origin == "default"));
@@ -88,7 +88,7 @@ fn no_file_means_strict_and_default() {
 fn inputs_win_over_the_file_and_the_file_over_the_default() {
     let overrides = Overrides { mode: Some(RunMode::BestEffort), ..Overrides::default() };
     let text = "mode = \"strict\"\npreset = \"advisory\"\n";
-    let policy = Policy::read(Some(text), &overrides, &registry()).unwrap();
+    let policy = Policy::parse(Some(text), &overrides, &registry()).unwrap();
     let origin =
         |name: &str| policy.settings.iter().find(|setting| setting.name == name).unwrap().origin.clone();
     assert_eq!(policy.mode, RunMode::BestEffort);

@@ -1,4 +1,4 @@
-//! Reads the TOML files of a policy and says where and how to mend what is wrong with them.
+//! Parses the TOML files of a policy, with errors that have a line and a suggestion.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,37 @@ use crate::permissions::check_examples;
 use crate::{calendar, gates, reviews, secrets};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::MAX_POLICY_BYTES;
-use qa_contracts::v1::{GateName, PolicyFile, Registry, WaiverFile};
+use qa_contracts::v1::{GateName, PolicyFile, PolicyGate, Registry, WaiverFile};
 
-/// The longest name of a model; it stands in file names and tables.
+/// Maximum length of a model's name, in bytes; it becomes part of file names and tables.
 const MAX_MODEL_NAME: usize = 40;
 
-/// Why a file was refused: a line, what is wrong there and, where one is near, what was probably meant.
+/// Error of a file that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}{}", suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
+#[error("line {line}: {message}{}", did_you_mean(suggestion.as_deref()))]
 pub struct PolicyTextError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
-    /// The nearest known name.
+    /// Known name that is nearest to an unknown one.
     pub suggestion: Option<String>,
 }
 
-/// Reads a policy file and checks its names against the registry.
+impl PolicyTextError {
+    /// Returns an error at the first line that holds `place`.
+    fn at(text: &str, place: &str, message: String) -> Self {
+        Self { line: line_of(text, place), message, suggestion: None }
+    }
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => String::new(),
+    }
+}
+
+/// Parses a policy file and checks its names against the registry.
 pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile, PolicyTextError> {
     let file: PolicyFile = parse(text)?;
     check_version(file.version, text)?;
@@ -37,85 +50,87 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     for name in file.lenses.keys() {
         if gates.contains(name.as_str()) {
             let message = format!("`{name}` is a gate; its settings are in [gates.{name}]");
-            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+            return Err(PolicyTextError::at(text, name, message));
         }
-        known(text, "lens", name, &lenses)?;
+        check_known(text, "lens", name, &lenses)?;
     }
     for name in file.rules.keys() {
-        known(text, "rule", name, &rules)?;
+        check_known(text, "rule", name, &rules)?;
     }
     check_ranges(text, &file)?;
     if file.consistency.hash.is_some() && file.consistency.rubric.is_none() {
         let message = "[consistency] has a hash and names no rubric".to_owned();
-        return Err(PolicyTextError { line: line_of(text, "hash"), message, suggestion: None });
+        return Err(PolicyTextError::at(text, "hash", message));
     }
     check_gates(text, &file)?;
     reviews::check(text, &file)?;
     check_execution(text, &file)?;
     for name in file.models.keys() {
-        let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if name.is_empty() || name.len() > MAX_MODEL_NAME || !name.bytes().all(known) {
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if name.is_empty() || name.len() > MAX_MODEL_NAME || !is_plain {
             let shown = sanitize_cut(name, 80);
             let message = format!(
                 "the model's name `{shown}` is not 1 to {MAX_MODEL_NAME} lower-case letters, digits and hyphens"
             );
-            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+            return Err(PolicyTextError::at(text, name, message));
         }
     }
     Ok(file)
 }
 
-/// A report that could not be read by any run would end every run, so it is refused where it is written.
+/// Checks the gates. A report that no run could read would end every run, so it is refused with the policy.
 fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
-    let fault =
-        |at: &str, message: String| PolicyTextError { line: line_of(text, at), message, suggestion: None };
     for (name, gate) in &file.gates {
         if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
             let message =
                 format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
-            return Err(fault(name.as_str(), message));
+            return Err(PolicyTextError::at(text, name.as_str(), message));
         }
-        let readable = |of: &GateName| {
-            of.runs_tests() && *of != GateName::StoryValidation && file.gates.contains_key(of)
-        };
-        if let Some(of) = gate.tests_of.iter().find(|of| *name != GateName::StoryValidation || !readable(of))
-        {
-            let message = format!(
-                "gate `{name}` cannot read the tests of `{of}`; `story_validation` reads those of declared gates with tests"
-            );
-            return Err(fault("tests-of", message));
+        for of in &gate.tests_of {
+            let has_tests =
+                of.runs_tests() && *of != GateName::StoryValidation && file.gates.contains_key(of);
+            if *name != GateName::StoryValidation || !has_tests {
+                let message = format!(
+                    "gate `{name}` cannot read the tests of `{of}`; `story_validation` reads those of declared gates with tests"
+                );
+                return Err(PolicyTextError::at(text, "tests-of", message));
+            }
         }
-        let mut seen = BTreeSet::new();
-        for report in &gate.reports {
-            let paths = [Some(&report.path), report.base.as_ref()];
-            for path in paths.into_iter().flatten() {
-                let shown = sanitize_cut(path, 80);
-                if !is_inside(path) {
-                    let message = format!("`{shown}` is not a path below the repository's root");
-                    return Err(fault(path, message));
-                }
-                if !seen.insert(path) {
-                    return Err(fault(path, format!("gate `{name}` names the report `{shown}` twice")));
-                }
+        check_reports(text, *name, gate)?;
+    }
+    Ok(())
+}
+
+fn check_reports(text: &str, name: GateName, gate: &PolicyGate) -> Result<(), PolicyTextError> {
+    let mut seen = BTreeSet::new();
+    for report in &gate.reports {
+        let paths = [Some(&report.path), report.base.as_ref()];
+        for path in paths.into_iter().flatten() {
+            let shown = sanitize_cut(path, 80);
+            if !is_inside(path) {
+                let message = format!("`{shown}` is not a path below the repository's root");
+                return Err(PolicyTextError::at(text, path, message));
             }
-            if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
-                let shown = sanitize_cut(directory, 80);
-                return Err(fault(
-                    directory,
-                    format!("`{shown}` is not a directory below the repository's root"),
-                ));
+            if !seen.insert(path) {
+                let message = format!("gate `{name}` names the report `{shown}` twice");
+                return Err(PolicyTextError::at(text, path, message));
             }
+        }
+        if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
+            let shown = sanitize_cut(directory, 80);
+            let message = format!("`{shown}` is not a directory below the repository's root");
+            return Err(PolicyTextError::at(text, directory, message));
         }
     }
     Ok(())
 }
 
-/// Commands whose rules do not say what their author believes would be worse than none.
+/// Checks `[execution]`. A rule that allows other commands than its author believes would be worse than none.
 fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
-    let fault =
-        |at: &str, message: String| PolicyTextError { line: line_of(text, at), message, suggestion: None };
     for rule in &file.execution.allow {
-        check_examples(rule).map_err(|(at, message)| fault(&at, message))?;
+        let program = rule.prefix.first().map(String::as_str).unwrap_or_default();
+        check_examples(rule).map_err(|message| PolicyTextError::at(text, program, message))?;
     }
     for toolchain in &file.execution.toolchains {
         let path = &toolchain.path;
@@ -123,51 +138,46 @@ fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError>
         if !is_inside(plain) {
             let message =
                 format!("`{}` is neither an absolute path nor one below the root", sanitize_cut(path, 80));
-            return Err(fault(path, message));
+            return Err(PolicyTextError::at(text, path, message));
         }
     }
     for name in file.execution.environment.keys() {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let fixed = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
-        if name.is_empty() || !name.bytes().all(known) || fixed.contains(&name.as_str()) {
+        if name.is_empty() || !is_plain || fixed.contains(&name.as_str()) {
             let message = format!("the variable `{}` cannot be set for commands", sanitize_cut(name, 80));
-            return Err(fault(name, message));
+            return Err(PolicyTextError::at(text, name, message));
         }
     }
     Ok(())
 }
 
-/// Whether a path is relative, plain and safe, with `/` between its parts.
+/// Returns whether a path is relative, plain and safe, with `/` between its parts.
 fn is_inside(path: &str) -> bool {
     RepoPath::from_bytes(path.as_bytes()).is_ok()
         && !path.contains('\\')
         && !path.chars().any(char::is_control)
 }
 
-/// Reads a waiver file and checks its rules against the registry and its dates against the calendar.
+/// Parses a waiver file and checks its rules against the registry and its dates against the calendar.
 pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, PolicyTextError> {
     let file: WaiverFile = parse(text)?;
     check_version(file.version, text)?;
     let rules: BTreeSet<&str> =
         registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
     for waiver in &file.waiver {
-        known(text, "rule", &waiver.rule, &rules)?;
-        let at = |value: &str, message: String| PolicyTextError {
-            line: line_of(text, value),
-            message,
-            suggestion: None,
-        };
+        check_known(text, "rule", &waiver.rule, &rules)?;
         if qa_contracts::ids::Sha256Hex::parse(&waiver.evidence_hash).is_err() {
-            return Err(at(
-                &waiver.evidence_hash,
-                "evidence-hash must be 64 lower-case hexadecimal digits".to_owned(),
-            ));
+            let message = "evidence-hash must be 64 lower-case hexadecimal digits".to_owned();
+            return Err(PolicyTextError::at(text, &waiver.evidence_hash, message));
         }
         if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
-            return Err(at(&waiver.evidence_hash, "a waiver needs an owner and a reason".to_owned()));
+            let message = "a waiver needs an owner and a reason".to_owned();
+            return Err(PolicyTextError::at(text, &waiver.evidence_hash, message));
         }
         if !calendar::is_day(&waiver.expires) {
-            return Err(at(&waiver.expires, "expires must be a date as YYYY-MM-DD".to_owned()));
+            let message = "expires must be a date as YYYY-MM-DD".to_owned();
+            return Err(PolicyTextError::at(text, &waiver.expires, message));
         }
     }
     Ok(file)
@@ -179,14 +189,15 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextError> {
         return Err(PolicyTextError { line: 1, message, suggestion: None });
     }
     toml::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let start = error.span().map(|span| span.start.min(text.len())).unwrap_or(0);
+        let line = text[..start].matches('\n').count() + 1;
         let message = sanitize_cut(error.message(), 300);
         PolicyTextError { line, suggestion: suggestion_in(&message), message }
     })
 }
 
-/// The parser names the unknown word first and the known ones after it, all in backticks.
+/// Returns the known word nearest to the unknown one. The parser's message has the unknown word first and the known ones
+/// after it, all in backticks.
 fn suggestion_in(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;
@@ -208,13 +219,21 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 /// comment.
 pub fn without_secrets(text: &str) -> Option<String> {
     let masked = secrets::masked(text.to_owned());
-    let values = |text: &str| text.parse::<toml::Table>().ok();
-    // What cannot be parsed is refused for that later, in masked form.
-    (masked == text || values(text) == values(&masked)).then_some(masked)
+    if masked == text {
+        return Some(masked);
+    }
+    // A text that cannot be parsed is refused for that later, in masked form.
+    let (values, masked_values) = (text.parse::<toml::Table>().ok(), masked.parse::<toml::Table>().ok());
+    (values == masked_values).then_some(masked)
 }
 
 /// Refuses a name that is not among the known ones.
-pub fn known(text: &str, kind: &str, name: &str, names: &BTreeSet<&str>) -> Result<(), PolicyTextError> {
+pub fn check_known(
+    text: &str,
+    kind: &str,
+    name: &str,
+    names: &BTreeSet<&str>,
+) -> Result<(), PolicyTextError> {
     if names.contains(name) {
         return Ok(());
     }
@@ -225,14 +244,14 @@ pub fn known(text: &str, kind: &str, name: &str, names: &BTreeSet<&str>) -> Resu
     })
 }
 
-/// The first line that holds a text; a value parsed from the file stands in it, escapes aside.
+/// Returns the first line that holds a value parsed from the file, from 1; 1 where the file escapes the value.
 fn line_of(text: &str, value: &str) -> usize {
-    text.lines().position(|line| line.contains(value)).map_or(1, |index| index + 1)
+    text.lines().position(|line| line.contains(value)).unwrap_or(0) + 1
 }
 
-/// The line where a table begins, from 1; the first where it is written in another way.
+/// Returns the line at which a table begins, from 1; 1 where the header is written in another way.
 pub fn line_of_table(text: &str, header: &str) -> usize {
-    text.lines().position(|line| line.trim_start().starts_with(header)).map_or(1, |index| index + 1)
+    text.lines().position(|line| line.trim_start().starts_with(header)).unwrap_or(0) + 1
 }
 
 fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {
@@ -282,17 +301,19 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     for (name, value, least, most) in ranges {
         if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
             let message = format!("{name} is {value}, it must be from {least} to {most}");
-            return Err(PolicyTextError { line: line_of(text, name), message, suggestion: None });
+            return Err(PolicyTextError::at(text, name, message));
         }
     }
-    let bad_repo_id = |id: &String| {
-        id.is_empty()
-            || id.len() > 200
-            || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
-    };
-    if file.repo_id.as_ref().is_some_and(bad_repo_id) {
+    if let Some(id) = &file.repo_id
+        && !is_repo_id(id)
+    {
         let message = "repo-id must be `owner/name` of letters, digits, `.`, `_` and `-`".to_owned();
-        return Err(PolicyTextError { line: line_of(text, "repo-id"), message, suggestion: None });
+        return Err(PolicyTextError::at(text, "repo-id", message));
     }
     Ok(())
+}
+
+fn is_repo_id(id: &str) -> bool {
+    (1..=200).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
 }

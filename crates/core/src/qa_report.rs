@@ -1,4 +1,4 @@
-//! The gates' part of a result in the words of `qa-report.json` (S004-29…41).
+//! Makes `qa-report.json` from the gates' results (S004-29…41).
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,27 @@ use qa_contracts::v1::{
     Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage, QaReport, QaStatus,
 };
 
-/// Of one gate, and of all.
-const MOST_FIXES: (usize, usize) = (3, 10);
+/// Maximum number of priority fixes of one gate.
+const MOST_FIXES_OF_GATE: usize = 3;
+/// Maximum number of priority fixes of all gates.
+const MOST_FIXES: usize = 10;
 
-/// What else a report tells.
+/// Facts about the run that a report has beside the gates' results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunDetails {
-    /// When it is written.
+    /// Time of writing, in RFC 3339.
     pub timestamp: String,
     pub duration_total_ms: u64,
     /// Sorted.
     pub screenshots: Vec<RepoPath>,
     pub retry_count: u64,
-    /// How long each gate's commands took, in milliseconds.
+    /// Duration of each gate's commands, in milliseconds.
     pub durations: BTreeMap<GateName, u64>,
-    /// The feature that is worked on, with its description.
+    /// Id and description of the current feature.
     pub feature: Option<(u64, String)>,
 }
 
-/// The report; null when the policy declares no gate.
+/// Returns the report, or `None` when the policy declares no gate.
 pub fn qa_report(plans: &[LensPlan], results: &[LensResult], details: RunDetails) -> Option<QaReport> {
     let gates: BTreeMap<GateName, QaGate> = plans
         .iter()
@@ -38,9 +40,9 @@ pub fn qa_report(plans: &[LensPlan], results: &[LensResult], details: RunDetails
     if gates.is_empty() {
         return None;
     }
-    let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES.0)).collect();
+    let fixes: Vec<String> = gates.values().flat_map(|gate| fixes(gate).take(MOST_FIXES_OF_GATE)).collect();
     let errors = gates.values().map(fixes_count).sum::<usize>();
-    let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES.1).collect();
+    let priority_fixes: Vec<String> = fixes.into_iter().take(MOST_FIXES).collect();
     let (feature_id, feature_description) = details.feature.unzip();
     let passed = gates.values().filter(|gate| gate.passed).count();
     let has_failed = gates.values().any(|gate| fixes_count(gate) > 0);
@@ -68,9 +70,6 @@ fn gate(name: GateName, plan: &LensPlan, result: &LensResult, duration_ms: Optio
     let failing = [rule_id(name, GateRule::Error), rule_id(name, GateRule::Failure)];
     let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
         result.findings.iter().partition(|finding| failing.contains(&finding.rule_id));
-    let messages = |findings: Vec<&Finding>, severity: &str| {
-        findings.into_iter().map(|finding| message(finding, severity)).collect::<Vec<_>>()
-    };
     QaGate {
         gate_name: name,
         passed: result.status == LensStatus::Completed
@@ -78,8 +77,8 @@ fn gate(name: GateName, plan: &LensPlan, result: &LensResult, duration_ms: Optio
             && !result.findings.iter().any(|finding| finding.blocking),
         required: plan.required,
         duration_ms,
-        errors: messages(errors, "error"),
-        warnings: messages(warnings, "warning"),
+        errors: errors.into_iter().map(|finding| message(finding, "error")).collect(),
+        warnings: warnings.into_iter().map(|finding| message(finding, "warning")).collect(),
         error_codes: result.error_codes.clone(),
         notes: result.evidence_summary.clone(),
     }
@@ -98,7 +97,7 @@ fn message(finding: &Finding, severity: &str) -> QaMessage {
     }
 }
 
-/// What fails a gate now, in its order.
+/// Returns a line for each error that the change introduces, in the gate's order.
 fn fixes(gate: &QaGate) -> impl Iterator<Item = String> + '_ {
     gate.errors.iter().filter(|error| !error.pre_existing).map(|error| {
         let message = sanitize_cut(&error.message, 200);

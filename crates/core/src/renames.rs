@@ -1,12 +1,11 @@
-//! The rename policy: equal content always pairs, similar content only while the comparison stays small.
+//! Pairs renamed files: equal content always, similar content only while the comparison stays small.
 //!
 //! 1. An added and a deleted file with the same object pair, whatever their number; a pair with the same file name is
 //!    preferred, then the first in path order. Empty files never pair.
-//! 2. What is left is compared for similar content when added times deleted is within `limits.max-rename-pairs`: at
-//!    least half of the bytes must stand in lines both have. The most similar pair goes first, then the same file name,
-//!    then path order.
-//! 3. Above that limit nothing is compared, the change set says how many files were left, and they stay added and
-//!    deleted.
+//! 2. The other files are compared for similar content when added times deleted is within `limits.max-rename-pairs`: at
+//!    least half of the bytes must be in common lines. The most similar pair goes first, then the same file name, then
+//!    path order.
+//! 3. Above that limit nothing is compared; the files stay added and deleted, and the change set has their number.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ pub struct Lone {
     pub id: BlobId,
 }
 
-/// A deleted and an added file that are one.
+/// A renamed file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Renamed {
     pub new: RepoPath,
@@ -27,7 +26,7 @@ pub struct Renamed {
 }
 
 const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
-/// The least share of bytes in common lines, in hundredths.
+/// Minimum share of bytes in common lines, in percent.
 const SIMILAR: u64 = 50;
 
 /// Pairs equal content.
@@ -36,38 +35,38 @@ pub fn exact(deleted: &[Lone], added: &[Lone]) -> Vec<Renamed> {
     for file in deleted.iter().filter(|file| file.id.as_str() != EMPTY_BLOB) {
         by_id.entry(&file.id).or_default().push(&file.path);
     }
-    let mut pairs = Vec::new();
-    let mut pair = |file: &Lone, choose: &dyn Fn(&[&RepoPath]) -> Option<usize>| {
-        let Some(candidates) = by_id.get_mut(&file.id) else { return false };
-        let Some(chosen) = choose(candidates) else { return false };
-        pairs.push(Renamed { new: file.path.clone(), old: candidates.remove(chosen).clone() });
-        true
-    };
-    // Two passes, so that a file that kept its name gets its own past.
-    let left: Vec<&Lone> = added
-        .iter()
-        .filter(|file| {
-            !pair(file, &|candidates| {
-                candidates.iter().position(|old| old.file_name() == file.path.file_name())
-            })
-        })
-        .collect();
-    for file in left {
-        pair(file, &|candidates| (!candidates.is_empty()).then_some(0));
+    let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
+    // Two passes, so that a file that moved and kept its name is paired with its own old path.
+    for file in added {
+        let Some(candidates) = by_id.get_mut(&file.id) else { continue };
+        match candidates.iter().position(|old| old.file_name() == file.path.file_name()) {
+            Some(same_name) => {
+                pairs.push(Renamed { new: file.path.clone(), old: candidates.remove(same_name).clone() });
+            }
+            None => unpaired.push(file),
+        }
+    }
+    for file in unpaired {
+        if let Some(candidates) = by_id.get_mut(&file.id)
+            && !candidates.is_empty()
+        {
+            pairs.push(Renamed { new: file.path.clone(), old: candidates.remove(0).clone() });
+        }
     }
     pairs.sort();
     pairs
 }
 
-/// The lines of a blob with their sizes, ready to be compared with many others.
+/// Hashed lines of a blob, to compare it with many others.
 pub struct Fingerprint {
+    /// Bytes in lines with each hash.
     lines: BTreeMap<u64, u64>,
     bytes: u64,
 }
 
 impl Fingerprint {
-    /// Lines are told apart by a 64-bit FNV-1a hash: a collision could at worst pair two files, and what is judged is
-    /// then the difference between them.
+    /// Hashes the lines of a blob with 64-bit FNV-1a. A collision can at worst pair two files, whose difference is then
+    /// judged.
     pub fn new(content: &[u8]) -> Self {
         let mut lines = BTreeMap::new();
         for line in content.split_inclusive(|&byte| byte == b'\n') {
@@ -84,11 +83,8 @@ impl Fingerprint {
         if larger == 0 || self.bytes.min(other.bytes) * 100 < larger * SIMILAR {
             return 0;
         }
-        let common: u64 = self
-            .lines
-            .iter()
-            .map(|(hash, bytes)| other.lines.get(hash).map_or(0, |other| *bytes.min(other)))
-            .sum();
+        let common: u64 =
+            self.lines.iter().filter_map(|(hash, bytes)| Some(*bytes.min(other.lines.get(hash)?))).sum();
         common * 100 / larger
     }
 }

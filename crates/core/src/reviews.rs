@@ -5,17 +5,17 @@ use serde::Serialize;
 use super::policy_text::{PolicyTextError, line_of_table};
 use qa_contracts::v1::{PolicyFile, PolicyLens, TokenEstimator};
 
-/// What the ids of reviews begin with, and of no other lens.
+/// Prefix of the ids of reviews, and of no other lens.
 const PREFIX: &str = "review-";
-/// The review that holds changes to the rubric.
+/// Id of the review that checks changes against the rubric.
 pub const CONSISTENCY: &str = "review-consistency";
-/// The most tokens a review reads for one answer, all its parts together (S003-130).
+/// Default limit of a review's input for one sample, in tokens, over all its parts (S003-130).
 const MAX_INPUT_TOKENS: u64 = 70_000;
-/// How many tokens a part may have. Smaller parts are read better and fewer are asked again when a file changes; larger
-/// ones repeat the instructions less.
+/// Maximum size of a part, in tokens. Models read smaller parts better, and fewer are requested again when a file
+/// changes; larger parts repeat the instructions less.
 pub(crate) const PART_TOKENS: u64 = 20_000;
 
-/// Whether a lens is a review.
+/// Returns whether a lens is a review.
 pub fn is_review(lens_id: &str) -> bool {
     lens_id.starts_with(PREFIX)
 }
@@ -33,8 +33,8 @@ pub struct ReviewPolicy {
 }
 
 impl ReviewPolicy {
-    /// None for a lens that names no model.
-    pub(crate) fn of(lens: &PolicyLens) -> Option<Self> {
+    /// Returns the settings of a review, or `None` for a lens without a model.
+    pub(crate) fn from_file(lens: &PolicyLens) -> Option<Self> {
         let samples = lens.samples.unwrap_or(1);
         Some(Self {
             model: lens.model.clone()?,
@@ -46,7 +46,7 @@ impl ReviewPolicy {
     }
 }
 
-/// Refuses settings that no review could keep, where they are written.
+/// Refuses settings that no review could follow.
 pub(crate) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     for (id, lens) in &file.lenses {
         let line = line_of_table(text, &format!("[lenses.{id}]"));

@@ -1,4 +1,4 @@
-//! Marks data so that only who has a key could have made it.
+//! Seals data with a keyed hash, so that nobody without the key can make it.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
@@ -8,15 +8,15 @@ use super::canonical::{self, CanonicalError};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
 
-/// What keeps a seal from meaning anything elsewhere.
+/// Domain separator: prevents a seal from being valid for another use of the key.
 const PURPOSE: &[u8] = b"qa-skill reply v1\0";
 
-/// The seal over a value's canonical JSON.
+/// Returns the seal over a value's canonical JSON.
 pub fn seal<T: Serialize + ?Sized>(value: &T, key: &Secret) -> Result<Sha256Hex, CanonicalError> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key.expose().as_bytes()).expect("any length is a key");
     mac.update(PURPOSE);
     mac.update(&canonical::to_vec(value)?);
-    // The digest of the code, so that comparing it says nothing about the code.
+    // Hashing the code once more makes a comparison in variable time harmless.
     Ok(canonical::sha256(&mac.finalize().into_bytes()))
 }
 

@@ -1,5 +1,6 @@
-//! Scores how much attention a change deserves: a table of signs, read once per hunk, the same everywhere.
+//! Scores the sensitivity of a change by a fixed table of words and paths.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::keywords::Keywords;
@@ -9,11 +10,11 @@ use qa_contracts::v1::{
     SensitivityReason, SensitivityTier, SizeBucket,
 };
 
-/// How many changed lines of a hunk are read; more do not change what kind of change it is.
+/// Number of changed lines that are read of a hunk; further lines rarely change its kind.
 const SAMPLED_LINES: usize = 80;
-/// How much of a line is read, in bytes.
+/// Number of bytes that are read of a line.
 const SAMPLED_BYTES: usize = 240;
-/// The most a broad change adds to the score of its highest file.
+/// Maximum that the number of files adds to the score of the highest one.
 const MAX_BREADTH: u64 = 10;
 
 /// A sign in the text of a hunk: any of these words, in lower case, adds the points once.
@@ -112,25 +113,26 @@ static WORDS: LazyLock<(Keywords, Vec<usize>)> = LazyLock::new(|| {
     (Keywords::new(&words), signs)
 });
 
-/// Marks the signs whose words stand in a text, small letters or capitals.
+/// Marks the signs whose words a text has, in small letters or capitals.
 fn mark_signs(text: &str, seen: &mut [bool; SIGNS.len()]) {
     let (keywords, signs) = &*WORDS;
-    let mut mark = |text: &str| keywords.each(text.as_bytes(), |hit| seen[signs[hit.keyword]] = true);
     // Some letters beyond ASCII have ASCII letters as their small form.
-    if text.is_ascii() { mark(text) } else { mark(&text.to_lowercase()) }
+    let text = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
+    keywords.each(text.as_bytes(), |hit| seen[signs[hit.keyword]] = true);
 }
 
 /// Paths that many others depend on.
 const CRITICAL_PARTS: &[&str] =
     &["auth", "security", "crypto", "migrations", "migration", "payment", "payments", "core", "kernel"];
 
-/// Scores one file; its hunks' scores are in order.
+/// Scores one file and its hunks, in order.
 pub fn file_sensitivity(file: &ChangedFile, text: &FileText) -> FileSensitivity {
     let (base_score, mut reasons) = path_reasons(file);
     let base_reasons = reasons.len();
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text, included: &included };
-    let mut best: Option<(u8, Vec<Reason>)> = None;
+    let mut highest: Option<u8> = None;
+    let mut highest_reasons = reasons.clone();
     let mut hunk_scores = Vec::with_capacity(file.hunks.len());
     for hunk in packet.hunks() {
         let mut score = base_score;
@@ -143,29 +145,45 @@ pub fn file_sensitivity(file: &ChangedFile, text: &FileText) -> FileSensitivity 
             }
             for (sign, _) in SIGNS.iter().zip(seen).filter(|(_, seen)| *seen) {
                 score += sign.points;
-                reasons.push((sign.reason, sign.points));
+                reasons.push(Reason { name: sign.reason, points: sign.points });
             }
         }
         let lines = hunk.hunk.old_lines + hunk.hunk.new_lines;
         if lines > 100 {
             score += 8;
-            reasons.push(("large-hunk", 8));
+            reasons.push(Reason { name: "large-hunk", points: 8 });
         }
         let score = clamp(score);
         hunk_scores.push(score);
-        if best.as_ref().is_none_or(|(highest, _)| score > *highest) {
-            best = Some((score, reasons.clone()));
+        if highest < Some(score) {
+            highest = Some(score);
+            highest_reasons = reasons.clone();
         }
     }
-    let (score, reasons) = best.unwrap_or((clamp(base_score), reasons));
-    let named = |(name, points): (&str, i32)| SensitivityReason { reason: name.to_owned(), points };
-    let reasons = reasons.into_iter().map(named).collect();
-    FileSensitivity { file: file.path.clone(), score, tier: tier(score), reasons, hunk_scores }
+    let score = highest.unwrap_or(clamp(base_score));
+    FileSensitivity {
+        file: file.path.clone(),
+        score,
+        tier: tier(score),
+        reasons: highest_reasons.into_iter().map(SensitivityReason::from).collect(),
+        hunk_scores,
+    }
 }
 
-/// A name and what it adds.
-type Reason = (&'static str, i32);
+/// A reason with the points that it adds.
+#[derive(Clone, Copy)]
+struct Reason {
+    name: &'static str,
+    points: i32,
+}
 
+impl From<Reason> for SensitivityReason {
+    fn from(Reason { name, points }: Reason) -> Self {
+        Self { reason: name.to_owned(), points }
+    }
+}
+
+/// Returns the score of a file's path, class and kind of change, with the reasons.
 fn path_reasons(file: &ChangedFile) -> (i32, Vec<Reason>) {
     let mut reasons = Vec::new();
     let (name, points) = match (file.scope, file.class) {
@@ -179,23 +197,23 @@ fn path_reasons(file: &ChangedFile) -> (i32, Vec<Reason>) {
         (Scope::Product, FileClass::Source) => ("program-text", 28),
         (Scope::Product, FileClass::Unknown) => ("unknown-kind", 20),
     };
-    reasons.push((name, points));
+    reasons.push(Reason { name, points });
     let mut score = points;
     let path = file.path.to_text().to_lowercase();
     if file.scope == Scope::Product
         && path.split(['/', '.', '_', '-']).any(|part| CRITICAL_PARTS.contains(&part))
     {
         score += 20;
-        reasons.push(("shared-or-critical-path", 20));
+        reasons.push(Reason { name: "shared-or-critical-path", points: 20 });
     }
     match file.kind {
         ChangeKind::ModeChanged | ChangeKind::TypeChanged => {
             score += 25;
-            reasons.push(("mode-or-type", 25));
+            reasons.push(Reason { name: "mode-or-type", points: 25 });
         }
         ChangeKind::Deleted if file.scope == Scope::Product => {
             score += 10;
-            reasons.push(("deleted", 10));
+            reasons.push(Reason { name: "deleted", points: 10 });
         }
         ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Modified | ChangeKind::Renamed => {}
     }
@@ -236,7 +254,7 @@ pub fn change_sensitivity(changed: &[ChangedFile], files: Vec<FileSensitivity>) 
     }
 }
 
-/// The size bucket of S003-125…127: the worse of files and lines.
+/// Returns the size bucket of S003-125…127: the worse of files and lines.
 pub(crate) fn bucket(files: u64, lines: u64) -> SizeBucket {
     if files > 80 || lines > 4000 {
         SizeBucket::Large

@@ -1,8 +1,8 @@
-//! Which files of a change a shard looks at: contiguous ranges of nearly equal weight, the same on every machine.
+//! Divides the files of a change among shards: contiguous ranges of nearly equal weight, the same on every machine.
 
 use std::ops::Range;
 
-/// The most shards: the most jobs of a matrix of GitHub Actions.
+/// Maximum number of shards, which is GitHub's limit of jobs in a matrix.
 pub const MAX_SHARDS: u64 = 256;
 
 /// One of several shards: `2/4`.
@@ -14,14 +14,14 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Reads `k/N`.
+    /// Parses `k/N`.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, of) = text.split_once('/')?;
         let shard = Self { number: number.parse().ok()?, of: of.parse().ok()? };
         ((1..=shard.of).contains(&shard.number) && shard.of <= MAX_SHARDS).then_some(shard)
     }
 
-    /// The positions this shard looks at, of files with these weights.
+    /// Returns the positions of this shard's files among files with these weights.
     pub fn range(self, weights: &[u64]) -> Range<usize> {
         boundary(weights, self.number - 1, self.of)..boundary(weights, self.number, self.of)
     }
@@ -33,20 +33,21 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// How many files come before the `part`th of `of` equal shares of the weight; a file belongs where its middle falls.
+/// Returns the number of files before the `part`th of `of` equal shares of the weight; a file belongs to the share that
+/// its middle is in.
 fn boundary(weights: &[u64], part: u64, of: u64) -> usize {
-    let weight = |file: &u64| u128::from(*file) + 1;
-    let total: u128 = weights.iter().map(weight).sum();
+    // One more for each file, so that empty files are divided too.
+    let total = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>() + weights.len() as u128;
     let share = total * u128::from(part) * 2;
     let mut before = 0u128;
-    weights
-        .iter()
-        .position(|file| {
-            let middle = before * 2 + weight(file);
-            before += weight(file);
-            middle * u128::from(of) > share
-        })
-        .unwrap_or(weights.len())
+    for (position, &weight) in weights.iter().enumerate() {
+        let weight = u128::from(weight) + 1;
+        if (before * 2 + weight) * u128::from(of) > share {
+            return position;
+        }
+        before += weight;
+    }
+    weights.len()
 }
 
 #[cfg(test)]

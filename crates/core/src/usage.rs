@@ -1,6 +1,6 @@
 //! Money in whole millionths of a US dollar, so that sums do not depend on their order.
 
-/// Millionths of an amount; contracts state at most six decimals.
+/// Converts dollars to millionths; contracts have at most six decimals.
 pub fn micro_usd(usd: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -11,7 +11,7 @@ pub fn micro_usd(usd: f64) -> u64 {
     micro
 }
 
-/// The amount of millionths, as contracts state it.
+/// Converts millionths to dollars, the unit of contracts.
 pub fn usd(micro: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "amounts of one run are far below 2^53 millionths")]
     let usd = micro as f64 / 1e6;

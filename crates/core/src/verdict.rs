@@ -12,10 +12,10 @@ use qa_contracts::v1::{
     PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
 };
 
-/// Everything a verdict depends on.
+/// Inputs of a verdict.
 pub struct Grounds<'a> {
     pub mode: RunMode,
-    /// The lenses PASS needs, whether or not they were planned.
+    /// Lenses that PASS needs, planned or not.
     pub required_lens_ids: &'a BTreeSet<String>,
     pub plans: &'a [LensPlan],
     pub results: &'a [&'a LensResult],
@@ -23,14 +23,30 @@ pub struct Grounds<'a> {
     pub coverage: &'a Coverage,
     /// Null when the check itself could not run.
     pub cross_check: Option<&'a CrossCheck>,
-    /// Whether an empty change may pass.
+    /// True if an empty change may pass.
     pub empty_may_pass: bool,
     /// Codes of the run as a whole that do not decide anything by themselves.
     pub notices: &'a [Code],
     pub policy_preview: Option<PolicyPreview>,
 }
 
-/// The verdict.
+/// Reasons against PASS that are found so far.
+#[derive(Default)]
+struct Reasons {
+    is_incomplete: bool,
+    errors: BTreeSet<Code>,
+    rationale: Vec<String>,
+}
+
+impl Reasons {
+    fn add_gap(&mut self, code: Code, reason: String) {
+        self.is_incomplete = true;
+        self.errors.insert(code);
+        self.rationale.push(reason);
+    }
+}
+
+/// Judges a run: FAIL when something blocks or is incomplete, else PASS.
 pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     let missing = missing_lenses(grounds);
     let failed = failed_lenses(grounds);
@@ -46,62 +62,23 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     let degraded = !unread.is_empty()
         || grounds.results.iter().any(|result| result.degraded || result.status != LensStatus::Completed);
 
-    let mut errors: BTreeSet<Code> =
-        grounds.results.iter().flat_map(|result| result.error_codes.clone()).collect();
-    let mut rationale = Vec::new();
+    let mut reasons = Reasons::default();
+    reasons.errors.extend(grounds.results.iter().flat_map(|result| result.error_codes.clone()));
     if !blocking.is_empty() {
-        rationale.push(format!(
+        reasons.rationale.push(format!(
             "{} blocking {}",
             all_places(&blocking),
             plural(all_places(&blocking), "finding", "findings")
         ));
     }
-    let mut complete = true;
-    let mut incomplete = |code: Code, reason: String| {
-        complete = false;
-        errors.insert(code);
-        rationale.push(reason);
-    };
-    if !missing.is_empty() {
-        incomplete(
-            Code::LensRequiredMissing,
-            format!("required but without a result: {}", missing.join(", ")),
-        );
-    }
-    if !failed.is_empty() {
-        incomplete(Code::LensRequiredFailed, format!("required but not completed: {}", failed.join(", ")));
-    }
-    match grounds.cross_check {
-        None => incomplete(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned()),
-        Some(check) if !check.passed => incomplete(Code::CrossCheckFailed, failed_items(check)),
-        Some(_) => {}
-    }
-    // Not a failure of one lens: somebody believes to have allowed something else (C-33).
-    if errors_has_violation(grounds.results) {
-        incomplete(
-            Code::ExecutionPolicyViolation,
-            "a command is outside what the policy allows, so none was run".to_owned(),
-        );
-    }
     let vacuous = grounds.coverage.full_cells == 0;
-    let empty = grounds.change_set.files.is_empty();
-    if vacuous && !(empty && grounds.empty_may_pass) {
-        let reason =
-            if empty { "nothing changed between base and head" } else { "no lens looked at anything" };
-        incomplete(Code::NothingToJudge, reason.to_owned());
-    }
-    // A degradation nobody can name is a defect, and a defect must not pass (S003-111).
-    let unnamed = grounds.results.iter().any(|result| {
-        (result.degraded || result.status != LensStatus::Completed) && result.error_codes.is_empty()
-    });
-    if unnamed {
-        incomplete(Code::InternalError, "a lens is degraded without saying why".to_owned());
-    }
+    add_gaps(&mut reasons, grounds, &missing, &failed);
+    let Reasons { is_incomplete, errors, mut rationale } = reasons;
 
-    let conclusion = match (blocking.is_empty(), complete) {
+    let conclusion = match (blocking.is_empty(), is_incomplete) {
         (false, _) => Conclusion::Fail,
-        (true, false) => Conclusion::CouldNotComplete,
-        (true, true) => Conclusion::Pass,
+        (true, true) => Conclusion::CouldNotComplete,
+        (true, false) => Conclusion::Pass,
     };
     if conclusion == Conclusion::Pass {
         rationale.push(pass_reason(grounds, degraded, unread.len()));
@@ -132,6 +109,43 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     }
 }
 
+/// Adds everything that makes the run incomplete.
+fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], failed: &[String]) {
+    if !missing.is_empty() {
+        let reason = format!("required but without a result: {}", missing.join(", "));
+        reasons.add_gap(Code::LensRequiredMissing, reason);
+    }
+    if !failed.is_empty() {
+        let reason = format!("required but not completed: {}", failed.join(", "));
+        reasons.add_gap(Code::LensRequiredFailed, reason);
+    }
+    match grounds.cross_check {
+        None => {
+            reasons.add_gap(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned());
+        }
+        Some(check) if !check.passed => reasons.add_gap(Code::CrossCheckFailed, failed_items(check)),
+        Some(_) => {}
+    }
+    // Not a failure of one lens: the policy's author believes another command is allowed (C-33).
+    if errors_has_violation(grounds.results) {
+        let reason = "a command is outside what the policy allows, so none was run".to_owned();
+        reasons.add_gap(Code::ExecutionPolicyViolation, reason);
+    }
+    let is_empty = grounds.change_set.files.is_empty();
+    if grounds.coverage.full_cells == 0 && !(is_empty && grounds.empty_may_pass) {
+        let reason =
+            if is_empty { "nothing changed between base and head" } else { "no lens looked at anything" };
+        reasons.add_gap(Code::NothingToJudge, reason.to_owned());
+    }
+    // A degradation without a code is a defect, and a defect must not pass (S003-111).
+    let is_unnamed = grounds.results.iter().any(|result| {
+        (result.degraded || result.status != LensStatus::Completed) && result.error_codes.is_empty()
+    });
+    if is_unnamed {
+        reasons.add_gap(Code::InternalError, "a lens is degraded without saying why".to_owned());
+    }
+}
+
 fn errors_has_violation(results: &[&LensResult]) -> bool {
     results.iter().any(|result| result.error_codes.contains(&Code::ExecutionPolicyViolation))
 }
@@ -140,7 +154,7 @@ fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-/// Changed files that plans leave out, wholly or in part.
+/// Returns the changed files that plans omit, wholly or in part.
 pub fn unread_files(plans: &[LensPlan]) -> BTreeSet<&RepoPath> {
     plans.iter().flat_map(|plan| &plan.omitted_files).collect()
 }
@@ -181,25 +195,23 @@ fn failed_items(check: &CrossCheck) -> String {
 }
 
 fn missing_lenses(grounds: &Grounds<'_>) -> Vec<String> {
-    let has_result = |lens_id: &String| {
-        let planned: Vec<u64> = grounds
-            .plans
-            .iter()
-            .filter(|plan| plan.lens_id == *lens_id)
-            .map(|plan| plan.plan_ordinal)
-            .collect();
-        !planned.is_empty()
-            && planned.iter().all(|ordinal| {
-                grounds
-                    .results
-                    .iter()
-                    .any(|result| result.plan_ordinal == *ordinal && result.lens_id == *lens_id)
-            })
-    };
-    grounds.required_lens_ids.iter().filter(|lens_id| !has_result(lens_id)).cloned().collect()
+    grounds.required_lens_ids.iter().filter(|lens_id| !has_result(grounds, lens_id)).cloned().collect()
 }
 
-/// A required lens must be completed in either mode; only what is not required may be degraded.
+/// Returns whether a lens was planned and each of its plans has a result.
+fn has_result(grounds: &Grounds<'_>, lens_id: &str) -> bool {
+    let mut plans = grounds.plans.iter().filter(|plan| plan.lens_id == lens_id).peekable();
+    plans.peek().is_some()
+        && plans.all(|plan| {
+            grounds
+                .results
+                .iter()
+                .any(|result| result.plan_ordinal == plan.plan_ordinal && result.lens_id == lens_id)
+        })
+}
+
+/// Returns the required lenses that are not completed. They must be completed in either mode; only other lenses may be
+/// degraded.
 fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
     let failed: BTreeSet<String> = grounds
         .results
@@ -213,31 +225,25 @@ fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
     failed.into_iter().collect()
 }
 
-/// The sum of what is known per member; null with the most serious reason where nothing is (decisions, section 7).
+/// Returns the sum of the known values of each member; null with the most serious reason where none is known (decisions,
+/// section 7).
 pub(crate) fn aggregate_usage(results: &[&LensResult]) -> UsageMetrics {
-    let sum = |member: fn(&UsageMetrics) -> Option<u64>| {
-        results
-            .iter()
-            .filter_map(|result| member(&result.usage))
-            .reduce(|left, right| left.saturating_add(right))
-    };
-    let micro: Option<u64> = results
-        .iter()
-        .filter_map(|result| result.usage.cost_usd)
-        .map(micro_usd)
-        .reduce(|left, right| left.saturating_add(right));
     let reasons = results.iter().filter_map(|result| result.usage.unavailable_reason);
     if results.is_empty() {
         return UsageMetrics::NONE;
     }
     UsageMetrics {
-        input_tokens: sum(|usage| usage.input_tokens),
-        output_tokens: sum(|usage| usage.output_tokens),
-        total_tokens: sum(|usage| usage.total_tokens),
-        cost_usd: micro.map(usd),
+        input_tokens: sum(results.iter().filter_map(|result| result.usage.input_tokens)),
+        output_tokens: sum(results.iter().filter_map(|result| result.usage.output_tokens)),
+        total_tokens: sum(results.iter().filter_map(|result| result.usage.total_tokens)),
+        cost_usd: sum(results.iter().filter_map(|result| result.usage.cost_usd).map(micro_usd)).map(usd),
         // Declared most serious first.
         unavailable_reason: reasons.min_by_key(|reason: &UsageUnavailableReason| *reason),
     }
+}
+
+fn sum(values: impl Iterator<Item = u64>) -> Option<u64> {
+    values.reduce(u64::saturating_add)
 }
 
 #[cfg(test)]

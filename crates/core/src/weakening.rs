@@ -1,4 +1,4 @@
-//! Names every setting that one policy makes less strict than another.
+//! Lists the settings that one policy makes less strict than another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use super::gates;
 use super::policy::{Policy, in_scope};
 use super::reviews::ReviewPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyImportBoundary,
-    PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyModel, PolicyReport,
+    RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
-/// How strict a value is; more is stricter.
+/// A setting's value, with a rank that is higher the stricter the value is.
 struct Strictness {
-    shown: String,
+    value: String,
     rank: i64,
 }
 
-/// Compares two effective policies; a setting that only one of them knows is not compared, a list counts as weaker when
-/// it exempts more.
+/// Compares two effective policies. A setting that only one of them has is not compared, and a list counts as weaker
+/// when it exempts more.
 pub fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     let (base_ranks, head_ranks) = (ranks(base), ranks(head));
     let mut found: Vec<WeakenedSetting> = base_ranks
@@ -26,8 +26,8 @@ pub fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
             let head = head_ranks.get(name)?;
             (head.rank < base.rank).then(|| WeakenedSetting {
                 name: name.clone(),
-                base: base.shown.clone(),
-                head: head.shown.clone(),
+                base: base.value.clone(),
+                head: head.value.clone(),
             })
         })
         .collect();
@@ -35,55 +35,46 @@ pub fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     for (name, head_list) in &head_lists {
         let base_list = base_lists.get(name).cloned().unwrap_or_default();
         if !head_list.is_subset(&base_list) {
-            found.push(WeakenedSetting {
-                name: name.clone(),
-                base: shown(&base_list),
-                head: shown(head_list),
-            });
+            found.push(WeakenedSetting { name: name.clone(), base: join(&base_list), head: join(head_list) });
         }
     }
-    found.extend(base.gates.iter().filter_map(|(gate, settings)| runs_less(*gate, &settings.run, head)));
+    found.extend(base.gates.iter().filter_map(|(gate, settings)| fewer_runs(*gate, &settings.run, head)));
     found.extend(
-        base.gates.iter().filter_map(|(gate, settings)| reports_less(*gate, &settings.reports, head)),
+        base.gates.iter().filter_map(|(gate, settings)| fewer_reports(*gate, &settings.reports, head)),
     );
-    found.extend(boundaries_gone(base, head));
-    found.extend(rubric_less(base, head));
+    found.extend(removed_boundaries(base, head));
+    found.extend(weaker_rubric(base, head));
     found.sort();
     found
 }
 
-/// Boundaries that head no longer has, or has in another way.
-fn boundaries_gone(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
-    let gone = base.import_boundaries.iter().filter(|boundary| !head.import_boundaries.contains(boundary));
-    let setting = |boundary: &PolicyImportBoundary| WeakenedSetting {
-        name: format!("import-boundary.{}", boundary.from.join(",")),
-        base: boundary.must_not_import.join(", "),
-        head: "none".to_owned(),
-    };
-    gone.map(setting).collect()
+/// Returns the boundaries that head removes or changes.
+fn removed_boundaries(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
+    base.import_boundaries
+        .iter()
+        .filter(|boundary| !head.import_boundaries.contains(boundary))
+        .map(|boundary| WeakenedSetting {
+            name: format!("import-boundary.{}", boundary.from.join(",")),
+            base: boundary.must_not_import.join(", "),
+            head: "none".to_owned(),
+        })
+        .collect()
 }
 
-/// A rubric that is no longer named, or an older one.
-fn rubric_less(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
+/// Returns the rubric setting if head removes it or has an older version.
+fn weaker_rubric(base: &Policy, head: &Policy) -> Option<WeakenedSetting> {
     let base = base.consistency.as_ref()?;
-    let head = head.consistency.as_ref();
-    let is_less = head.is_none_or(|head| head.version < base.version);
-    is_less.then(|| WeakenedSetting {
-        name: "consistency.rubric".to_owned(),
-        base: base.version.to_string(),
-        head: head.map_or_else(|| "none".to_owned(), |head| head.version.to_string()),
-    })
-}
-
-/// Reviews that ask in another way. More answers, or more that have to agree, is stricter in one way and milder in another.
-pub fn reviews_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
-    let shown = |review: Option<&ReviewPolicy>| match review {
-        Some(ReviewPolicy { model, samples, agree, canary, max_input_tokens }) => {
-            let canary = if *canary { "with a canary" } else { "without a canary" };
-            format!("{model}, {agree} of {samples} answers, {canary}, {max_input_tokens} tokens")
-        }
+    let head = match &head.consistency {
+        Some(head) if head.version >= base.version => return None,
+        Some(head) => head.version.to_string(),
         None => "none".to_owned(),
     };
+    Some(WeakenedSetting { name: "consistency.rubric".to_owned(), base: base.version.to_string(), head })
+}
+
+/// Returns the reviews with other request settings. More samples, or a higher agreement, is stricter in one way and milder
+/// in another.
+pub fn reviews_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     let reviews = base.lenses.iter().map(|(id, base)| {
         let head = head.lenses.get(id).and_then(|head| head.review.as_ref());
         (id, base.review.as_ref(), head)
@@ -92,27 +83,31 @@ pub fn reviews_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
         .filter(|(_, base, head)| base.is_some() && base != head)
         .map(|(id, base, head)| WeakenedSetting {
             name: format!("lenses.{id}.model"),
-            base: shown(base),
-            head: shown(head),
+            base: describe_review(base),
+            head: describe_review(head),
         })
         .collect()
 }
 
-/// Models that are other ones, or asked elsewhere. Nothing says which is stricter, so that no rule speaks about it, but it
-/// is where code and a key go.
-pub fn models_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
-    let shown = |model: Option<&PolicyModel>| match model {
-        Some(PolicyModel { provider, model, endpoint, .. }) => {
-            format!("{provider} {model} at {}", endpoint.as_deref().unwrap_or("its own endpoint"))
+fn describe_review(review: Option<&ReviewPolicy>) -> String {
+    match review {
+        Some(ReviewPolicy { model, samples, agree, canary, max_input_tokens }) => {
+            let canary = if *canary { "with a canary" } else { "without a canary" };
+            format!("{model}, {agree} of {samples} answers, {canary}, {max_input_tokens} tokens")
         }
         None => "none".to_owned(),
-    };
+    }
+}
+
+/// Returns the models that are replaced or have another endpoint. None is stricter than another, so no rule reports
+/// them, but code and a key are sent to them.
+pub fn models_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     let names: BTreeSet<&String> = base.models.keys().chain(head.models.keys()).collect();
     let changed = names.into_iter().map(|name| (name, base.models.get(name), head.models.get(name)));
     changed
         .filter(|(_, base, head)| base != head)
         .map(|(name, base, head)| {
-            let (base, mut head) = (shown(base), shown(head));
+            let (base, mut head) = (describe_model(base), describe_model(head));
             if base == head {
                 head.push_str(", asked in another way");
             }
@@ -121,30 +116,36 @@ pub fn models_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
         .collect()
 }
 
-/// A gate that stays and runs less.
-fn runs_less(gate: GateName, base: &[String], head: &Policy) -> Option<WeakenedSetting> {
+fn describe_model(model: Option<&PolicyModel>) -> String {
+    match model {
+        Some(PolicyModel { provider, model, endpoint, .. }) => {
+            format!("{provider} {model} at {}", endpoint.as_deref().unwrap_or("its own endpoint"))
+        }
+        None => "none".to_owned(),
+    }
+}
+
+/// Returns a gate's setting if the gate stays and runs fewer tools.
+fn fewer_runs(gate: GateName, base: &[String], head: &Policy) -> Option<WeakenedSetting> {
     let head = &head.gates.get(&gate)?.run;
-    let shown = |tools: &[String]| shown(&tools.iter().cloned().collect());
     base.iter().any(|tool| !head.contains(tool)).then(|| WeakenedSetting {
         name: format!("gates.{gate}.run"),
-        base: shown(base),
-        head: shown(head),
+        base: join(base),
+        head: join(head),
     })
 }
 
-/// A gate that stays and reads less, or reads something else in place of what it read.
-fn reports_less(gate: GateName, base: &[PolicyReport], head: &Policy) -> Option<WeakenedSetting> {
+/// Returns a gate's setting if the gate stays and reads fewer or other reports.
+fn fewer_reports(gate: GateName, base: &[PolicyReport], head: &Policy) -> Option<WeakenedSetting> {
     let head = &head.gates.get(&gate)?.reports;
-    let shown = |reports: &[PolicyReport]| shown(&reports.iter().map(|report| report.path.clone()).collect());
-    let gone = base.iter().any(|report| !head.contains(report));
-    gone.then(|| WeakenedSetting {
+    base.iter().any(|report| !head.contains(report)).then(|| WeakenedSetting {
         name: format!("gates.{gate}.reports"),
-        base: shown(base),
-        head: shown(head),
+        base: join(base.iter().map(|report| &report.path)),
+        head: join(head.iter().map(|report| &report.path)),
     })
 }
 
-/// The waivers that head has and the base has not.
+/// Returns the waivers that head adds.
 pub fn added_waivers(base: &WaiverFile, head: &WaiverFile) -> Vec<WeakenedSetting> {
     let mut found: Vec<WeakenedSetting> = head
         .waiver
@@ -160,52 +161,49 @@ pub fn added_waivers(base: &WaiverFile, head: &WaiverFile) -> Vec<WeakenedSettin
     found
 }
 
-fn shown(list: &BTreeSet<String>) -> String {
-    if list.is_empty() { "none".to_owned() } else { list.iter().cloned().collect::<Vec<_>>().join(", ") }
+/// Joins the items of a list, sorted and without repeats.
+fn join<'i>(items: impl IntoIterator<Item = &'i String>) -> String {
+    let items: BTreeSet<&str> = items.into_iter().map(String::as_str).collect();
+    if items.is_empty() { "none".to_owned() } else { items.into_iter().collect::<Vec<_>>().join(", ") }
 }
 
-fn word_of(value: EmptyChange) -> (&'static str, i64) {
-    match value {
+fn empty_change_strictness(setting: EmptyChange) -> (&'static str, i64) {
+    match setting {
         EmptyChange::CouldNotComplete => ("could_not_complete", 1),
         EmptyChange::Pass => ("pass", 0),
     }
 }
 
+/// Strictness of each setting, by its name.
+#[derive(Default)]
+struct Ranks(BTreeMap<String, Strictness>);
+
+impl Ranks {
+    fn add(&mut self, name: &str, value: impl ToString, rank: i64) {
+        self.0.insert(name.to_owned(), Strictness { value: value.to_string(), rank });
+    }
+}
+
 fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
-    let mut ranks = BTreeMap::new();
-    let mut add = |name: String, shown: String, rank: i64| {
-        ranks.insert(name, Strictness { shown, rank });
-    };
+    let mut ranks = Ranks::default();
     let mode = match policy.mode {
         RunMode::Strict => 1,
         RunMode::BestEffort => 0,
     };
-    add("mode".to_owned(), policy.mode.to_string(), mode);
-    let (empty, rank) = word_of(policy.empty_change);
-    add("empty-change".to_owned(), empty.to_owned(), rank);
+    ranks.add("mode", policy.mode, mode);
+    let (empty, rank) = empty_change_strictness(policy.empty_change);
+    ranks.add("empty-change", empty, rank);
     let blocking = match policy.blocking_policy {
         BlockingPolicy::RuleDefined | BlockingPolicy::SeverityThreshold => 0,
         BlockingPolicy::Mixed => 1,
     };
-    add("blocking-policy".to_owned(), policy.blocking_policy.to_string(), blocking);
+    ranks.add("blocking-policy", policy.blocking_policy, blocking);
     // Severities are declared worst first: a larger one lets more through.
-    add(
-        "blocking-threshold".to_owned(),
-        policy.blocking_threshold.to_string(),
-        policy.blocking_threshold as i64,
-    );
-    add(
-        "limits.allow-omitted".to_owned(),
-        policy.limits.allow_omitted.to_string(),
-        -i64::from(policy.limits.allow_omitted),
-    );
-    add(
-        "ratchet.theta-permille".to_owned(),
-        policy.theta_permille.to_string(),
-        -i64::from(policy.theta_permille),
-    );
+    ranks.add("blocking-threshold", policy.blocking_threshold, policy.blocking_threshold as i64);
+    ranks.add("limits.allow-omitted", policy.limits.allow_omitted, -i64::from(policy.limits.allow_omitted));
+    ranks.add("ratchet.theta-permille", policy.theta_permille, -i64::from(policy.theta_permille));
     let support = i64::try_from(policy.min_support).unwrap_or(i64::MAX);
-    add("ratchet.min-support".to_owned(), policy.min_support.to_string(), -support);
+    ranks.add("ratchet.min-support", policy.min_support, -support);
     // What may be run can be used against the repository, so more of it is less strict.
     let execution = &policy.execution;
     let profile = match execution.profile {
@@ -213,22 +211,22 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
         PermissionProfileId::ExecSandboxedNetworkOff => 1,
         PermissionProfileId::ExecSandboxed => 0,
     };
-    add("execution.profile".to_owned(), execution.profile.to_string(), profile);
+    ranks.add("execution.profile", execution.profile, profile);
     let forks = execution.fork_heads;
-    add("execution.fork-heads".to_owned(), forks.to_string(), -i64::from(forks));
+    ranks.add("execution.fork-heads", forks, -i64::from(forks));
     for (gate, settings) in &policy.gates {
-        let (untouched, rank) = word_of(settings.untouched);
-        add(format!("gates.{gate}.untouched"), untouched.to_owned(), rank);
+        let (untouched, rank) = empty_change_strictness(settings.untouched);
+        ranks.add(&format!("gates.{gate}.untouched"), untouched, rank);
     }
     for (id, lens) in &policy.lenses {
         let table = if gates::find(id).is_some() { "gates" } else { "lenses" };
-        add(format!("{table}.{id}.enabled"), lens.enabled.to_string(), lens.enabled.into());
-        add(format!("{table}.{id}.required"), lens.required.to_string(), lens.required.into());
+        ranks.add(&format!("{table}.{id}.enabled"), lens.enabled, lens.enabled.into());
+        ranks.add(&format!("{table}.{id}.required"), lens.required, lens.required.into());
         let overflow = match lens.overflow {
             OverflowPolicy::Stop => 1,
             OverflowPolicy::Skip | OverflowPolicy::Escalate => 0,
         };
-        add(format!("lenses.{id}.overflow"), lens.overflow.to_string(), overflow);
+        ranks.add(&format!("lenses.{id}.overflow"), lens.overflow, overflow);
     }
     for (id, strengths) in &policy.rules {
         for &scope in Scope::ALL {
@@ -239,13 +237,13 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
                 Strength::Advise => 1,
                 Strength::Off => 0,
             };
-            add(format!("rules.{id}.{scope}"), strength.to_string(), rank);
+            ranks.add(&format!("rules.{id}.{scope}"), strength, rank);
         }
     }
-    ranks
+    ranks.0
 }
 
-/// Lists whose growth takes files out of view or into a milder scope.
+/// Returns the lists that exempt files or move them to a milder scope as they grow.
 fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
     let scopes = policy
         .scopes

@@ -1,4 +1,5 @@
-//! The phases of the work on a feature, which may follow which, and which steps an event leads through (S004-16…28).
+//! State machine of the work on a feature: its phases, the transitions between them and the events that cause them
+//! (S004-16…28).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,10 +11,10 @@ use qa_contracts::v1::{
     QaStatus, WorkflowAgent, WorkflowPhase, WorkflowState, WorkflowStep, WorkflowTrigger,
 };
 
-/// Why there is no next state.
+/// Error of a state that cannot be read or advanced.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// The table does not have it.
+    /// The transition is not in the table.
     #[error("the workflow does not go from {from} to {to}")]
     InvalidTransition { from: WorkflowPhase, to: WorkflowPhase },
     /// Not JSON, or JSON that means different things to different readers.
@@ -28,7 +29,6 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// The stable code.
     pub fn code(&self) -> Code {
         match self {
             Self::InvalidTransition { .. } => Code::WorkflowInvalidTransition,
@@ -37,34 +37,34 @@ impl WorkflowError {
     }
 }
 
-/// What a report says.
+/// Content of a QA report that a workflow needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
     pub status: QaStatus,
-    /// The feature it is about.
+    /// Feature that the report is about.
     pub feature_id: Option<u64>,
     /// `N of M gates passed`.
     pub summary: Option<String>,
 }
 
-/// What happens to a workflow.
+/// Event that may advance a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkflowEvent {
     /// The list of features exists.
     FeaturesListed,
-    /// Commits were pushed, and QA is to look at them.
+    /// Commits were pushed for QA to judge.
     Push,
     /// A pull request was opened or made ready.
     PullRequest,
-    /// A pull request was opened or pushed to that is not to be judged yet.
+    /// A draft pull request was opened or pushed to; it is not judged yet.
     DraftPullRequest,
-    /// QA has looked.
+    /// QA has judged the feature.
     Verdict(QaStatus),
     /// Every feature of the list passes.
     AllFeaturesPass,
 }
 
-/// The phases that may follow a phase.
+/// Returns the phases that may follow a phase.
 pub(crate) fn followers(phase: WorkflowPhase) -> &'static [WorkflowPhase] {
     use WorkflowPhase::{Complete, Dev, DevFeedback, DevReady, Initializer, Qa, QaPassed, QaReady, Start};
     match phase {
@@ -80,7 +80,7 @@ pub(crate) fn followers(phase: WorkflowPhase) -> &'static [WorkflowPhase] {
     }
 }
 
-/// Whose turn it is in a phase.
+/// Returns the agent whose turn it is in a phase.
 pub(crate) fn agent(phase: WorkflowPhase) -> WorkflowAgent {
     use WorkflowPhase::{Complete, Dev, DevFeedback, DevReady, Initializer, Qa, QaPassed, QaReady, Start};
     match phase {
@@ -90,7 +90,7 @@ pub(crate) fn agent(phase: WorkflowPhase) -> WorkflowAgent {
     }
 }
 
-/// The state of a repository that has none (S004-26).
+/// Returns the state of a repository that has none (S004-26).
 pub fn start(now: &str) -> WorkflowState {
     WorkflowState {
         current_state: WorkflowPhase::Start,
@@ -102,8 +102,9 @@ pub fn start(now: &str) -> WorkflowState {
     }
 }
 
-/// Reads a state. One that says what no sequence of steps leads to is refused: a phase somebody wrote by hand is none.
-pub fn read(bytes: &[u8]) -> Result<WorkflowState, WorkflowError> {
+/// Parses a state. A state that no sequence of steps leads to is refused, such as one with a phase that was edited by
+/// hand.
+pub fn parse_state(bytes: &[u8]) -> Result<WorkflowState, WorkflowError> {
     let value = strict_json::parse(bytes)?;
     let schema = schema::find("workflow-state.v1").expect("the schema is embedded");
     if let Some(fault) = schema.faults(&value).into_iter().next() {
@@ -128,14 +129,17 @@ fn check(state: &WorkflowState) -> Result<(), WorkflowError> {
                 format!("/history/{index}: the workflow does not go from {} to {}", step.from, step.to);
             return Err(WorkflowError::Contradiction(message));
         }
-        let next = state.history.get(index + 1).map_or(phase, |next| next.from);
+        let next = match state.history.get(index + 1) {
+            Some(next) => next.from,
+            None => phase,
+        };
         if step.to != next {
             let message =
                 format!("/history/{index}: it leads to {}, and what follows begins at {next}", step.to);
             return Err(WorkflowError::Contradiction(message));
         }
     }
-    // Someone may have cut old steps away; but nobody comes to these without a step.
+    // Old steps may have been cut away, but these phases are reached by a step.
     let needs_history = matches!(phase, WorkflowPhase::QaPassed | WorkflowPhase::Complete);
     if needs_history && state.history.is_empty() {
         return Err(WorkflowError::Contradiction(format!("/history: nothing leads to {phase}")));
@@ -143,7 +147,7 @@ fn check(state: &WorkflowState) -> Result<(), WorkflowError> {
     Ok(())
 }
 
-/// The state after one step (S004-27, 28). `qa_retries` counts how often QA sent the feature back (C-19).
+/// Returns the state after one step (S004-27, 28). `qa_retries` counts how often QA sent the feature back (C-19).
 pub(crate) fn transition(
     state: &WorkflowState,
     to: WorkflowPhase,
@@ -173,7 +177,7 @@ pub(crate) fn transition(
     Ok(next)
 }
 
-/// The state with another feature to work on; its retries begin anew (C-19).
+/// Returns the state with another current feature, whose retries start at 0 (C-19).
 pub fn choose(state: WorkflowState, feature_id: u64) -> WorkflowState {
     if state.current_feature_id == Some(feature_id) {
         return state;
@@ -181,7 +185,7 @@ pub fn choose(state: WorkflowState, feature_id: u64) -> WorkflowState {
     WorkflowState { current_feature_id: Some(feature_id), qa_retries: 0, ..state }
 }
 
-/// The state after an event, step by step.
+/// Returns the state after an event, with every step on the way in its history.
 pub fn advance(
     state: &WorkflowState,
     event: WorkflowEvent,
@@ -194,7 +198,7 @@ pub fn advance(
     Ok(state)
 }
 
-/// The phases that an event leads through from a phase; none when the event changes nothing there.
+/// Returns the phases that an event leads through from a phase; none when the event changes nothing there.
 pub(crate) fn derive(
     phase: WorkflowPhase,
     event: WorkflowEvent,
@@ -240,8 +244,8 @@ pub(crate) fn derive(
     }
 }
 
-/// The steps from one phase to another, along the table. Nothing leads past [`WorkflowPhase::Qa`] but the verdict that
-/// `to` names, and without the end of the list the way from [`WorkflowPhase::QaPassed`] is to more work.
+/// Returns the steps from one phase to another, along the table. Only the verdict `to` leads past [`WorkflowPhase::Qa`],
+/// and only `to` itself leads from [`WorkflowPhase::QaPassed`] to the end; otherwise the next feature follows.
 fn path(from: WorkflowPhase, to: WorkflowPhase) -> Result<Vec<WorkflowPhase>, WorkflowError> {
     let mut steps: Vec<WorkflowPhase> = Vec::new();
     let mut phase = from;
@@ -267,24 +271,28 @@ fn trigger(event: WorkflowEvent) -> WorkflowTrigger {
     }
 }
 
-/// Reads what `qa-report.json` says (S004-31…34, 58). One that passes without a gate, or with a gate that did not, is
+/// Parses `qa-report.json` (S004-31…34, 58). A report that passes without a gate, or with a gate that did not pass, is
 /// refused.
-pub fn reported(bytes: &[u8]) -> Result<Reported, WorkflowError> {
+pub fn parse_report(bytes: &[u8]) -> Result<Reported, WorkflowError> {
     let report = strict_json::parse(bytes)?;
-    let wrong = |pointer: &str, message: &str| WorkflowError::Schema {
-        pointer: pointer.to_owned(),
-        message: message.to_owned(),
-    };
     let status = QaStatus::deserialize(&report["status"])
-        .map_err(|_| wrong("/status", "it is not PASSED, FAILED or ERROR"))?;
-    let gates = report["gates"].as_object().ok_or_else(|| wrong("/gates", "it is not an object"))?;
+        .map_err(|_| schema_error("/status", "it is not PASSED, FAILED or ERROR"))?;
+    let Some(gates) = report["gates"].as_object() else {
+        return Err(schema_error("/gates", "it is not an object"));
+    };
     let all_passed = !gates.is_empty() && gates.values().all(|gate| gate["passed"] == true);
     if (status == QaStatus::Passed) != all_passed {
-        return Err(wrong("/status", "it says something else than the gates"));
+        return Err(schema_error("/status", "it says something else than the gates"));
     }
-    let id = |id: &Value| id.as_u64().ok_or_else(|| wrong("/feature_id", "it is not an integer"));
-    let feature_id = report.get("feature_id").filter(|id| !id.is_null()).map(id).transpose()?;
+    let feature_id = match report.get("feature_id") {
+        None | Some(Value::Null) => None,
+        Some(id) => Some(id.as_u64().ok_or_else(|| schema_error("/feature_id", "it is not an integer"))?),
+    };
     Ok(Reported { status, feature_id, summary: report["summary"].as_str().map(str::to_owned) })
+}
+
+fn schema_error(pointer: &str, message: &str) -> WorkflowError {
+    WorkflowError::Schema { pointer: pointer.to_owned(), message: message.to_owned() }
 }
 
 #[cfg(test)]

@@ -156,9 +156,9 @@ fn a_push_after_a_pass_leaves_the_whole_chain_with_what_triggered_it() {
 #[test]
 fn the_example_of_the_contract_is_read_and_written_as_it_is() {
     let example = r#"{"current_state":"QA_READY","next_agent":"qa","current_feature_id":42,"qa_retries":0,"last_transition":"2025-12-07T10:30:00Z","history":[{"from":"DEV","to":"QA_READY","timestamp":"2025-12-07T10:30:00Z"}]}"#;
-    let state = read(example.as_bytes()).unwrap();
+    let state = parse_state(example.as_bytes()).unwrap();
     assert_eq!(serde_json::to_string(&state).unwrap(), example);
-    assert_eq!(read(&serde_json::to_vec(&start(NOW)).unwrap()).unwrap(), start(NOW));
+    assert_eq!(parse_state(&serde_json::to_vec(&start(NOW)).unwrap()).unwrap(), start(NOW));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_state_that_no_steps_lead_to_is_refused() {
         (String::new(), "EOF"),
     ];
     for (text, expected) in cases {
-        let error = read(text.as_bytes()).unwrap_err();
+        let error = parse_state(text.as_bytes()).unwrap_err();
         assert!(error.to_string().starts_with(expected), "{error} for {text}");
         assert_eq!(error.code(), Code::WorkflowStateInvalid);
     }
@@ -225,7 +225,7 @@ fn a_report_says_what_its_gates_say_or_it_is_refused() {
         (r#""FAILED""#, "[]", Err("/gates: it is not an object")),
     ];
     for (status, gates, expected) in cases {
-        let found = reported(report(status, gates).as_bytes());
+        let found = parse_report(report(status, gates).as_bytes());
         let found = found.map(|said| (said.status, said.feature_id)).map_err(|error| error.to_string());
         assert_eq!(
             found,
@@ -234,10 +234,10 @@ fn a_report_says_what_its_gates_say_or_it_is_refused() {
         );
     }
     for text in ["", "null", "{\"status\":\"ERROR\",\"status\":\"PASSED\",\"gates\":{}}"] {
-        assert!(reported(text.as_bytes()).is_err(), "{text}");
+        assert!(parse_report(text.as_bytes()).is_err(), "{text}");
     }
     let other_id = report(r#""ERROR""#, "{}").replace("42", "4.5");
-    assert!(reported(other_id.as_bytes()).is_err());
+    assert!(parse_report(other_id.as_bytes()).is_err());
 }
 
 #[test]
@@ -259,7 +259,7 @@ proptest! {
             prop_assert_ne!(state.current_state == Complete && next != state, true);
             prop_assert!(next.history.starts_with(&state.history));
             // Reading holds the whole history to the table.
-            prop_assert_eq!(&read(&serde_json::to_vec(&next).unwrap()).unwrap(), &next);
+            prop_assert_eq!(&parse_state(&serde_json::to_vec(&next).unwrap()).unwrap(), &next);
             state = next;
         }
     }

@@ -585,7 +585,7 @@ fn path(text: &str) -> RepoPath {
 
 /// A picture of a test with a hostile name, and one that is not there.
 fn screenshots() -> Vec<Screenshot> {
-    let there = Picture::of(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
+    let there = Picture::from_bytes(b"\x89PNG\r\n\x1a\nnothing more".to_vec());
     let gone = Err(format!("it is not there {HOSTILE}"));
     let pictures = [("test-results/<b>/failed.png", there), ("test-results/gone.png", gone)];
     let of_a_test = |(name, picture)| Screenshot {

@@ -217,7 +217,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
 
 /// The policy of a case; the default one where it has none.
 fn policy(text: Option<&str>) -> Policy {
-    Policy::read(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
+    Policy::parse(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
 }
 
 fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &Policy) -> Vec<Draft> {

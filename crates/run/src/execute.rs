@@ -110,7 +110,7 @@ impl Execution<'_> {
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
         for (index, plan) in plans.iter().enumerate() {
             let refusal = refusals[index];
-            let report = match PlanKind::of(&plan.lens_id) {
+            let report = match PlanKind::from_lens_id(&plan.lens_id) {
                 PlanKind::Gate(gate) => self.report_gate(gate, plan, &mut executed),
                 PlanKind::Review => self.report_review(plan, refusal)?,
                 PlanKind::Lens => {

@@ -175,7 +175,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         skill_id: "q".to_owned(),
         lenses: vec![entry.clone()],
     };
-    let policy = Policy::read(Some(policy), &Overrides::default(), &registry).unwrap();
+    let policy = Policy::parse(Some(policy), &Overrides::default(), &registry).unwrap();
     let (change_set, texts) = change();
     let scores = change_set
         .files

@@ -124,7 +124,10 @@ impl PolicyInForce {
         let rubric = match &policy.consistency {
             Some(named) => {
                 let text = texts.base_rubric.as_deref();
-                Some(rubric::read(text, named.version, named.hash.as_deref()).map_err(InForceError::Rubric)?)
+                Some(
+                    rubric::parse(text, named.version, named.hash.as_deref())
+                        .map_err(InForceError::Rubric)?,
+                )
             }
             None => None,
         };
@@ -143,7 +146,7 @@ pub fn effective_policy(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<Policy, PolicyError> {
-    let policy = Policy::read(text, overrides, registry)?;
+    let policy = Policy::parse(text, overrides, registry)?;
     check_tools(&policy, text.unwrap_or(""))?;
     check_models(policy.models.iter(), text.unwrap_or(""))?;
     Ok(policy)
@@ -166,15 +169,15 @@ fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
         for id in &settings.run {
             let own: BTreeSet<&str> =
                 tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
-            policy_text::known(text, &format!("tool that gate {gate} runs"), id, &own)?;
+            policy_text::check_known(text, &format!("tool that gate {gate} runs"), id, &own)?;
         }
         for report in &settings.reports {
             let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
-            policy_text::known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
+            policy_text::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
             let Some(format) = &report.format else { continue };
             let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
             let names: BTreeSet<&str> = formats.map(|format| format.text()).collect();
-            policy_text::known(text, &format!("report format of {}", report.tool), format, &names)?;
+            policy_text::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
         }
     }
     Ok(())

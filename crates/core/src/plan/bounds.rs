@@ -1,15 +1,17 @@
 //! Keeps plans within the limits, in an order that does not depend on anything but the change (S003-40, 134).
 
+use std::cmp::Reverse;
+
 use crate::policy::Limits;
 use qa_contracts::v1::{ChangedFile, OmissionReason, OmittedHunk};
 
-/// What the run as a whole cannot take.
+/// Part of the change that is within the limits of the whole run.
 pub(crate) struct HardBounds {
     /// All files, most changed first.
     ranked: Vec<usize>,
-    /// How many of them are within the file limit.
+    /// Number of ranked files within the file limit.
     files: usize,
-    /// For each file, how many of its hunks are within the hunk limit.
+    /// Number of hunks within the hunk limit, for each file.
     hunks: Vec<usize>,
 }
 
@@ -19,19 +21,11 @@ fn changed_lines(file: &ChangedFile) -> u64 {
 
 impl HardBounds {
     pub(crate) fn new(files: &[ChangedFile], limits: &Limits) -> Self {
-        let mut keyed: Vec<(u64, usize, usize)> = files
-            .iter()
-            .enumerate()
-            .map(|(index, file)| (changed_lines(file), file.hunks.len(), index))
-            .collect();
-        keyed.sort_by(|left, right| {
-            right
-                .0
-                .cmp(&left.0)
-                .then(right.1.cmp(&left.1))
-                .then_with(|| files[left.2].path.cmp(&files[right.2].path))
+        let mut ranked: Vec<usize> = (0..files.len()).collect();
+        ranked.sort_by_cached_key(|&index| {
+            let file = &files[index];
+            (Reverse(changed_lines(file)), Reverse(file.hunks.len()), file.path.clone())
         });
-        let ranked: Vec<usize> = keyed.into_iter().map(|(_, _, index)| index).collect();
         let limit = usize::try_from(limits.max_files).unwrap_or(usize::MAX);
         let mut left = limits.max_hunks;
         let mut hunks = vec![0; files.len()];
@@ -45,13 +39,13 @@ impl HardBounds {
 }
 
 pub(super) struct Bounded {
-    /// Positions of files with something left to look at, ascending.
+    /// Positions of files within the limits, at least in part, ascending.
     pub(super) files: Vec<usize>,
     pub(super) omitted: Vec<OmittedHunk>,
 }
 
 /// Takes whole files in rank order while they fit; of a file that does not fit, the hunks that do. A file may be both
-/// taken and listed as omitted; after a hunk that is too large, smaller ones are still tried.
+/// included and listed as omitted; after a hunk that is too large, smaller ones are still tried.
 pub(super) fn apply(
     files: &[ChangedFile],
     selected: &[usize],
@@ -64,13 +58,15 @@ pub(super) fn apply(
     let (mut file_count, mut hunk_count, mut line_count) = (0, 0, 0);
     for (rank, &index) in hard.ranked.iter().enumerate().filter(|(_, index)| is_selected[**index]) {
         let file = &files[index];
-        let whole_file = |reason| OmittedHunk { file: file.path.clone(), hunk_ordinal: None, reason };
-        if rank >= hard.files {
-            bounded.omitted.push(whole_file(OmissionReason::HardFileLimit));
-            continue;
-        }
-        if file_count >= limits.context_max_files {
-            bounded.omitted.push(whole_file(OmissionReason::FileLimit));
+        let omission = if rank >= hard.files {
+            Some(OmissionReason::HardFileLimit)
+        } else if file_count >= limits.context_max_files {
+            Some(OmissionReason::FileLimit)
+        } else {
+            None
+        };
+        if let Some(reason) = omission {
+            bounded.omitted.push(OmittedHunk { file: file.path.clone(), hunk_ordinal: None, reason });
             continue;
         }
         let mut taken = 0;

@@ -1,4 +1,4 @@
-//! Admits plans by reservation in queue order, so that timing never decides who is skipped (C-26).
+//! Admits plans by reservation in queue order, so that timing never decides which plan is skipped (C-26).
 
 use std::collections::BTreeMap;
 
@@ -7,40 +7,44 @@ use crate::usage::micro_usd;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{LensPlan, LensStatus, OverflowPolicy, RunMode};
 
-/// What a plan that is not admitted becomes.
+/// Status of a plan that is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     pub status: LensStatus,
     pub code: Code,
-    /// Whether the summary asks a person to look.
+    /// True if the summary asks a person to look.
     pub(crate) escalated: bool,
 }
 
-/// Walks plans in queue order and reserves what each may use at most. What a plan really uses later changes nothing.
+/// Walks plans in queue order and reserves the maximum usage of each; the actual usage changes nothing later. Returns
+/// one entry per plan, `None` where it is admitted.
 ///
 /// Overflow (C-25): a required plan stops whatever the mode; a plan that is not required stops in strict mode, and in
 /// best-effort mode does what its overflow policy says.
 pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
     let mut tokens_left = policy.max_tokens;
-    let mut cost_left = Some(policy.max_cost_micro_usd);
+    let mut cost_left = policy.max_cost_micro_usd;
     let mut read: BTreeMap<&str, u64> = BTreeMap::new();
     plans
         .iter()
         .map(|plan| {
             if let Some(review) = &plan.review {
-                let own = policy.lenses.get(&plan.lens_id).and_then(|lens| lens.review.as_ref());
+                let settings = policy.lenses.get(&plan.lens_id).and_then(|lens| lens.review.as_ref());
+                let limit = match settings {
+                    Some(settings) => settings.max_input_tokens,
+                    None => 0,
+                };
                 let read = read.entry(&plan.lens_id).or_default();
                 *read = read.saturating_add(plan.max_input_tokens / review.samples.max(1));
-                if *read > own.map_or(0, |own| own.max_input_tokens) {
+                if *read > limit {
                     return Some(refusal(plan, policy.mode, Code::BudgetLensExceeded));
                 }
             }
             let tokens = plan.max_input_tokens.saturating_add(plan.max_output_tokens);
-            let cost = plan.max_cost_usd.map_or(0, micro_usd);
-            let fits = tokens <= tokens_left && cost_left.is_none_or(|left| cost <= left);
-            if fits {
+            let cost = plan.max_cost_usd.map(micro_usd).unwrap_or(0);
+            if tokens <= tokens_left && cost <= cost_left {
                 tokens_left -= tokens;
-                cost_left = cost_left.map(|left| left - cost);
+                cost_left -= cost;
                 return None;
             }
             Some(refusal(plan, policy.mode, Code::BudgetRunExceeded))

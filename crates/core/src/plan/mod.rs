@@ -1,4 +1,4 @@
-//! Decides what every lens is going to look at: selection, bounds, order and budget, a pure function of its inputs.
+//! Plans the files and hunks of every lens: selection, bounds, order and budget, a pure function of its inputs.
 
 mod bounds;
 mod budget;
@@ -30,13 +30,13 @@ pub enum PlanKind {
     Lens,
     /// Reports and commands of other tools.
     Gate(GateName),
-    /// A model.
+    /// A model's replies.
     Review,
 }
 
 impl PlanKind {
     /// Returns the kind of the plans of a registered lens.
-    pub fn of(lens_id: &str) -> Self {
+    pub fn from_lens_id(lens_id: &str) -> Self {
         match gates::find(lens_id) {
             Some(gate) => Self::Gate(gate),
             None if is_review(lens_id) => Self::Review,
@@ -56,7 +56,7 @@ impl PlanKind {
 /// The binding of plans that ask no model (C-28).
 pub const BUILTIN_BINDING: &str = "builtin";
 
-/// How much of a file a lens needs.
+/// Amount of a file's content that a lens needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Not the file at all.
@@ -75,9 +75,9 @@ pub struct Candidate<'a> {
     pub triggers: PathSet,
     /// Its trigger symbols.
     pub symbols: &'static [&'static str],
-    /// How much it needs of a file that matches, which stands at that position of the change set.
+    /// Returns the content that the lens needs of a matching file, which is passed with its position in the change set.
     pub need: &'a (dyn Fn(usize, &ChangedFile) -> Need + Sync),
-    /// How a review asks its model; null for every other lens.
+    /// Request settings of a review; `None` for every other lens.
     pub asking: Option<&'a Asking<'a>>,
 }
 
@@ -98,7 +98,7 @@ pub fn plan(
             Some(gate) => vec![plan_gate(candidate.lens, policy, commands(gate))],
             None => {
                 let whole = plan_lens(candidate, &change_set.files, sensitivity, policy, &hard);
-                parts::of(candidate, whole, &change_set.files, policy)
+                parts::split(candidate, whole, &change_set.files, policy)
             }
         })
         .collect();
@@ -110,11 +110,14 @@ pub fn plan(
 }
 
 fn is_selected(lens: &RegistryLens, policy: &Policy, requested: Option<&[String]>) -> bool {
-    let enabled = policy.lenses.get(&lens.lens_id).is_some_and(|settings| settings.enabled);
-    enabled && requested.is_none_or(|requested| requested.contains(&lens.lens_id))
+    let enabled = matches!(policy.lenses.get(&lens.lens_id), Some(settings) if settings.enabled);
+    match requested {
+        Some(requested) => enabled && requested.contains(&lens.lens_id),
+        None => enabled,
+    }
 }
 
-/// Queue order (S003-98): required first, then class, lens, sub-lens (none first), scope digest.
+/// Sorts plans in queue order (S003-98): required first, then class, lens, sub-lens (none first), scope digest.
 pub(crate) fn sort_queue(plans: &mut [LensPlan]) {
     plans.sort_by(|left, right| {
         right
@@ -176,7 +179,7 @@ fn plan_lens(
     }
 }
 
-/// A plan that looks at no file. It is a gate's, whose evidence is a report about the whole repository.
+/// Returns a plan without files: a gate's, whose evidence is a report about the whole repository.
 fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionCommandSpec>) -> LensPlan {
     let settings = &policy.lenses[&lens.lens_id];
     LensPlan {
@@ -235,7 +238,8 @@ struct ScopeFile<'a> {
     new_mode: Option<&'a str>,
 }
 
-/// The scope digest covers blobs and modes and not only names, so that a plan's identity is what it looks at.
+/// Returns the digest of a plan's scope. It covers blobs and modes and not only paths, so that a plan's identity is the
+/// content it covers.
 fn scope_digest(
     lens: &RegistryLens,
     sub_lens_id: Option<&str>,
@@ -268,8 +272,12 @@ fn scope_digest(
     canonical::digest(&scope).expect("paths and ids have a canonical form")
 }
 
-/// Which hunks of each changed file a plan includes, by position in the change set; `None` where it leaves the file out.
-pub fn included_hunks(plan: &LensPlan, files: &[ChangedFile]) -> Vec<Option<Vec<bool>>> {
+/// For each hunk of a file, whether a plan includes it.
+pub type HunkInclusion = Vec<bool>;
+
+/// Returns the hunks of each changed file that a plan includes, by position in the change set; `None` where it leaves
+/// the file out.
+pub fn included_hunks(plan: &LensPlan, files: &[ChangedFile]) -> Vec<Option<HunkInclusion>> {
     files
         .iter()
         .map(|file| {

@@ -1,17 +1,17 @@
-//! Which changed files concern a lens, and how sure that is (S003-39).
+//! Selects the changed files that concern a lens, with a confidence score (S003-39).
 
 use super::{Candidate, Need};
 use crate::classify::PathSet;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ChangedFile, SensitivityTier};
 
-/// A path that matches a trigger.
+/// Score of a path that matches a trigger.
 const MATCH: u8 = 60;
-/// A trigger that names more than a kind of file.
+/// Score of a trigger with a directory, which says more than a kind of file.
 const PLACE: u8 = 20;
-/// A symbol near the change that the lens asks for, or a lens that asks for none.
+/// Score of a trigger symbol near the change, or of a lens without trigger symbols.
 const SYMBOL: u8 = 20;
-/// From here on a file is selected.
+/// Minimum score of a selected file.
 const SURE: u8 = 80;
 
 pub(super) struct Selection {
@@ -22,9 +22,8 @@ pub(super) struct Selection {
     pub(super) codes: Vec<Code>,
 }
 
-/// Selects the files that score high enough. When files match and none is sure, or the change is sensitive, all that
-/// match are looked at and the plan says so; when none matches, the lens is not applicable, which is not a reason to
-/// look everywhere.
+/// Selects the files that score high enough. When files match and none is sure, or the change is sensitive, all matching
+/// files are selected with the code `PLAN_CONFIDENCE_LOW_BROAD_SCAN`; when none matches, the lens is not applicable.
 pub(super) fn select(
     candidate: &Candidate<'_>,
     files: &[ChangedFile],
@@ -35,9 +34,10 @@ pub(super) fn select(
         .iter()
         .enumerate()
         .filter(|(index, file)| {
-            let matches = candidate.triggers.matches(&file.path)
-                || file.old_path.as_ref().is_some_and(|old| candidate.triggers.matches(old));
-            matches && !ignore.matches(&file.path) && (candidate.need)(*index, file) != Need::Nothing
+            let mut paths = std::iter::once(&file.path).chain(&file.old_path);
+            paths.any(|path| candidate.triggers.matches(path))
+                && !ignore.matches(&file.path)
+                && (candidate.need)(*index, file) != Need::Nothing
         })
         .map(|(index, file)| (index, score(candidate, file)))
         .collect();

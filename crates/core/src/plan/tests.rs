@@ -80,7 +80,7 @@ impl Setup {
             skill_id: "q".to_owned(),
             lenses: self.lenses.clone(),
         };
-        let policy = Policy::read(Some(self.policy), &Overrides::default(), &registry).unwrap();
+        let policy = Policy::parse(Some(self.policy), &Overrides::default(), &registry).unwrap();
         let need = |_: usize, _: &ChangedFile| Need::Hunks;
         let candidates: Vec<Candidate<'_>> = self
             .lenses
@@ -285,6 +285,6 @@ fn budgets_are_reserved_in_queue_order_and_overflow_follows_mode_and_requirednes
 fn budget(mode: RunMode, max_tokens: u64, max_cost_micro_usd: u64) -> Policy {
     let registry = Registry { schema_version: Default::default(), skill_id: String::new(), lenses: vec![] };
     let overrides = Overrides { mode: Some(mode), ..Overrides::default() };
-    let policy = Policy::read(None, &overrides, &registry).unwrap();
+    let policy = Policy::parse(None, &overrides, &registry).unwrap();
     Policy { max_tokens, max_cost_micro_usd, ..policy }
 }

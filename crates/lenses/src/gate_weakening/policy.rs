@@ -18,7 +18,7 @@ pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
     if !is_policy(packet.path().as_bytes()) {
         return Inspection::default();
     }
-    let read = |text: Option<&str>| Policy::read(text, &Overrides::default(), registry);
+    let read = |text: Option<&str>| Policy::parse(text, &Overrides::default(), registry);
     let drafts = match (read(packet.text.full_base.as_deref()), read(packet.text.full_head.as_deref())) {
         // A base that cannot be read ends the run before any lens; here it says nothing about the change.
         (Err(_), _) => Vec::new(),

@@ -170,7 +170,7 @@ impl<'a> Features<'a> {
 /// The feature that is worked on, as head's workflow state has it.
 fn current_feature(recorded: &RecordedGates) -> Result<Option<u64>, (Code, String)> {
     let Some(text) = &recorded.workflow_state else { return Ok(None) };
-    let state = workflow::read(text.as_bytes())
+    let state = workflow::parse_state(text.as_bytes())
         .map_err(|error| (error.code(), format!("failed to read {WORKFLOW_STATE}: {error}")))?;
     Ok(state.current_feature_id)
 }

@@ -38,7 +38,7 @@ impl Album {
             {
                 continue;
             }
-            let picture = read(path).and_then(Picture::of).and_then(|picture| {
+            let picture = read(path).and_then(Picture::from_bytes).and_then(|picture| {
                 let fits = self.bytes + picture.bytes.len() <= MAX_ALL_BYTES;
                 let too_much = || format!("all pictures together have more than {MAX_ALL_BYTES} bytes");
                 fits.then_some(picture).ok_or_else(too_much)
