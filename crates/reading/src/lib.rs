@@ -11,6 +11,7 @@ mod lines;
 pub mod makefile;
 pub mod outlines;
 pub mod packages;
+pub mod patterns;
 #[cfg(test)]
 mod random_tests;
 pub mod requirements;

@@ -14,7 +14,9 @@ const SPREAD: &str = "...";
 
 /// Parses a module. TypeScript's grammar reads JavaScript too, but for JSX, which no configuration has.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, ReadError> {
-    let Some(tree) = syntax::tree(Language::TypeScript, text) else { return Err(ReadError::TooLarge) };
+    let Some(tree) = syntax::parse_tree(&Language::TypeScript.grammar(), text, &[]) else {
+        return Err(ReadError::TooLarge);
+    };
     let mut loader = Loader { builder: Builder::new(text), text, root: tree.root_node() };
     let Some(exported) = loader.exported() else {
         let message = "no default export that is written out".to_owned();

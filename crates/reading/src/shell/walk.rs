@@ -8,7 +8,7 @@ use super::fate::{Context, Fate, Loss, Lost, Outcome, block_outcome};
 use super::list::{Operand, Operator, Stage, flatten, span_of};
 use super::words::Decoder;
 use super::{Command, Frame, MAX_BYTES, MAX_INTERPRETERS, Options, Script, Surrounding, programs};
-use crate::syntax::{Span, bounded_tree};
+use crate::syntax::{Span, parse_tree};
 
 /// Deeper constructs are broken places.
 const MAX_DEPTH: usize = 120;
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str, options: Options, expansions: &[Span], level: us
     expressions.sort_unstable();
     expressions.dedup_by(|next, before| next.start < before.end);
     let masked = masked(text, &expressions);
-    let Some(tree) = bounded_tree(tree_sitter_bash::LANGUAGE.into(), &masked) else { return unread };
+    let Some(tree) = parse_tree(&tree_sitter_bash::LANGUAGE.into(), &masked, &[]) else { return unread };
     let mut walker = Walker {
         decoder: Decoder { text, expressions: &expressions },
         options,

@@ -21,11 +21,12 @@ mod written;
 
 use std::ops::ControlFlow;
 
-use tree_sitter::{ParseOptions, Parser};
+use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use memo::parse_once;
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 pub use skeleton::{parse_around, parse_surface};
+pub(crate) use walk::outline;
 pub(crate) use written::written_imports;
 
 /// Larger texts are not parsed.
@@ -66,7 +67,7 @@ impl Language {
         })
     }
 
-    fn grammar(self) -> tree_sitter::Language {
+    pub(crate) fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Go => tree_sitter_go::LANGUAGE.into(),
             Self::Java => tree_sitter_java::LANGUAGE.into(),
@@ -82,24 +83,27 @@ impl Language {
 /// The outline of a text. It never fails: what could not be parsed is in [`Outline::broken`], all of a text that is too
 /// large or takes too long, and nothing there is to be judged.
 pub fn parse(language: Language, text: &str) -> Outline {
-    match tree(language, text) {
-        Some(tree) => walk::outline(language, &tree, text),
-        None => Outline { broken: vec![Span { start: 0, end: text.len() }], ..Outline::default() },
+    match parse_tree(&language.grammar(), text, &[]) {
+        Some(tree) => outline(language, &tree, text),
+        None => unread(text),
     }
 }
 
-/// Parses a text; none where it is too large or takes too long.
-pub(crate) fn tree(language: Language, text: &str) -> Option<tree_sitter::Tree> {
+/// Returns the outline of a text that could not be parsed.
+pub(crate) fn unread(text: &str) -> Outline {
+    let whole = Span { start: 0, end: text.len() };
+    Outline { broken: vec![whole], ..Outline::default() }
+}
+
+/// Parses a text, or only some spans of it, in their order. Returns `None` for a text that is too large or takes too
+/// long.
+pub(crate) fn parse_tree(grammar: &tree_sitter::Language, text: &str, spans: &[Span]) -> Option<Tree> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    bounded_tree(language.grammar(), text)
-}
-
-/// Parses a text in a number of steps that grows with its length; `None` where that is not enough.
-pub(crate) fn bounded_tree(grammar: tree_sitter::Language, text: &str) -> Option<tree_sitter::Tree> {
     let mut parser = Parser::new();
-    parser.set_language(&grammar).ok()?;
+    parser.set_language(grammar).ok()?;
+    parser.set_included_ranges(&ranges(text, spans)).ok()?;
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
     let mut asked = 0;
     let mut go_on = |_: &tree_sitter::ParseState| {
@@ -112,4 +116,22 @@ pub(crate) fn bounded_tree(grammar: tree_sitter::Language, text: &str) -> Option
         None,
         Some(ParseOptions::new().progress_callback(&mut go_on)),
     )
+}
+
+/// Adds rows and columns to spans, which are in order.
+fn ranges(text: &str, spans: &[Span]) -> Vec<Range> {
+    let (mut row, mut line, mut at) = (0, 0, 0);
+    let mut point = |offset: usize| {
+        for (newline, _) in text[at..offset].match_indices('\n') {
+            row += 1;
+            line = at + newline + 1;
+        }
+        at = offset;
+        Point { row, column: offset - line }
+    };
+    let mut range = |span: &Span| {
+        let (start_point, end_point) = (point(span.start), point(span.end));
+        Range { start_byte: span.start, end_byte: span.end, start_point, end_point }
+    };
+    spans.iter().map(&mut range).collect()
 }

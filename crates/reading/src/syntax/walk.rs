@@ -117,7 +117,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 }
 
 /// The outline of a tree.
-pub(super) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
+pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
     let kinds = Kinds::of(language);
     let mut cursor = tree.walk();

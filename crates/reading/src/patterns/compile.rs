@@ -1,0 +1,596 @@
+//! Compiles the text of a pattern, with what it asks of its parts, to what is matched.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::grammar::{Grammar, Role};
+use super::names::{Bindings, Resolved};
+use super::shape::{Callee, Node, Shape};
+use super::{Code, ParsedText};
+use crate::syntax::Span;
+
+/// What runs around a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// The innermost function is asynchronous.
+    AsyncFunction,
+    /// A loop repeats it, and no function inside of the loop holds it.
+    Loop,
+    /// It is the first wait in a loop over something whose turns do not need each other.
+    LoopInTurn,
+    /// A test, as the language marks them.
+    Test,
+}
+
+/// Demands on what a `$NAME` of a pattern stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    pub name: &'static str,
+    /// Dotted names, one of which it has to be; as a name behind a dot, one of these words.
+    pub names: &'static [&'static str],
+    /// Whether it has to be, or must not be, written out in full.
+    pub literal: Option<bool>,
+    /// Regular expression over the value of a string, or over the text of anything else; empty for any.
+    pub matches: &'static str,
+    /// As `matches`, for what it must not be.
+    pub not_matches: &'static str,
+}
+
+/// A pattern as a page states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    /// Names of [`Grammar::named`].
+    pub languages: &'static [&'static str],
+    /// Spellings of which one has to match.
+    pub code: &'static [&'static str],
+    /// Modules whose import is a match.
+    pub imports: &'static [&'static str],
+    /// Import statements that the names of the pattern are resolved by.
+    pub using: &'static [&'static str],
+    /// Variable or named argument that is reported; empty for the whole match.
+    pub report: &'static str,
+    pub variables: &'static [Variable],
+    /// Contexts that a match has to be in, all of them.
+    pub inside: &'static [Context],
+    /// Patterns that take a match back where they match the same node.
+    pub unless: &'static [&'static str],
+    /// Whether the match has to be a statement.
+    pub statement: bool,
+    /// Regular expression that takes a match back where the text of the statement has a match; empty for none.
+    pub not_near: &'static str,
+}
+
+/// Reason why a pattern cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    #[error("there is no language `{0}`")]
+    Language(String),
+    #[error("`{0}` cannot be parsed as {1:?}")]
+    Syntax(String, Grammar),
+    #[error("`{0}` has a string with an expression in it")]
+    Template(String),
+    #[error("`${0}` stands in no pattern")]
+    UnknownVariable(String),
+    #[error("`{0}` is reported and stands in no pattern")]
+    UnknownReport(String),
+    #[error("`{0}` is no regular expression: {1}")]
+    Regex(String, String),
+    #[error("`{0}` matches anything")]
+    Anything(String),
+}
+
+/// A regular expression that is compiled when first asked.
+#[derive(Debug)]
+pub(super) struct LazyRegex(&'static str, OnceLock<Option<Regex>>);
+
+impl LazyRegex {
+    fn new(source: &'static str) -> Option<Self> {
+        (!source.is_empty()).then(|| Self(source, OnceLock::new()))
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        self.1.get_or_init(|| Regex::new(self.0).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// Demands on a variable, compiled.
+#[derive(Debug)]
+pub(super) struct Demand {
+    pub(super) name: String,
+    pub(super) names: Vec<Resolved>,
+    pub(super) literal: Option<bool>,
+    pub(super) matches: Option<LazyRegex>,
+    pub(super) not_matches: Option<LazyRegex>,
+}
+
+/// A name in a pattern.
+#[derive(Debug)]
+pub(super) enum NamePat {
+    Is(String),
+    /// A variable, by its position.
+    Any(usize),
+}
+
+/// What a node has to be.
+#[derive(Debug)]
+pub(super) enum Pat {
+    /// A variable, by its position.
+    Any(usize),
+    /// Any number of arguments, members or nodes.
+    Rest,
+    /// A dotted name.
+    Path(Resolved),
+    Member(Box<Pat>, NamePat),
+    Call(Box<Pat>, Vec<Pat>),
+    Text(String),
+    Literal(String),
+    Pair(NamePat, Box<Pat>),
+    Assign(Box<Pat>, Box<Pat>),
+    Record(Vec<Pat>),
+    List(Vec<Pat>),
+    Other(String, String, Vec<Pat>),
+    /// An import statement of one of these modules.
+    Import(Vec<String>),
+}
+
+/// Coarse kind of a node, by which patterns are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    Call,
+    Path,
+    Pair,
+    Assign,
+    Other,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub struct Pattern {
+    pub(super) pat: Pat,
+    pub(super) unless: Vec<Pat>,
+    pub(super) demands: Vec<Demand>,
+    pub(super) report: &'static str,
+    pub(super) inside: &'static [Context],
+    pub(super) statement: bool,
+    pub(super) not_near: Option<LazyRegex>,
+    pub(super) class: Class,
+    /// Last names that the node can have; empty for any.
+    pub(super) heads: Vec<String>,
+    /// For each word that a match needs the words of which one has to be in the file.
+    pub(super) words: Vec<Vec<String>>,
+}
+
+/// Stands for `...` in the text that is parsed.
+const REST: &str = "qa_rest";
+/// Stands for `$` in the text that is parsed.
+const VARIABLE: &str = "qa_variable_";
+
+impl Pattern {
+    /// Compiles the patterns of a definition for one of its languages.
+    ///
+    /// # Errors
+    /// The reason, with the part of the definition that is at fault.
+    pub fn compile(definition: &Definition, language: &str) -> Result<Vec<Self>, PatternError> {
+        let grammar = Grammar::named(language).ok_or_else(|| PatternError::Language(language.to_owned()))?;
+        for regex in regexes(definition) {
+            if let Err(error) = Regex::new(regex) {
+                return Err(PatternError::Regex(regex.to_owned(), error.to_string()));
+            }
+        }
+        let using = definition.using.join("\n");
+        let modules: Vec<String> = definition.imports.iter().map(|&module| module.to_owned()).collect();
+        let mut patterns = Vec::new();
+        for code in definition.code {
+            let mut compiler =
+                Compiler { grammar, using: &using, demands: demands(definition, grammar, &using) };
+            let pat = compiler.compile(code)?;
+            let unless = definition.unless.iter().map(|code| compiler.compile(code));
+            let unless = unless.collect::<Result<Vec<Pat>, PatternError>>()?;
+            if matches!(pat, Pat::Any(_) | Pat::Rest) {
+                return Err(PatternError::Anything((*code).to_owned()));
+            }
+            patterns.push(Self::new(definition, pat, unless, compiler.demands));
+        }
+        if !modules.is_empty() {
+            patterns.push(Self::new(definition, Pat::Import(modules), Vec::new(), Vec::new()));
+        }
+        check_names(definition)?;
+        Ok(patterns)
+    }
+
+    fn new(definition: &Definition, pat: Pat, unless: Vec<Pat>, demands: Vec<Demand>) -> Self {
+        let (class, heads) = head(&pat, &demands);
+        let mut words = Vec::new();
+        needed_words(&pat, &demands, &mut words);
+        Self {
+            pat,
+            unless,
+            demands,
+            report: definition.report,
+            inside: definition.inside,
+            statement: definition.statement,
+            not_near: LazyRegex::new(definition.not_near),
+            class,
+            heads,
+            words,
+        }
+    }
+}
+
+fn regexes(definition: &Definition) -> impl Iterator<Item = &'static str> {
+    let of_variables =
+        definition.variables.iter().flat_map(|variable| [variable.matches, variable.not_matches]);
+    of_variables.chain([definition.not_near]).filter(|regex| !regex.is_empty())
+}
+
+/// Checks that every variable and what is reported stands in a pattern.
+fn check_names(definition: &Definition) -> Result<(), PatternError> {
+    let code = || definition.code.iter().chain(definition.unless);
+    for variable in definition.variables {
+        let name = format!("${}", variable.name);
+        if !code().any(|code| code.contains(&name)) {
+            return Err(PatternError::UnknownVariable(variable.name.to_owned()));
+        }
+    }
+    if !definition.code.iter().all(|code| code.contains(definition.report)) {
+        return Err(PatternError::UnknownReport(definition.report.to_owned()));
+    }
+    Ok(())
+}
+
+fn demands(definition: &Definition, grammar: Grammar, using: &str) -> Vec<Demand> {
+    let bindings = bindings(grammar, using);
+    let demand = |variable: &Variable| Demand {
+        name: variable.name.to_owned(),
+        names: variable.names.iter().filter_map(|name| bindings.resolve_pattern(grammar, name)).collect(),
+        literal: variable.literal,
+        matches: LazyRegex::new(variable.matches),
+        not_matches: LazyRegex::new(variable.not_matches),
+    };
+    definition.variables.iter().map(demand).collect()
+}
+
+/// Returns the names that import statements bind.
+fn bindings(grammar: Grammar, using: &str) -> Bindings {
+    let prefix = if grammar == Grammar::Go { "package a\n" } else { "" };
+    let text = format!("{prefix}{using}");
+    let parsed = ParsedText::parse_as(grammar, &text);
+    Code::new(&text, &parsed).collect()
+}
+
+/// Texts around a pattern in which it is tried, in order.
+fn surroundings(grammar: Grammar) -> &'static [(&'static str, &'static str)] {
+    match grammar {
+        Grammar::Bash => &[("", "")],
+        Grammar::Go => &[("package a\nvar a = T{", "}"), ("package a\nfunc f() {\n", "\n}")],
+        Grammar::Java => &[
+            ("class A { void f() { f(", "); } }"),
+            ("class A { void f() { ", "; } }"),
+            ("class A { void f() { ", " } }"),
+            ("class A { ", " int a; }"),
+        ],
+        Grammar::JavaScript | Grammar::Tsx | Grammar::TypeScript => {
+            &[("({", "})"), ("<a ", " />"), ("async () => { ", "\n}")]
+        }
+        Grammar::Php => &[("<?php [", "];"), ("<?php ", ";")],
+        Grammar::Plain(_) => &[("f(", ")"), ("", "")],
+        Grammar::Python => &[("f(", ")"), ("", "\n"), ("", "\ndef f(): pass\n")],
+        Grammar::Ruby => &[("f(", ")"), ("", "\n")],
+        Grammar::Rust => &[("async fn f() {\n", "\n}"), ("async fn f() {\n", ";\n}")],
+    }
+}
+
+struct Compiler<'d> {
+    grammar: Grammar,
+    using: &'d str,
+    demands: Vec<Demand>,
+}
+
+impl Compiler<'_> {
+    fn compile(&mut self, code: &str) -> Result<Pat, PatternError> {
+        let written = self.written(code);
+        for (before, after) in surroundings(self.grammar) {
+            let text = format!("{before}{written}{after}");
+            let parsed = ParsedText::parse_as(self.grammar, &text);
+            // The names of a pattern are those of modules and not its own.
+            let _ = parsed.bindings.set(bindings(self.grammar, self.using));
+            let snippet = Code::new(&text, &parsed);
+            let span = Span { start: before.len(), end: before.len() + written.len() };
+            if parsed.has_errors() {
+                continue;
+            }
+            if let Some(node) = covering(&snippet, span) {
+                return self.pat(&snippet, node).ok_or_else(|| PatternError::Template(code.to_owned()));
+            }
+        }
+        Err(PatternError::Syntax(code.to_owned(), self.grammar))
+    }
+
+    /// Replaces `$NAME` and `...` by names that the grammar takes.
+    fn written(&self, code: &str) -> String {
+        let sigil = if self.grammar == Grammar::Php { "$" } else { "" };
+        let mut out = String::new();
+        let mut rest = code;
+        while let Some(at) = rest.find(['$', '.']) {
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let is_variable = rest[1..].starts_with(|next: char| next.is_ascii_uppercase());
+            if rest.starts_with("...") {
+                out.push_str(&format!("{sigil}{REST}"));
+                rest = &rest[3..];
+            } else if rest.starts_with('$') && is_variable {
+                // A name behind an arrow is no variable of PHP.
+                let sigil = if out.ends_with("->") || out.ends_with("::") { "" } else { sigil };
+                out.push_str(&format!("{sigil}{VARIABLE}"));
+                rest = &rest[1..];
+            } else {
+                out.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+        out + rest
+    }
+
+    /// Returns the position of the variable that a name stands for.
+    fn variable(&mut self, name: &str) -> Option<usize> {
+        let name = name.trim_start_matches('$').strip_prefix(VARIABLE)?;
+        if let Some(position) = self.demands.iter().position(|demand| demand.name == name) {
+            return Some(position);
+        }
+        self.demands.push(Demand {
+            name: name.to_owned(),
+            names: Vec::new(),
+            literal: None,
+            matches: None,
+            not_matches: None,
+        });
+        Some(self.demands.len() - 1)
+    }
+
+    fn name(&mut self, name: &str) -> NamePat {
+        match self.variable(name) {
+            Some(variable) => NamePat::Any(variable),
+            None => NamePat::Is(name.to_owned()),
+        }
+    }
+
+    fn pat(&mut self, code: &Code<'_>, node: Node<'_>) -> Option<Pat> {
+        let shape = code.shape(node);
+        if let Shape::Name(word) = &shape {
+            return self.leaf(code, word);
+        }
+        if let Shape::Member(..) = &shape
+            && let Some(path) = code.path(node)
+            && !path.contains(VARIABLE)
+        {
+            return code.resolved(&path).map(Pat::Path);
+        }
+        Some(match shape {
+            Shape::Name(_) | Shape::Template => return None,
+            Shape::Member(object, name) => {
+                Pat::Member(Box::new(self.pat(code, object)?), self.name(&name.text))
+            }
+            Shape::Call(callee, arguments) => {
+                let callee = self.callee(code, callee)?;
+                Pat::Call(Box::new(callee), self.all(code, arguments)?)
+            }
+            Shape::Text(text) => match self.variable(&text) {
+                Some(variable) => Pat::Any(variable),
+                None if text == REST => Pat::Rest,
+                None => Pat::Text(text),
+            },
+            Shape::Literal(text) => Pat::Literal(text.into_owned()),
+            Shape::Pair(name, value) => {
+                let name = self.name(&name.text);
+                Pat::Pair(name, Box::new(self.pat(code, value)?))
+            }
+            Shape::Assign(left, right) => {
+                Pat::Assign(Box::new(self.pat(code, left)?), Box::new(self.pat(code, right)?))
+            }
+            Shape::Record(items) => Pat::Record(self.all(code, items)?),
+            Shape::List(items) => Pat::List(self.all(code, items)?),
+            Shape::Other(kind, operator, children) => {
+                Pat::Other(kind.to_owned(), operator.to_owned(), self.all(code, children)?)
+            }
+        })
+    }
+
+    fn leaf(&mut self, code: &Code<'_>, word: &str) -> Option<Pat> {
+        if word.trim_start_matches('$') == REST {
+            return Some(Pat::Rest);
+        }
+        match self.variable(word) {
+            Some(variable) => Some(Pat::Any(variable)),
+            None => code.resolved(word).map(Pat::Path),
+        }
+    }
+
+    fn callee(&mut self, code: &Code<'_>, callee: Callee<'_>) -> Option<Pat> {
+        let path = code.callee_path(&callee).filter(|path| !path.contains(VARIABLE));
+        if let Some(path) = path {
+            return code.resolved(&path).map(Pat::Path);
+        }
+        match callee {
+            Callee::Node(node) => self.pat(code, node),
+            Callee::Method(None, name) => self.leaf(code, &name.text),
+            Callee::Method(Some(object), name) => {
+                Some(Pat::Member(Box::new(self.pat(code, object)?), self.name(&name.text)))
+            }
+        }
+    }
+
+    fn all(&mut self, code: &Code<'_>, nodes: Vec<Node<'_>>) -> Option<Vec<Pat>> {
+        nodes.into_iter().map(|node| self.pat(code, node)).collect()
+    }
+}
+
+/// Returns the outermost node over exactly a span.
+fn covering<'t>(code: &Code<'t>, span: Span) -> Option<Node<'t>> {
+    match &code.parsed.tree {
+        super::Tree::Parsed(tree) => {
+            let node = tree.root_node().named_descendant_for_byte_range(span.start, span.end)?;
+            let mut node = node;
+            while let Some(parent) = node.parent().filter(|parent| parent.byte_range() == node.byte_range()) {
+                node = parent;
+            }
+            // A wrapper of the same span says nothing.
+            let is_root = |node: &tree_sitter::Node<'_>| node.parent().is_none();
+            if is_root(&node) {
+                node = node.named_child(0)?;
+            }
+            let fits = node.start_byte() == span.start && node.end_byte() >= span.end;
+            let rest = code.text.get(span.end..node.end_byte()).unwrap_or("");
+            (fits && rest.trim_matches([';', '\n']).is_empty()).then_some(Node::Parsed(node))
+        }
+        super::Tree::Plain(tree) => {
+            let is_inside =
+                |node: &super::plain::Data| span.start <= node.span.start && node.span.end <= span.end;
+            let found = tree.nodes[..tree.root].iter().rposition(is_inside)?;
+            Some(Node::Plain(tree, found))
+        }
+        super::Tree::Unread => None,
+    }
+}
+
+/// Returns what kind of node a pattern can match, and the last names that it can have.
+fn head(pat: &Pat, demands: &[Demand]) -> (Class, Vec<String>) {
+    match pat {
+        Pat::Call(callee, _) => (Class::Call, head_names(callee, demands)),
+        Pat::Path(_) | Pat::Member(..) => (Class::Path, head_names(pat, demands)),
+        Pat::Pair(NamePat::Is(name), _) => (Class::Pair, vec![name.clone()]),
+        Pat::Pair(NamePat::Any(variable), _) => (Class::Pair, last_names(&demands[*variable])),
+        Pat::Assign(left, _) => (Class::Assign, head_names(left, demands)),
+        Pat::Import(_)
+        | Pat::Any(_)
+        | Pat::Rest
+        | Pat::Text(_)
+        | Pat::Literal(_)
+        | Pat::Record(_)
+        | Pat::List(_)
+        | Pat::Other(..) => (Class::Other, Vec::new()),
+    }
+}
+
+fn head_names(pat: &Pat, demands: &[Demand]) -> Vec<String> {
+    match pat {
+        Pat::Path(path) => vec![last_name(path)],
+        Pat::Any(variable) | Pat::Member(_, NamePat::Any(variable)) => last_names(&demands[*variable]),
+        Pat::Member(_, NamePat::Is(name)) => vec![name.clone()],
+        Pat::Rest
+        | Pat::Call(..)
+        | Pat::Text(_)
+        | Pat::Literal(_)
+        | Pat::Pair(..)
+        | Pat::Assign(..)
+        | Pat::Record(_)
+        | Pat::List(_)
+        | Pat::Other(..)
+        | Pat::Import(_) => Vec::new(),
+    }
+}
+
+fn last_names(demand: &Demand) -> Vec<String> {
+    demand.names.iter().map(last_name).collect()
+}
+
+fn last_name(path: &Resolved) -> String {
+    let (Resolved::Imported(path) | Resolved::Unbound(path)) = path;
+    path.rsplit(['.', '/']).next().unwrap_or(path).to_owned()
+}
+
+/// Collects what the text of a file with a match has to hold.
+fn needed_words(pat: &Pat, demands: &[Demand], words: &mut Vec<Vec<String>>) {
+    let all = |pats: &[Pat], words: &mut Vec<Vec<String>>| {
+        pats.iter().for_each(|pat| needed_words(pat, demands, words));
+    };
+    match pat {
+        Pat::Any(variable) => words.extend(path_words(&demands[*variable].names)),
+        Pat::Path(path) => words.extend(path_words(std::slice::from_ref(path))),
+        Pat::Member(object, name) => {
+            needed_words(object, demands, words);
+            words.extend(any_of(written_names(name, demands)));
+        }
+        Pat::Call(callee, arguments) => {
+            needed_words(callee, demands, words);
+            all(arguments, words);
+        }
+        Pat::Pair(name, value) => {
+            words.extend(any_of(written_names(name, demands)));
+            needed_words(value, demands, words);
+        }
+        Pat::Assign(left, right) => {
+            needed_words(left, demands, words);
+            needed_words(right, demands, words);
+        }
+        Pat::Record(items) | Pat::List(items) => all(items, words),
+        Pat::Other(kind, _, children) => {
+            // `debugger;` is a node of its own kind and has no name.
+            let keyword = kind.strip_suffix("_statement").filter(|_| children.is_empty());
+            words.extend(keyword.map(|keyword| vec![keyword.to_owned()]));
+            words.extend(kind.strip_prefix("await").map(|_| vec!["await".to_owned()]));
+            all(children, words);
+        }
+        Pat::Import(modules) => words.extend(any_of(modules.clone())),
+        // Strings and numbers may be spelled in many ways.
+        Pat::Rest | Pat::Text(_) | Pat::Literal(_) => {}
+    }
+}
+
+/// Returns the words that one of some dotted names brings into a file: its last name, and the one before, which is written
+/// in an import or before the dot. A type may be known to a file that does not say where it is from.
+fn path_words(paths: &[Resolved]) -> Vec<Vec<String>> {
+    let names = |from_end: usize| -> Option<Vec<String>> {
+        let name = |path: &Resolved| {
+            let (Resolved::Imported(path) | Resolved::Unbound(path)) = path;
+            let is_type =
+                last_name(&Resolved::Unbound(path.clone())).starts_with(|first: char| first.is_uppercase());
+            let name = path.rsplit(['.', '/']).nth(from_end);
+            name.filter(|_| from_end == 0 || !is_type).map(str::to_owned)
+        };
+        paths.iter().map(name).collect()
+    };
+    [names(0), names(1)].into_iter().flatten().filter(|names| !names.is_empty()).collect()
+}
+
+fn written_names(name: &NamePat, demands: &[Demand]) -> Vec<String> {
+    match name {
+        NamePat::Is(name) => vec![name.clone()],
+        NamePat::Any(variable) => last_names(&demands[*variable]),
+    }
+}
+
+fn any_of(words: Vec<String>) -> Option<Vec<String>> {
+    (!words.is_empty()).then_some(words)
+}
+
+impl Bindings {
+    /// Resolves a name of a pattern, which has no names of its own.
+    fn resolve_pattern(&self, grammar: Grammar, name: &str) -> Option<Resolved> {
+        let dotted = name.replace("::", ".");
+        self.resolve(grammar, &dotted)
+    }
+}
+
+impl Role {
+    /// Returns the class of the nodes with this role.
+    pub(super) fn class(self) -> Class {
+        match self {
+            Self::Call(..) | Self::CallFirst | Self::Method(..) | Self::Command | Self::Macro => Class::Call,
+            Self::Name | Self::Dotted | Self::Member(..) | Self::MemberPair | Self::Index(..) => Class::Path,
+            Self::Pair(..) | Self::PairChildren => Class::Pair,
+            Self::Assign(..) => Class::Assign,
+            Self::Skip
+            | Self::Wrap(_)
+            | Self::WrapLast
+            | Self::Text
+            | Self::Texts
+            | Self::Literal
+            | Self::Binary
+            | Self::Unary
+            | Self::List
+            | Self::Record
+            | Self::Other => Class::Other,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Holds a compiled pattern against one node.
+
+use super::Code;
+use super::compile::{Demand, NamePat, Pat, Pattern};
+use super::grammar::{Grammar, Role};
+use super::names::Resolved;
+use super::plain;
+use super::shape::{Callee, Node, Shape, Word};
+use crate::syntax::Span;
+
+/// Deepest nesting that is looked into to see whether a value is written out in full.
+const MAX_DEPTH: usize = 32;
+
+/// Names that are passed over between a pattern's arguments, at most.
+const MOST_ARGUMENTS: usize = 1_000;
+
+/// What the variables of a pattern stand for so far.
+#[derive(Debug, Clone)]
+pub(super) struct Captured<'t> {
+    nodes: Vec<Option<Capture<'t>>>,
+    /// Where the part stands that is to be reported.
+    pub(super) report: Option<Span>,
+}
+
+#[derive(Debug, Clone)]
+enum Capture<'t> {
+    Node(Node<'t>),
+    Word(Word<'t>),
+}
+
+/// One attempt to match.
+pub(super) struct Attempt<'a, 't> {
+    pub(super) code: Code<'t>,
+    pub(super) pattern: &'a Pattern,
+    /// Steps that are left for the whole search.
+    pub(super) steps: &'a mut usize,
+}
+
+impl<'a, 't> Attempt<'a, 't> {
+    /// Matches a pattern of the definition and those that take a match back.
+    pub(super) fn run(&mut self, node: Node<'t>) -> Option<Captured<'t>> {
+        let pattern = self.pattern;
+        let nothing = || Captured { nodes: vec![None; pattern.demands.len()], report: None };
+        let mut captured = nothing();
+        if !self.is(&pattern.pat, node, &mut captured) {
+            return None;
+        }
+        let excused = pattern.unless.iter().any(|pat| self.is(pat, node, &mut nothing()));
+        (!excused).then_some(captured)
+    }
+
+    fn step(&mut self) -> bool {
+        *self.steps = self.steps.saturating_sub(1);
+        *self.steps > 0
+    }
+
+    fn is(&mut self, pat: &'a Pat, node: Node<'t>, captured: &mut Captured<'t>) -> bool {
+        if !self.step() {
+            return false;
+        }
+        if let Pat::Any(variable) = pat {
+            return self.capture(*variable, node, captured);
+        }
+        if let Pat::Path(expected) = pat {
+            return self.code.path(node).is_some_and(|path| self.is_name(expected, &path));
+        }
+        match (pat, self.code.shape(node)) {
+            (Pat::Rest, _) => true,
+            (Pat::Member(object, name), Shape::Member(found, word)) => {
+                self.is(object, found, captured) && self.is_word(name, &word, captured)
+            }
+            (Pat::Call(callee, arguments), Shape::Call(found, given)) => {
+                self.is_callee(callee, &found, captured) && self.is_list(arguments, &given, captured)
+            }
+            (Pat::Text(expected), Shape::Text(text)) => text == *expected,
+            (Pat::Literal(expected), Shape::Literal(text)) => same_literal(&text, expected),
+            (Pat::Pair(name, value), Shape::Pair(found, given)) => {
+                let matches = self.is_word(name, &found, captured) && self.is(value, given, captured);
+                if matches && matches!(name, NamePat::Is(name) if name == self.pattern.report) {
+                    captured.report = Some(self.code.span(node));
+                }
+                matches
+            }
+            (Pat::Assign(left, right), Shape::Assign(to, from)) => {
+                self.is(left, to, captured) && self.is(right, from, captured)
+            }
+            (Pat::Record(items), Shape::Record(given)) | (Pat::List(items), Shape::List(given)) => {
+                self.is_list(items, &given, captured)
+            }
+            (Pat::Other(kind, operator, children), Shape::Other(found, with, given)) => {
+                found == kind && with == operator && self.is_list(children, &given, captured)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_callee(&mut self, pat: &'a Pat, callee: &Callee<'t>, captured: &mut Captured<'t>) -> bool {
+        match (pat, callee) {
+            (Pat::Path(expected), callee) => {
+                self.code.callee_path(callee).is_some_and(|path| self.is_name(expected, &path))
+            }
+            (pat, Callee::Node(node)) => self.is(pat, *node, captured),
+            (Pat::Member(object, name), Callee::Method(Some(found), word)) => {
+                self.is(object, *found, captured) && self.is_word(name, word, captured)
+            }
+            (Pat::Any(variable), Callee::Method(object, word)) => {
+                let demand = &self.pattern.demands[*variable];
+                let path = self.code.callee_path(callee);
+                let is_named = demand.names.is_empty()
+                    || path.is_some_and(|path| demand.names.iter().any(|name| self.is_name(name, &path)));
+                is_named && self.keep(*variable, Capture::Word(word.clone()), object.is_none(), captured)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether a dotted name is the expected one. Where the file does not say what it is, it is what is usually
+    /// called so.
+    fn is_name(&self, expected: &Resolved, path: &str) -> bool {
+        let (Resolved::Imported(expected) | Resolved::Unbound(expected)) = expected;
+        match self.code.resolved(path) {
+            Some(Resolved::Imported(found)) => found == *expected,
+            Some(Resolved::Unbound(found)) => {
+                let is_tail = || {
+                    let before = expected.strip_suffix(found.as_str());
+                    before.is_some_and(|before| before.ends_with(['.', '/']))
+                };
+                found == *expected || is_telling(self.code.grammar(), &found) && is_tail()
+            }
+            None => false,
+        }
+    }
+
+    fn is_word(&mut self, name: &'a NamePat, word: &Word<'t>, captured: &mut Captured<'t>) -> bool {
+        match name {
+            NamePat::Is(expected) => word.text == *expected,
+            NamePat::Any(variable) => {
+                let names = &self.pattern.demands[*variable].names;
+                let is = |name: &Resolved| {
+                    let (Resolved::Imported(name) | Resolved::Unbound(name)) = name;
+                    word.text == *name
+                };
+                (names.is_empty() || names.iter().any(is))
+                    && self.keep(*variable, Capture::Word(word.clone()), true, captured)
+            }
+        }
+    }
+
+    /// Binds a variable to a node that meets its demands.
+    fn capture(&mut self, variable: usize, node: Node<'t>, captured: &mut Captured<'t>) -> bool {
+        let demand = &self.pattern.demands[variable];
+        let is_named = demand.names.is_empty()
+            || self
+                .code
+                .path(node)
+                .is_some_and(|path| demand.names.iter().any(|name| self.is_name(name, &path)));
+        is_named && self.meets(demand, node) && self.keep(variable, Capture::Node(node), true, captured)
+    }
+
+    fn meets(&self, demand: &Demand, node: Node<'t>) -> bool {
+        if let Some(literal) = demand.literal
+            && self.code.is_literal(node, 0) != literal
+        {
+            return false;
+        }
+        if demand.matches.is_none() && demand.not_matches.is_none() {
+            return true;
+        }
+        let text = self.code.value(node);
+        demand.matches.as_ref().is_none_or(|regex| regex.is_match(&text))
+            && demand.not_matches.as_ref().is_none_or(|regex| !regex.is_match(&text))
+    }
+
+    /// Binds a variable, or compares with what it stands for already.
+    fn keep(&self, variable: usize, found: Capture<'t>, whole: bool, captured: &mut Captured<'t>) -> bool {
+        if let Some(before) = &captured.nodes[variable] {
+            return before.key(&self.code) == found.key(&self.code);
+        }
+        if whole && self.pattern.demands[variable].name == self.pattern.report {
+            captured.report = Some(found.span(&self.code));
+        }
+        captured.nodes[variable] = Some(found);
+        true
+    }
+
+    /// Matches arguments, members or children: named ones in any order, others in theirs.
+    fn is_list(&mut self, pats: &'a [Pat], nodes: &[Node<'t>], captured: &mut Captured<'t>) -> bool {
+        if nodes.len() > MOST_ARGUMENTS {
+            return false;
+        }
+        let (named, ordered): (Vec<&Pat>, Vec<&Pat>) =
+            pats.iter().partition(|pat| matches!(pat, Pat::Pair(..)));
+        let open = ordered.iter().any(|pat| matches!(pat, Pat::Rest));
+        let (pairs, others): (Vec<Node<'t>>, Vec<Node<'t>>) =
+            nodes.iter().partition(|node| self.code.is_pair(**node));
+        if !open && pairs.len() != named.len() {
+            return false;
+        }
+        let found = named.into_iter().all(|pat| {
+            pairs.iter().any(|pair| {
+                let mut attempt = captured.clone();
+                let is = self.is(pat, *pair, &mut attempt);
+                if is {
+                    *captured = attempt;
+                }
+                is
+            })
+        });
+        found && self.is_sequence(&ordered, &others, captured)
+    }
+
+    fn is_sequence(&mut self, pats: &[&'a Pat], nodes: &[Node<'t>], captured: &mut Captured<'t>) -> bool {
+        let Some((first, rest)) = pats.split_first() else { return nodes.is_empty() };
+        if matches!(first, Pat::Rest) {
+            if rest.is_empty() {
+                return true;
+            }
+            return (0..=nodes.len()).any(|skipped| {
+                let mut attempt = captured.clone();
+                let is = self.step() && self.is_sequence(rest, &nodes[skipped..], &mut attempt);
+                if is {
+                    *captured = attempt;
+                }
+                is
+            });
+        }
+        let Some((node, others)) = nodes.split_first() else { return false };
+        self.is(first, *node, captured) && self.is_sequence(rest, others, captured)
+    }
+}
+
+impl<'t> Capture<'t> {
+    fn key(&self, code: &Code<'t>) -> String {
+        match self {
+            Self::Node(node) => code.key(*node),
+            Self::Word(word) => word.text.to_string(),
+        }
+    }
+
+    fn span(&self, code: &Code<'_>) -> Span {
+        match self {
+            Self::Node(node) => code.span(*node),
+            Self::Word(word) => word.span,
+        }
+    }
+}
+
+/// Returns whether a name that the file does not bind says enough to be what is usually called so.
+fn is_telling(grammar: Grammar, name: &str) -> bool {
+    let has_types = matches!(grammar, Grammar::Java | Grammar::Php | Grammar::Plain(_));
+    name.contains('.') || has_types && name.starts_with(|first: char| first.is_uppercase())
+}
+
+fn same_literal(found: &str, expected: &str) -> bool {
+    found == expected || found.replace('_', "").eq_ignore_ascii_case(&expected.replace('_', ""))
+}
+
+impl<'t> Code<'t> {
+    pub(super) fn is_pair(&self, node: Node<'t>) -> bool {
+        match self.unwrapped(node) {
+            Node::Plain(tree, id) => tree.nodes[id].kind == plain::Kind::Pair,
+            node @ Node::Parsed(_) => matches!(self.role(node), Role::Pair(..) | Role::PairChildren),
+        }
+    }
+
+    /// Returns whether a value is written out in full: nothing in it is a name or a call.
+    pub(super) fn is_literal(&self, node: Node<'t>, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let all = |nodes: &[Node<'t>]| {
+            nodes.len() <= MOST_ARGUMENTS && nodes.iter().all(|node| self.is_literal(*node, depth + 1))
+        };
+        match self.shape(node) {
+            Shape::Text(_) | Shape::Literal(_) => true,
+            Shape::Record(items) | Shape::List(items) => all(&items),
+            Shape::Pair(_, value) => self.is_literal(value, depth + 1),
+            Shape::Other(kind, _, children) => {
+                let of_values = matches!(
+                    kind,
+                    "binary_operator"
+                        | "binary_expression"
+                        | "binary"
+                        | "unary_operator"
+                        | "unary_expression"
+                        | "unary"
+                        | "unary_op_expression"
+                        | "conditional_expression"
+                        | "ternary_expression"
+                        | "group"
+                        | "symbol"
+                );
+                of_values && all(&children)
+            }
+            Shape::Name(_) | Shape::Member(..) | Shape::Call(..) | Shape::Template | Shape::Assign(..) => {
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Matches patterns over the syntax trees of source files.
+//!
+//! A pattern is a piece of code in the language that it is for: `subprocess.run($COMMAND, ..., shell=True)`. `$NAME`
+//! stands for one expression, `...` for any arguments. Names are resolved through the imports of the file, strings are
+//! compared by value, named arguments and members in any order; comments, parentheses, casts and trailing commas mean
+//! nothing.
+
+mod compile;
+mod grammar;
+mod matcher;
+mod names;
+mod plain;
+mod search;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::sync::{Arc, OnceLock};
+
+pub use compile::{Context, Definition, Pattern, PatternError, Variable};
+pub use grammar::Grammar;
+pub use search::{Found, Match, Patterns};
+pub use words::Words;
+
+use crate::syntax::{self, Outline, Span};
+use names::Bindings;
+use plain::PlainTree;
+
+/// A text that was parsed; the text itself is kept by the caller.
+#[derive(Debug)]
+pub struct ParsedText {
+    grammar: Grammar,
+    tree: Tree,
+    bindings: OnceLock<Bindings>,
+    outline: OnceLock<Arc<Outline>>,
+}
+
+#[derive(Debug)]
+enum Tree {
+    Parsed(tree_sitter::Tree),
+    Plain(PlainTree),
+    /// The text is too large or takes too long.
+    Unread,
+}
+
+impl Tree {
+    fn parsed(&self) -> Option<&tree_sitter::Tree> {
+        match self {
+            Self::Parsed(tree) => Some(tree),
+            Self::Plain(_) | Self::Unread => None,
+        }
+    }
+}
+
+/// A parsed text beside its text.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'t> {
+    text: &'t str,
+    parsed: &'t ParsedText,
+}
+
+impl ParsedText {
+    /// Parses a text by the language of its path, or returns `None` where that has no grammar.
+    pub fn parse(path: &str, text: &str) -> Option<Self> {
+        let grammar = Grammar::of(path)?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_page = syntax::Language::of(path).is_none() && grammar == Grammar::JavaScript;
+        if is_page {
+            return Some(Self::parse_page(name, text));
+        }
+        let parsed = Self::parse_as(grammar, text);
+        // Types in a file of JavaScript are those of Flow, which are written as those of TypeScript are.
+        if grammar == Grammar::JavaScript && parsed.has_errors() {
+            let typed = Self::parse_as(Grammar::Tsx, text);
+            if !typed.has_errors() {
+                return Some(typed);
+            }
+        }
+        Some(parsed)
+    }
+
+    fn parse_as(grammar: Grammar, text: &str) -> Self {
+        let tree = if let Grammar::Plain(style) = grammar {
+            if text.len() > syntax::MAX_BYTES { Tree::Unread } else { Tree::Plain(plain::parse(style, text)) }
+        } else {
+            parse_ranges(grammar, text, &[])
+        };
+        Self { grammar, tree, bindings: OnceLock::new(), outline: OnceLock::new() }
+    }
+
+    /// Parses the scripts of a page.
+    fn parse_page(name: &str, text: &str) -> Self {
+        let scripts = scripts(name, text);
+        let typed = scripts.iter().any(|script| script.typed);
+        let grammar = if typed { Grammar::TypeScript } else { Grammar::JavaScript };
+        let spans: Vec<Span> = scripts.into_iter().map(|script| script.span).collect();
+        let tree = match spans.is_empty() {
+            true => Tree::Plain(PlainTree::empty()),
+            false => parse_ranges(grammar, text, &spans),
+        };
+        Self { grammar, tree, bindings: OnceLock::new(), outline: OnceLock::new() }
+    }
+
+    fn has_errors(&self) -> bool {
+        match &self.tree {
+            Tree::Parsed(tree) => tree.root_node().has_error(),
+            Tree::Plain(_) => false,
+            Tree::Unread => true,
+        }
+    }
+
+    /// Returns whether the text could be parsed, be it with errors.
+    pub fn is_read(&self) -> bool {
+        !matches!(self.tree, Tree::Unread)
+    }
+}
+
+impl<'t> Code<'t> {
+    /// Joins a parsed text with the text that it was parsed from.
+    pub fn new(text: &'t str, parsed: &'t ParsedText) -> Self {
+        Self { text, parsed }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// The grammar that the text was parsed by.
+    pub fn grammar(&self) -> Grammar {
+        self.parsed.grammar
+    }
+
+    /// Returns the outline of the text, made from the same tree; empty for a language that has none.
+    pub fn outline(&self) -> &'t Outline {
+        self.parsed.outline.get_or_init(|| {
+            let language = self.parsed.grammar.language();
+            Arc::new(match (language, &self.parsed.tree) {
+                (Some(language), Tree::Parsed(tree)) => syntax::outline(language, tree, self.text),
+                (Some(_), Tree::Unread) => syntax::unread(self.text),
+                (_, Tree::Parsed(_) | Tree::Plain(_) | Tree::Unread) => Outline::default(),
+            })
+        })
+    }
+
+    fn bindings(&self) -> &'t Bindings {
+        self.parsed.bindings.get_or_init(|| self.collect())
+    }
+}
+
+fn parse_ranges(grammar: Grammar, text: &str, spans: &[Span]) -> Tree {
+    let parser = grammar.parser();
+    let tree = parser.and_then(|parser| syntax::parse_tree(&parser, text, spans));
+    tree.map_or(Tree::Unread, Tree::Parsed)
+}
+
+/// A script in a page.
+struct Script {
+    span: Span,
+    /// Whether it is TypeScript.
+    typed: bool,
+}
+
+/// Finds the scripts of a page: what stands between `<script>` and `</script>`, and the front matter of Astro.
+fn scripts(name: &str, text: &str) -> Vec<Script> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    if name.ends_with(".astro")
+        && text.starts_with("---")
+        && let Some(end) = text[3..].find("\n---")
+    {
+        found.push(Script { span: Span { start: 3, end: 4 + end }, typed: true });
+        from = end;
+    }
+    let lower = text.to_ascii_lowercase();
+    while let Some(tag) = lower[from..].find("<script") {
+        let tag = from + tag;
+        let Some(open) = lower[tag..].find('>').map(|end| tag + end + 1) else { break };
+        let end = lower[open..].find("</script").map_or(text.len(), |end| open + end);
+        let attributes = &lower[tag..open];
+        let is_data = attributes.contains("json") || attributes.contains("template");
+        if !is_data && open < end {
+            let typed = attributes.contains("ts\"")
+                || attributes.contains("ts'")
+                || attributes.contains("typescript");
+            found.push(Script { span: Span { start: open, end }, typed });
+        }
+        from = end;
+    }
+    found
+}

@@ -1,0 +1,496 @@
+//! Resolves names through the imports of their file: `l(x)` below `from yaml import load as l` is `yaml.load(x)`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree_sitter::Node as Parsed;
+
+use super::Code;
+use super::grammar::Grammar;
+use super::shape::{Callee, LONGEST_CHAIN, Node, Shape};
+use crate::syntax::Span;
+
+/// Names that a file binds.
+#[derive(Debug, Default)]
+pub(super) struct Bindings {
+    /// Dotted names of other modules, by the name here.
+    imports: BTreeMap<String, String>,
+    /// Names that the file defines.
+    locals: BTreeSet<String>,
+    /// Modules that are imported, each with its statement.
+    pub(super) modules: Vec<(String, Span)>,
+}
+
+/// A dotted name, as far as the file says what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Resolved {
+    /// Starts at a module that the file imports.
+    Imported(String),
+    /// Starts at a name that the file does not bind: one of the language, or of a module imported as a whole.
+    Unbound(String),
+}
+
+impl Bindings {
+    /// Returns the last part of what a name was imported as, if that is another name.
+    pub(super) fn original(&self, name: &str) -> Option<&str> {
+        let path = self.imports.get(name)?;
+        path.rsplit(['.', '/']).next()
+    }
+
+    pub(super) fn resolve(&self, grammar: Grammar, path: &str) -> Option<Resolved> {
+        let root = path.split('.').next().unwrap_or(path);
+        let rest = &path[root.len()..];
+        let resolved = match self.imports.get(root) {
+            Some(import) => Resolved::Imported(format!("{import}{rest}")),
+            None if self.locals.contains(root) => return None,
+            None => Resolved::Unbound(path.to_owned()),
+        };
+        let globals: &[&str] = match grammar {
+            Grammar::JavaScript | Grammar::Tsx | Grammar::TypeScript => {
+                &["window.", "globalThis.", "global.", "self."]
+            }
+            Grammar::Python => &["builtins.", "__builtins__."],
+            Grammar::Ruby => &["Kernel."],
+            Grammar::Java => &["java.lang."],
+            Grammar::Bash | Grammar::Go | Grammar::Php | Grammar::Plain(_) | Grammar::Rust => &[],
+        };
+        let (Resolved::Imported(path) | Resolved::Unbound(path)) = &resolved;
+        let bare = globals.iter().find_map(|global| path.strip_prefix(global));
+        match bare {
+            Some(bare) => Some(Resolved::Unbound(bare.to_owned())),
+            None => Some(resolved),
+        }
+    }
+}
+
+impl<'t> Code<'t> {
+    /// Returns the dotted name that a node is, as it is written.
+    pub(super) fn path(&self, node: Node<'t>) -> Option<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut next = Some(node);
+        while let Some(node) = next.take().filter(|_| names.len() < LONGEST_CHAIN) {
+            let shape = self.shape(node);
+            if let Shape::Member(object, name) = shape {
+                names.push(name.text.into_owned());
+                next = Some(object);
+            } else if let Shape::Other("await_expression", _, children) = shape {
+                next = children.first().copied();
+            } else {
+                names.push(self.root_name(shape)?);
+                names.reverse();
+                return Some(names.join("."));
+            }
+        }
+        None
+    }
+
+    /// Returns what a dotted name begins with: a name, or a module that a call loads. That is known by its own name, and
+    /// `require` is not part of it.
+    fn root_name(&self, shape: Shape<'t>) -> Option<String> {
+        if let Shape::Name(name) = shape {
+            return Some(name.into_owned());
+        }
+        let Shape::Call(callee, arguments) = shape else { return None };
+        let name = self.callee_path(&callee)?;
+        if !matches!(name.as_str(), "require" | "import" | "__import__" | "importlib.import_module") {
+            return None;
+        }
+        let module = self.text_value(*arguments.first()?)?;
+        Some(format!("\u{0}{}", module_name(self.parsed.grammar, &module)))
+    }
+
+    pub(super) fn callee_path(&self, callee: &Callee<'t>) -> Option<String> {
+        match callee {
+            Callee::Node(node) => self.path(*node),
+            Callee::Method(None, name) => Some(name.text.to_string()),
+            Callee::Method(Some(object), name) => Some(format!("{}.{}", self.path(*object)?, name.text)),
+        }
+    }
+
+    /// Returns what a dotted name is by the file's imports, or `None` where the file itself defines its first part.
+    pub(super) fn resolved(&self, path: &str) -> Option<Resolved> {
+        match path.strip_prefix('\u{0}') {
+            Some(module) => Some(Resolved::Imported(module.to_owned())),
+            None => self.bindings().resolve(self.parsed.grammar, path),
+        }
+    }
+
+    /// Collects the names that the file binds.
+    pub(super) fn collect(&self) -> Bindings {
+        let mut found = Found { code: self, bindings: Bindings::default(), aliases: Vec::new() };
+        if let Some(tree) = self.parsed.tree.parsed() {
+            found.walk(tree);
+        }
+        let Found { mut bindings, aliases, .. } = found;
+        for (name, path) in aliases {
+            let resolved = match path.strip_prefix('\u{0}') {
+                Some(module) => Some(Resolved::Imported(module.to_owned())),
+                None => bindings.resolve(self.parsed.grammar, &path),
+            };
+            match resolved {
+                Some(Resolved::Imported(path)) => drop(bindings.imports.insert(name, path)),
+                Some(Resolved::Unbound(path)) if !path.contains('.') && path != name => {
+                    bindings.imports.insert(name, path);
+                }
+                Some(Resolved::Unbound(_)) | None => drop(bindings.locals.insert(name)),
+            }
+        }
+        bindings
+    }
+}
+
+/// Returns the name that patterns call a module by.
+fn module_name(grammar: Grammar, module: &str) -> String {
+    let is_ecma = grammar.family() == Grammar::JavaScript;
+    module.strip_prefix("node:").filter(|_| is_ecma).unwrap_or(module).to_owned()
+}
+
+struct Found<'c, 't> {
+    code: &'c Code<'t>,
+    bindings: Bindings,
+    /// Names that are set to a dotted name.
+    aliases: Vec<(String, String)>,
+}
+
+/// Returns whether a node of this kind defines the names in this field.
+fn defines(kind: &str, field: Option<&str>) -> bool {
+    match field {
+        Some("name") => matches!(
+            kind,
+            "function_definition"
+                | "class_definition"
+                | "default_parameter"
+                | "typed_default_parameter"
+                | "named_expression"
+                | "function_declaration"
+                | "generator_function_declaration"
+                | "class_declaration"
+                | "interface_declaration"
+                | "enum_declaration"
+                | "variable_declarator"
+                | "var_spec"
+                | "const_spec"
+                | "type_spec"
+                | "parameter_declaration"
+                | "method_declaration"
+                | "formal_parameter"
+                | "function_item"
+                | "struct_item"
+                | "enum_item"
+                | "mod_item"
+                | "trait_item"
+                | "const_item"
+                | "static_item"
+                | "macro_definition"
+                | "simple_parameter"
+                | "method"
+        ),
+        Some("left") => matches!(
+            kind,
+            "assignment"
+                | "for_statement"
+                | "for_in_clause"
+                | "for_in_statement"
+                | "short_var_declaration"
+                | "range_clause"
+        ),
+        Some("pattern") => matches!(
+            kind,
+            "let_declaration" | "parameter" | "required_parameter" | "optional_parameter" | "for_expression"
+        ),
+        Some("parameter") => matches!(kind, "arrow_function" | "catch_clause"),
+        Some(_) => false,
+        None => matches!(
+            kind,
+            "parameters"
+                | "lambda_parameters"
+                | "formal_parameters"
+                | "typed_parameter"
+                | "list_splat_pattern"
+                | "dictionary_splat_pattern"
+                | "as_pattern_target"
+                | "closure_parameters"
+                | "method_parameters"
+                | "block_parameters"
+                | "inferred_parameters"
+        ),
+    }
+}
+
+/// Returns whether the names in a node are defined where the node is.
+fn is_pattern(kind: &str) -> bool {
+    matches!(
+        kind,
+        "object_pattern"
+            | "array_pattern"
+            | "pair_pattern"
+            | "assignment_pattern"
+            | "object_assignment_pattern"
+            | "rest_pattern"
+            | "pattern_list"
+            | "tuple_pattern"
+            | "list_pattern"
+            | "expression_list"
+            | "tuple"
+            | "list"
+    )
+}
+
+impl<'t> Found<'_, 't> {
+    fn text(&self, node: Parsed<'_>) -> &'t str {
+        self.code.node_text(Node::Parsed(node))
+    }
+
+    fn import(&mut self, name: &str, path: String) {
+        self.bindings.imports.insert(name.to_owned(), path);
+    }
+
+    fn module(&mut self, module: &str, statement: Parsed<'_>) {
+        self.bindings.modules.push((module.to_owned(), self.code.span(Node::Parsed(statement))));
+    }
+
+    /// Visits every node once.
+    fn walk(&mut self, tree: &'t tree_sitter::Tree) {
+        let mut cursor = tree.walk();
+        // For each level whether names there are defined, and the kind.
+        let mut levels: Vec<(bool, &'t str)> = Vec::new();
+        loop {
+            let node = cursor.node();
+            let (within, parent) = levels.last().copied().unwrap_or((false, ""));
+            let field = cursor.field_name();
+            let is_value = matches!(field, Some("value" | "right" | "type" | "body"));
+            let is_key = field == Some("key") || field == Some("value") && parent == "pair";
+            let is_value = is_value && parent != "pair_pattern";
+            let defined = !is_value && (defines(parent, field) || within && is_pattern(parent) && !is_key);
+            let descends = node.child_count() > 0 && self.visit(node);
+            if node.child_count() == 0 && defined && node.is_named() {
+                self.bindings.locals.insert(self.text(node).to_owned());
+            }
+            if descends && cursor.goto_first_child() {
+                levels.push((defined, node.kind()));
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+                levels.pop();
+            }
+        }
+    }
+
+    /// Notes what a node imports; returns whether its children are to be visited.
+    fn visit(&mut self, node: Parsed<'t>) -> bool {
+        match node.kind() {
+            "import_statement" if self.code.parsed.grammar == Grammar::Python => self.python_import(node),
+            "import_from_statement" => self.python_from(node),
+            "import_statement" => self.ecma_import(node),
+            "import_spec" => self.go_import(node),
+            "use_declaration" => {
+                if let Some(tree) = node.child_by_field_name("argument") {
+                    self.rust_use(tree, String::new(), 0);
+                }
+            }
+            "import_declaration" if self.code.parsed.grammar == Grammar::Java => self.java_import(node),
+            "namespace_use_clause" => self.php_use(node),
+            // What a class defines is not called by its bare name.
+            "class_definition" | "class_declaration" => {
+                if let Some(name) = node.child_by_field_name("name") {
+                    self.bindings.locals.insert(self.text(name).to_owned());
+                }
+                return true;
+            }
+            "assignment" | "variable_declarator" | "assignment_expression" => {
+                return !self.alias(node);
+            }
+            _ => return true,
+        }
+        false
+    }
+
+    fn python_import(&mut self, node: Parsed<'t>) {
+        let mut cursor = node.walk();
+        for child in node.children_by_field_name("name", &mut cursor) {
+            let (name, alias) = match child.kind() {
+                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+                _ => (Some(child), None),
+            };
+            let Some(module) = name.map(|name| self.text(name)) else { continue };
+            self.module(module, node);
+            match alias {
+                Some(alias) => self.import(self.text(alias), module.to_owned()),
+                None => {
+                    let first = module.split('.').next().unwrap_or(module);
+                    self.import(first, first.to_owned());
+                }
+            }
+        }
+    }
+
+    fn python_from(&mut self, node: Parsed<'t>) {
+        let Some(module) = node.child_by_field_name("module_name").map(|module| self.text(module)) else {
+            return;
+        };
+        self.module(module, node);
+        let mut cursor = node.walk();
+        for child in node.children_by_field_name("name", &mut cursor) {
+            let (name, alias) = match child.kind() {
+                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+                _ => (Some(child), None),
+            };
+            let Some(name) = name.map(|name| self.text(name)) else { continue };
+            let here = alias.map_or(name, |alias| self.text(alias));
+            self.import(here, format!("{module}.{name}"));
+        }
+    }
+
+    fn ecma_import(&mut self, node: Parsed<'t>) {
+        let mut cursor = node.walk();
+        let clause = node.named_children(&mut cursor).find(|child| child.kind().ends_with("_clause"));
+        let source = node.child_by_field_name("source");
+        let source = source.or_else(|| clause.and_then(|clause| clause.child_by_field_name("source")));
+        let Some(module) = source.and_then(|source| self.code.text_value(Node::Parsed(source))) else {
+            return;
+        };
+        let module = module_name(self.code.parsed.grammar, &module);
+        self.module(&module, node);
+        let Some(clause) = clause else { return };
+        let mut cursor = clause.walk();
+        for child in clause.named_children(&mut cursor) {
+            match child.kind() {
+                "identifier" => self.import(self.text(child), module.clone()),
+                "namespace_import" => {
+                    if let Some(name) = child.named_child(0) {
+                        self.import(self.text(name), module.clone());
+                    }
+                }
+                "named_imports" => self.named_imports(child, &module),
+                _ => {}
+            }
+        }
+    }
+
+    fn named_imports(&mut self, list: Parsed<'t>, module: &str) {
+        let mut cursor = list.walk();
+        for specifier in list.named_children(&mut cursor) {
+            let Some(name) = specifier.child_by_field_name("name").map(|name| self.text(name)) else {
+                continue;
+            };
+            let alias = specifier.child_by_field_name("alias");
+            let here = alias.map_or(name, |alias| self.text(alias));
+            let path = if name == "default" { module.to_owned() } else { format!("{module}.{name}") };
+            self.import(here, path);
+        }
+    }
+
+    fn go_import(&mut self, node: Parsed<'t>) {
+        let path = node.child_by_field_name("path");
+        let Some(path) = path.and_then(|path| self.code.text_value(Node::Parsed(path))) else { return };
+        let is_version = |part: &str| part.starts_with('v') && part[1..].parse::<u32>().is_ok();
+        let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(&path).to_owned();
+        let last = last.split_once(".v").map_or(last.as_str(), |(name, _)| name);
+        let name = node.child_by_field_name("name").map_or(last, |name| self.text(name));
+        self.import(name, path.clone());
+    }
+
+    fn rust_use(&mut self, tree: Parsed<'t>, prefix: String, depth: usize) {
+        if depth > LONGEST_CHAIN {
+            return;
+        }
+        let join = |name: &str| {
+            let name = name.replace("::", ".");
+            if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
+        };
+        match tree.kind() {
+            "scoped_use_list" => {
+                let path = tree.child_by_field_name("path").map_or("", |path| self.text(path));
+                if let Some(list) = tree.child_by_field_name("list") {
+                    let prefix = join(path);
+                    self.rust_use(list, prefix, depth + 1);
+                }
+            }
+            "use_list" => {
+                let mut cursor = tree.walk();
+                for child in tree.named_children(&mut cursor) {
+                    self.rust_use(child, prefix.clone(), depth + 1);
+                }
+            }
+            "use_as_clause" => {
+                let path = tree.child_by_field_name("path").map_or("", |path| self.text(path));
+                let alias = tree.child_by_field_name("alias").map_or("", |alias| self.text(alias));
+                self.import(alias, join(path));
+            }
+            "self" => {
+                let last = prefix.rsplit('.').next().unwrap_or("").to_owned();
+                self.import(&last, prefix);
+            }
+            "identifier" | "scoped_identifier" => {
+                let path = join(self.text(tree));
+                let last = path.rsplit('.').next().unwrap_or("").to_owned();
+                self.import(&last, path);
+            }
+            _ => {}
+        }
+    }
+
+    fn java_import(&mut self, node: Parsed<'t>) {
+        let mut cursor = node.walk();
+        if node.named_children(&mut cursor).any(|child| child.kind() == "asterisk") {
+            return;
+        }
+        let Some(path) = node.named_child(0).map(|path| self.text(path)) else { return };
+        self.import(path.rsplit('.').next().unwrap_or(path), path.to_owned());
+    }
+
+    fn php_use(&mut self, node: Parsed<'t>) {
+        let Some(path) = node.named_child(0).map(|path| self.text(path).replace('\\', ".")) else { return };
+        let alias = node.child_by_field_name("alias").map(|alias| self.text(alias));
+        let last = path.rsplit('.').next().unwrap_or("").to_owned();
+        self.import(alias.unwrap_or(&last), path.trim_start_matches('.').to_owned());
+    }
+
+    /// Notes a name that is set to a dotted name, or to the names of a module's members.
+    fn alias(&mut self, node: Parsed<'t>) -> bool {
+        let field = |first: &str, second: &str| {
+            node.child_by_field_name(first).or_else(|| node.child_by_field_name(second))
+        };
+        let (Some(left), Some(right)) = (field("left", "name"), field("right", "value")) else {
+            return false;
+        };
+        let Some(path) = self.aliased(Node::Parsed(right)) else { return false };
+        match left.kind() {
+            "identifier" => {
+                self.aliases.push((self.text(left).to_owned(), path));
+                true
+            }
+            "object_pattern" => {
+                let mut cursor = left.walk();
+                for child in left.named_children(&mut cursor) {
+                    let (key, name) = match child.kind() {
+                        "pair_pattern" => {
+                            (child.child_by_field_name("key"), child.child_by_field_name("value"))
+                        }
+                        "object_assignment_pattern" => (child.child_by_field_name("left"), None),
+                        _ => (Some(child), None),
+                    };
+                    let name = name.and_then(|name| name.child_by_field_name("left").or(Some(name)));
+                    let Some(key) = key.map(|key| self.text(key)) else { continue };
+                    let here = name.map_or(key, |name| self.text(name));
+                    self.aliases.push((here.to_owned(), format!("{path}.{key}")));
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the dotted name that a value is; `promisify(exec)` is as good as `exec`.
+    fn aliased(&self, value: Node<'t>) -> Option<String> {
+        if let Shape::Call(callee, arguments) = self.code.shape(value)
+            && let Some(name) = self.code.callee_path(&callee)
+            && name.rsplit('.').next() == Some("promisify")
+        {
+            return self.code.path(*arguments.first()?);
+        }
+        self.code.path(value)
+    }
+}

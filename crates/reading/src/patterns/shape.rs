@@ -1,0 +1,456 @@
+//! The shape of a node: what patterns compare, whatever the grammar calls it.
+
+use std::borrow::Cow;
+
+use super::Code;
+use super::grammar::Role;
+use super::plain::{self, PlainTree};
+use crate::syntax::Span;
+
+/// Longest chain of names, strings or operators that is followed.
+pub(super) const LONGEST_CHAIN: usize = 64;
+
+/// A node of either kind of tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Node<'t> {
+    Parsed(tree_sitter::Node<'t>),
+    Plain(&'t PlainTree, usize),
+}
+
+/// A name with a place.
+#[derive(Debug, Clone)]
+pub(super) struct Word<'t> {
+    pub(super) text: Cow<'t, str>,
+    pub(super) span: Span,
+}
+
+/// The callee of a call.
+#[derive(Debug, Clone)]
+pub(super) enum Callee<'t> {
+    Node(Node<'t>),
+    /// A method of an object, where the grammar has no node for both.
+    Method(Option<Node<'t>>, Word<'t>),
+}
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub(super) enum Shape<'t> {
+    Name(Cow<'t, str>),
+    Member(Node<'t>, Word<'t>),
+    Call(Callee<'t>, Vec<Node<'t>>),
+    /// A string without expressions in it, by its value.
+    Text(String),
+    /// A string with expressions in it.
+    Template,
+    /// A number, a truth value, nothing.
+    Literal(Cow<'t, str>),
+    Pair(Word<'t>, Node<'t>),
+    Assign(Node<'t>, Node<'t>),
+    /// Entries in braces.
+    Record(Vec<Node<'t>>),
+    List(Vec<Node<'t>>),
+    /// Anything else: the kind's name, the operator where it has one, and the named children.
+    Other(&'t str, &'t str, Vec<Node<'t>>),
+}
+
+impl<'t> Code<'t> {
+    pub(super) fn span(&self, node: Node<'_>) -> Span {
+        match node {
+            Node::Parsed(node) => Span { start: node.start_byte(), end: node.end_byte() },
+            Node::Plain(tree, id) => tree.nodes[id].span,
+        }
+    }
+
+    pub(super) fn node_text(&self, node: Node<'_>) -> &'t str {
+        self.span(node).of(self.text)
+    }
+
+    /// Returns the named children without comments.
+    pub(super) fn children(&self, node: Node<'t>) -> Vec<Node<'t>> {
+        match node {
+            Node::Parsed(node) => {
+                let mut cursor = node.walk();
+                let named = node.named_children(&mut cursor);
+                named.filter(|child| self.role_of(*child) != Role::Skip).map(Node::Parsed).collect()
+            }
+            Node::Plain(tree, id) => {
+                tree.nodes[id].children.iter().map(|id| Node::Plain(tree, *id)).collect()
+            }
+        }
+    }
+
+    fn role_of(&self, node: tree_sitter::Node<'_>) -> Role {
+        self.parsed.grammar.roles().role(node.kind_id())
+    }
+
+    /// Returns the role of a node; a plain tree has none but by shape.
+    pub(super) fn role(&self, node: Node<'_>) -> Role {
+        match node {
+            Node::Parsed(node) => self.role_of(node),
+            Node::Plain(..) => Role::Other,
+        }
+    }
+
+    /// Returns the node that parentheses, casts and the like stand for.
+    pub(super) fn unwrapped(&self, mut node: Node<'t>) -> Node<'t> {
+        for _ in 0..LONGEST_CHAIN {
+            let Node::Parsed(parsed) = node else { return node };
+            let role = self.role_of(parsed);
+            let inside = if let Role::Wrap(field) = role {
+                if field.is_empty() { self.only_child(parsed) } else { parsed.child_by_field_name(field) }
+            } else if role == Role::WrapLast {
+                self.last_child(parsed)
+            } else if role == Role::Unary {
+                self.dereferenced(parsed)
+            } else if matches!(role, Role::PairChildren | Role::Pair(_, "")) && self.named_count(parsed) == 1
+            {
+                self.only_child(parsed)
+            } else {
+                None
+            };
+            match inside {
+                Some(inside) => node = Node::Parsed(inside),
+                None => return node,
+            }
+        }
+        node
+    }
+
+    fn named_count(&self, node: tree_sitter::Node<'t>) -> usize {
+        let mut cursor = node.walk();
+        node.named_children(&mut cursor).filter(|child| self.role_of(*child) != Role::Skip).count()
+    }
+
+    /// Returns the first named child. A list of several expressions stands for itself.
+    fn only_child(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
+        if node.kind() == "expression_list" && node.named_child_count() > 1 {
+            return None;
+        }
+        let mut cursor = node.walk();
+        let mut named = node.named_children(&mut cursor);
+        named.find(|child| self.role_of(*child) != Role::Skip)
+    }
+
+    fn last_child(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
+        let mut cursor = node.walk();
+        node.named_children(&mut cursor).filter(|child| self.role_of(*child) != Role::Skip).last()
+    }
+
+    /// `&x` and `*x` are as good as `x` here.
+    fn dereferenced(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
+        let operator = node.child(0).filter(|operator| matches!(operator.kind(), "&" | "*"));
+        operator.and(self.last_child(node))
+    }
+
+    pub(super) fn shape(&self, node: Node<'t>) -> Shape<'t> {
+        let node = self.unwrapped(node);
+        match node {
+            Node::Plain(tree, id) => self.plain_shape(tree, id),
+            Node::Parsed(parsed) => self.parsed_shape(parsed).unwrap_or_else(|| self.other(parsed)),
+        }
+    }
+
+    fn other(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+        let operator = node
+            .child_by_field_name("operator")
+            .map_or("", |operator| self.node_text(Node::Parsed(operator)));
+        Shape::Other(node.kind(), operator, self.children(Node::Parsed(node)))
+    }
+
+    fn word(&self, node: tree_sitter::Node<'t>) -> Word<'t> {
+        let text = self.node_text(Node::Parsed(node));
+        Word { text: Cow::Borrowed(text), span: self.span(Node::Parsed(node)) }
+    }
+
+    /// Returns the shape by the kind's role, or `None` where the node lacks a part.
+    fn parsed_shape(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+        let field = |name: &str| node.child_by_field_name(name);
+        let value = |name: &str| field(name).map(Node::Parsed);
+        let own_text = self.node_text(Node::Parsed(node));
+        Some(match self.role_of(node) {
+            Role::Name => Shape::Name(Cow::Borrowed(own_text)),
+            Role::Dotted => self.dotted(node),
+            Role::Member(object, name) => match value(object) {
+                Some(object) => Shape::Member(object, self.word(field(name)?)),
+                None => Shape::Name(Cow::Borrowed(self.node_text(value(name)?))),
+            },
+            Role::MemberPair => {
+                let children = self.children(Node::Parsed(node));
+                let [object, name] = children[..] else { return None };
+                let span = self.span(name);
+                Shape::Member(object, Word { text: Cow::Borrowed(self.node_text(name)), span })
+            }
+            Role::Index(object, index) => {
+                let index = value(index)?;
+                let name = self.text_value(index)?;
+                let span = self.span(index);
+                Shape::Member(value(object)?, Word { text: Cow::Owned(name), span })
+            }
+            Role::Call(callee, arguments) => {
+                Shape::Call(Callee::Node(value(callee)?), self.arguments(field(arguments)))
+            }
+            Role::CallFirst => self.call_first(node)?,
+            Role::Method(object, name) => self.method(node, value(object), field(name)?),
+            Role::Command => self.command(node)?,
+            Role::Macro => self.macro_call(node)?,
+            Role::Text => self.string(node),
+            Role::Texts => match self.joined(self.children(Node::Parsed(node))) {
+                Some(text) => Shape::Text(text),
+                None => Shape::Template,
+            },
+            Role::Literal => Shape::Literal(Cow::Borrowed(own_text)),
+            Role::Pair(name, value) => {
+                let value = match value {
+                    "" => self.last_child(node)?,
+                    value => field(value)?,
+                };
+                Shape::Pair(self.pair_name(field(name)?), Node::Parsed(value))
+            }
+            Role::PairChildren => {
+                let children = self.children(Node::Parsed(node));
+                let [Node::Parsed(name), value] = children[..] else { return None };
+                Shape::Pair(self.pair_name(name), value)
+            }
+            Role::Assign(left, right) => Shape::Assign(value(left)?, value(right)?),
+            Role::Binary => match self.concatenated(node) {
+                Some(text) => Shape::Text(text),
+                None => return None,
+            },
+            Role::Unary => match own_text {
+                "!0" => Shape::Literal(Cow::Borrowed("true")),
+                "!1" => Shape::Literal(Cow::Borrowed("false")),
+                _ => return None,
+            },
+            Role::List => Shape::List(self.children(Node::Parsed(node))),
+            Role::Record => Shape::Record(self.children(Node::Parsed(node))),
+            Role::Skip | Role::Wrap(_) | Role::WrapLast | Role::Other => return None,
+        })
+    }
+
+    /// `a.b.c`: the last name is a member of the names before.
+    fn dotted(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+        let text = self.node_text(Node::Parsed(node));
+        Shape::Name(Cow::Owned(text.trim_start_matches('\\').replace('\\', ".")))
+    }
+
+    fn arguments(&self, list: Option<tree_sitter::Node<'t>>) -> Vec<Node<'t>> {
+        let Some(list) = list else { return Vec::new() };
+        match list.kind() {
+            "argument_list" | "arguments" | "token_tree" => self.children(Node::Parsed(list)),
+            _ => vec![Node::Parsed(list)],
+        }
+    }
+
+    fn call_first(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+        let callee = self.only_child(node)?;
+        let mut cursor = node.walk();
+        let list = node.named_children(&mut cursor).find(|child| child.kind() == "arguments");
+        Some(Shape::Call(Callee::Node(Node::Parsed(callee)), self.arguments(list)))
+    }
+
+    fn method(
+        &self,
+        node: tree_sitter::Node<'t>,
+        object: Option<Node<'t>>,
+        name: tree_sitter::Node<'t>,
+    ) -> Shape<'t> {
+        let word = self.word(name);
+        match (node.child_by_field_name("arguments"), object) {
+            (None, Some(object)) => Shape::Member(object, word),
+            (list, object) => Shape::Call(Callee::Method(object, word), self.arguments(list)),
+        }
+    }
+
+    /// A command of a shell: the program is named by the last part of its path.
+    fn command(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+        let name = node.child_by_field_name("name")?;
+        let mut word = self.word(name);
+        if let Cow::Borrowed(text) = word.text {
+            word.text = Cow::Borrowed(text.rsplit('/').next().unwrap_or(text));
+        }
+        let mut cursor = node.walk();
+        let arguments = node.children_by_field_name("argument", &mut cursor).map(Node::Parsed).collect();
+        Some(Shape::Call(Callee::Method(None, word), arguments))
+    }
+
+    /// A macro is called by its name with `!`; its arguments are tokens.
+    fn macro_call(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+        let name = node.child_by_field_name("macro")?;
+        let last = self.node_text(Node::Parsed(name)).rsplit("::").next().unwrap_or("");
+        let word = Word { text: Cow::Owned(format!("{last}!")), span: self.span(Node::Parsed(name)) };
+        let mut cursor = node.walk();
+        let tokens = node.named_children(&mut cursor).find(|child| child.kind() == "token_tree");
+        Some(Shape::Call(Callee::Method(None, word), self.arguments(tokens)))
+    }
+
+    fn pair_name(&self, name: tree_sitter::Node<'t>) -> Word<'t> {
+        let node = self.unwrapped(Node::Parsed(name));
+        let text = match self.text_value(node) {
+            Some(text) => Cow::Owned(text),
+            None => Cow::Borrowed(self.node_text(node).trim_start_matches(':')),
+        };
+        Word { text, span: self.span(node) }
+    }
+
+    fn string(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+        const PIECES: &[&str] =
+            &["content", "fragment", "escape", "start", "end", "literal", "heredoc_beginning"];
+        let mut cursor = node.walk();
+        let is_piece = |child: tree_sitter::Node<'_>| {
+            let body = child.kind() == "heredoc_body" || child.kind() == "nowdoc_body";
+            body && child.named_child_count() <= 1 || PIECES.iter().any(|piece| child.kind().contains(piece))
+        };
+        if node.named_children(&mut cursor).any(|child| !is_piece(child)) {
+            return Shape::Template;
+        }
+        Shape::Text(value(self.node_text(Node::Parsed(node))))
+    }
+
+    /// Returns the value of a string, or `None` for anything else.
+    pub(super) fn text_value(&self, node: Node<'t>) -> Option<String> {
+        if let Shape::Text(text) = self.shape(node) { Some(text) } else { None }
+    }
+
+    /// Returns the value of a string, or the text of anything else.
+    pub(super) fn value(&self, node: Node<'t>) -> String {
+        self.text_value(node).unwrap_or_else(|| self.node_text(node).to_owned())
+    }
+
+    /// Returns the value of strings that stand one after the other.
+    fn joined(&self, parts: Vec<Node<'t>>) -> Option<String> {
+        if parts.len() > LONGEST_CHAIN {
+            return None;
+        }
+        let texts = parts.into_iter().map(|part| self.text_value(part));
+        texts.collect::<Option<Vec<String>>>().map(|texts| texts.concat())
+    }
+
+    /// Returns the value of strings joined by `+`, or by `.` in PHP.
+    fn concatenated(&self, node: tree_sitter::Node<'t>) -> Option<String> {
+        let mut parts = Vec::new();
+        let mut left = node;
+        for _ in 0..LONGEST_CHAIN {
+            let operator = left.child_by_field_name("operator").or_else(|| left.child(1))?;
+            if !matches!(self.node_text(Node::Parsed(operator)), "+" | ".") {
+                return None;
+            }
+            let right =
+                left.child_by_field_name("right").filter(|right| self.role_of(*right) != Role::Binary)?;
+            parts.push(self.text_value(Node::Parsed(right))?);
+            let next = left.child_by_field_name("left")?;
+            if self.role_of(next) == Role::Binary {
+                left = next;
+                continue;
+            }
+            parts.push(self.text_value(Node::Parsed(next))?);
+            parts.reverse();
+            return Some(parts.concat());
+        }
+        None
+    }
+
+    fn plain_shape(&self, tree: &'t PlainTree, id: usize) -> Shape<'t> {
+        let data = &tree.nodes[id];
+        let text = data.span.of(self.text);
+        let child = |index: usize| Node::Plain(tree, data.children[index]);
+        let name = || Word { text: Cow::Borrowed(data.name.of(self.text)), span: data.name };
+        let children = |from: usize| data.children[from..].iter().map(|id| Node::Plain(tree, *id)).collect();
+        match data.kind {
+            plain::Kind::Name => Shape::Name(Cow::Borrowed(text)),
+            plain::Kind::Member => Shape::Member(child(0), name()),
+            plain::Kind::Call => Shape::Call(Callee::Node(child(0)), children(1)),
+            plain::Kind::Text => Shape::Text(value(text)),
+            plain::Kind::Template => Shape::Template,
+            plain::Kind::Literal => Shape::Literal(Cow::Borrowed(text)),
+            plain::Kind::Pair => Shape::Pair(name(), child(0)),
+            plain::Kind::Group => {
+                let bracket = text.get(..1).filter(|bracket| ["(", "[", "{"].contains(bracket));
+                Shape::Other("group", bracket.unwrap_or(""), children(0))
+            }
+            plain::Kind::Symbol => Shape::Other("symbol", text, Vec::new()),
+        }
+    }
+}
+
+/// Returns the value of a string as it is written: without prefix and quotes, usual escapes resolved.
+pub(super) fn value(written: &str) -> String {
+    let Some(open) = written.find(['"', '\'', '`']) else { return written.to_owned() };
+    let (prefix, quoted) = written.split_at(open);
+    // A word of a shell may have quotes anywhere.
+    if prefix.len() > 4 || prefix.contains([' ', '=', '-', '/']) {
+        return written.to_owned();
+    }
+    let quote = quoted.chars().next().unwrap_or('"');
+    let run = quoted.chars().take_while(|character| *character == quote).count();
+    let marks = if run >= 3 { 3 } else { 1 };
+    let Some(inside) = quoted.get(marks..) else { return String::new() };
+    let end = inside.rfind(quote).map_or(inside.len(), |last| (last + 1).saturating_sub(marks));
+    let inside = inside.get(..end).unwrap_or("");
+    let is_raw = prefix.contains(['r', 'R', '@']) || !inside.contains('\\');
+    if is_raw { inside.to_owned() } else { unescaped(inside) }
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        if character != '\\' {
+            out.push(character);
+            continue;
+        }
+        let digits = match rest.next() {
+            Some('n') => {
+                out.push('\n');
+                continue;
+            }
+            Some('t') => {
+                out.push('\t');
+                continue;
+            }
+            // A line that goes on.
+            Some('\n') | None => continue,
+            Some('x') => 2,
+            Some('u') => 4,
+            Some(other) => {
+                out.push(other);
+                continue;
+            }
+        };
+        let code: String = rest.clone().take(digits).collect();
+        if let Some(decoded) = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32) {
+            out.push(decoded);
+            rest = rest.as_str()[code.len()..].chars();
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::value;
+
+    #[test]
+    fn a_string_has_the_same_value_in_every_spelling() {
+        for written in [
+            "'-c'",
+            "\"-c\"",
+            "`-c`",
+            "r\"-c\"",
+            "r#\"-c\"#",
+            "\"\"\"-c\"\"\"",
+            "b'-c'",
+            "@\"-c\"",
+            "-c",
+            "\"\\x2dc\"",
+            "'\\u002dc'",
+            "\"-\\\nc\"",
+        ] {
+            assert_eq!(value(written), "-c", "{written}");
+        }
+        for (written, expected) in
+            [("''", ""), ("\"\"", ""), ("\"", ""), ("r'\\n'", "\\n"), ("'a\\'b'", "a'b")]
+        {
+            assert_eq!(value(written), expected, "{written}");
+        }
+    }
+}
