@@ -25,7 +25,7 @@ pub enum Grammar {
 }
 
 /// Grammars of tree-sitter, in the order of [`Grammar::position`].
-const PARSED: usize = 10;
+const PARSED: usize = 11;
 
 /// Meaning of a kind of node to a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -443,7 +443,7 @@ impl Grammar {
 
     fn position(self) -> usize {
         match self {
-            Self::Bash | Self::Plain(_) => 0,
+            Self::Bash => 0,
             Self::Go => 1,
             Self::Java => 2,
             Self::JavaScript => 3,
@@ -453,6 +453,7 @@ impl Grammar {
             Self::Rust => 7,
             Self::Tsx => 8,
             Self::TypeScript => 9,
+            Self::Plain(_) => 10,
         }
     }
 
