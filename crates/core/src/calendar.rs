@@ -9,18 +9,18 @@ const YEARS: (i64, i64) = (-62_167_219_200, 253_402_300_799);
 
 /// Returns the day of a time in seconds since 1970, as `YYYY-MM-DD`.
 pub fn day(seconds: i64) -> String {
-    at(seconds).date_naive().to_string()
+    time_at(seconds).date_naive().to_string()
 }
 
 /// Returns a time in seconds since 1970 as `YYYY-MM-DDThh:mm:ssZ`.
 pub fn timestamp(seconds: i64) -> String {
-    at(seconds).to_rfc3339_opts(SecondsFormat::Secs, true)
+    time_at(seconds).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Returns a time since 1970 as `YYYY-MM-DDThh:mm:ss.mmmZ`.
 pub fn timestamp_millis(since_1970: Duration) -> String {
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX);
-    let time = at(seconds) + Duration::from_millis(since_1970.subsec_millis().into());
+    let time = time_at(seconds) + Duration::from_millis(since_1970.subsec_millis().into());
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
@@ -34,7 +34,7 @@ pub fn is_timestamp(text: &str) -> bool {
     DateTime::parse_from_rfc3339(text).is_ok_and(|time| timestamp(time.timestamp()) == text)
 }
 
-fn at(seconds: i64) -> DateTime<chrono::Utc> {
+fn time_at(seconds: i64) -> DateTime<chrono::Utc> {
     let (first, last) = YEARS;
     DateTime::from_timestamp_secs(seconds.clamp(first, last)).expect("the years 0 to 9999 have times")
 }

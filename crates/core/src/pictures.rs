@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// An accepted picture.
+/// PNG or JPEG image within the size limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     kind: Kind,

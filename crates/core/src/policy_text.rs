@@ -27,7 +27,7 @@ pub struct PolicyTextError {
 
 impl PolicyTextError {
     /// Returns an error at the first line that holds `place`.
-    fn at(text: &str, place: &str, message: String) -> Self {
+    fn at_line_of(text: &str, place: &str, message: String) -> Self {
         Self { line: line_of(text, place), message, suggestion: None }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     for name in file.lenses.keys() {
         if gates.contains(name.as_str()) {
             let message = format!("`{name}` is a gate; its settings are in [gates.{name}]");
-            return Err(PolicyTextError::at(text, name, message));
+            return Err(PolicyTextError::at_line_of(text, name, message));
         }
         check_known(text, "lens", name, &lenses)?;
     }
@@ -60,7 +60,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
     check_ranges(text, &file)?;
     if file.consistency.hash.is_some() && file.consistency.rubric.is_none() {
         let message = "[consistency] has a hash and names no rubric".to_owned();
-        return Err(PolicyTextError::at(text, "hash", message));
+        return Err(PolicyTextError::at_line_of(text, "hash", message));
     }
     check_gates(text, &file)?;
     reviews::check(text, &file)?;
@@ -73,7 +73,7 @@ pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile
             let message = format!(
                 "the model's name `{shown}` is not 1 to {MAX_MODEL_NAME} lower-case letters, digits and hyphens"
             );
-            return Err(PolicyTextError::at(text, name, message));
+            return Err(PolicyTextError::at_line_of(text, name, message));
         }
     }
     Ok(file)
@@ -85,7 +85,7 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
         if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
             let message =
                 format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
-            return Err(PolicyTextError::at(text, name.as_str(), message));
+            return Err(PolicyTextError::at_line_of(text, name.as_str(), message));
         }
         for of in &gate.tests_of {
             let has_tests =
@@ -94,7 +94,7 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                 let message = format!(
                     "gate `{name}` cannot read the tests of `{of}`; `story_validation` reads those of declared gates with tests"
                 );
-                return Err(PolicyTextError::at(text, "tests-of", message));
+                return Err(PolicyTextError::at_line_of(text, "tests-of", message));
             }
         }
         check_reports(text, *name, gate)?;
@@ -110,17 +110,17 @@ fn check_reports(text: &str, name: GateName, gate: &PolicyGate) -> Result<(), Po
             let shown = sanitize_cut(path, 80);
             if !is_inside(path) {
                 let message = format!("`{shown}` is not a path below the repository's root");
-                return Err(PolicyTextError::at(text, path, message));
+                return Err(PolicyTextError::at_line_of(text, path, message));
             }
             if !seen.insert(path) {
                 let message = format!("gate `{name}` names the report `{shown}` twice");
-                return Err(PolicyTextError::at(text, path, message));
+                return Err(PolicyTextError::at_line_of(text, path, message));
             }
         }
         if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
             let shown = sanitize_cut(directory, 80);
             let message = format!("`{shown}` is not a directory below the repository's root");
-            return Err(PolicyTextError::at(text, directory, message));
+            return Err(PolicyTextError::at_line_of(text, directory, message));
         }
     }
     Ok(())
@@ -130,7 +130,7 @@ fn check_reports(text: &str, name: GateName, gate: &PolicyGate) -> Result<(), Po
 fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     for rule in &file.execution.allow {
         let program = rule.prefix.first().map(String::as_str).unwrap_or_default();
-        check_examples(rule).map_err(|message| PolicyTextError::at(text, program, message))?;
+        check_examples(rule).map_err(|message| PolicyTextError::at_line_of(text, program, message))?;
     }
     for toolchain in &file.execution.toolchains {
         let path = &toolchain.path;
@@ -138,7 +138,7 @@ fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError>
         if !is_inside(plain) {
             let message =
                 format!("`{}` is neither an absolute path nor one below the root", sanitize_cut(path, 80));
-            return Err(PolicyTextError::at(text, path, message));
+            return Err(PolicyTextError::at_line_of(text, path, message));
         }
     }
     for name in file.execution.environment.keys() {
@@ -146,7 +146,7 @@ fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError>
         let fixed = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
         if name.is_empty() || !is_plain || fixed.contains(&name.as_str()) {
             let message = format!("the variable `{}` cannot be set for commands", sanitize_cut(name, 80));
-            return Err(PolicyTextError::at(text, name, message));
+            return Err(PolicyTextError::at_line_of(text, name, message));
         }
     }
     Ok(())
@@ -169,15 +169,15 @@ pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, Poli
         check_known(text, "rule", &waiver.rule, &rules)?;
         if qa_contracts::ids::Sha256Hex::parse(&waiver.evidence_hash).is_err() {
             let message = "evidence-hash must be 64 lower-case hexadecimal digits".to_owned();
-            return Err(PolicyTextError::at(text, &waiver.evidence_hash, message));
+            return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
         }
         if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
             let message = "a waiver needs an owner and a reason".to_owned();
-            return Err(PolicyTextError::at(text, &waiver.evidence_hash, message));
+            return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
         }
         if !calendar::is_day(&waiver.expires) {
             let message = "expires must be a date as YYYY-MM-DD".to_owned();
-            return Err(PolicyTextError::at(text, &waiver.expires, message));
+            return Err(PolicyTextError::at_line_of(text, &waiver.expires, message));
         }
     }
     Ok(file)
@@ -301,14 +301,14 @@ fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     for (name, value, least, most) in ranges {
         if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
             let message = format!("{name} is {value}, it must be from {least} to {most}");
-            return Err(PolicyTextError::at(text, name, message));
+            return Err(PolicyTextError::at_line_of(text, name, message));
         }
     }
     if let Some(id) = &file.repo_id
         && !is_repo_id(id)
     {
         let message = "repo-id must be `owner/name` of letters, digits, `.`, `_` and `-`".to_owned();
-        return Err(PolicyTextError::at(text, "repo-id", message));
+        return Err(PolicyTextError::at_line_of(text, "repo-id", message));
     }
     Ok(())
 }

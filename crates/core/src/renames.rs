@@ -18,7 +18,7 @@ pub struct Lone {
     pub id: BlobId,
 }
 
-/// A renamed file.
+/// Old and new path of a renamed file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Renamed {
     pub new: RepoPath,

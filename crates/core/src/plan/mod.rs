@@ -53,7 +53,7 @@ impl PlanKind {
     }
 }
 
-/// The binding of plans that ask no model (C-28).
+/// Provider binding of plans without a model (C-28).
 pub const BUILTIN_BINDING: &str = "builtin";
 
 /// Amount of a file's content that a lens needs.

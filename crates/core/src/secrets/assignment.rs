@@ -1,4 +1,4 @@
-//! Finds values assigned to names that say they are secrets, in any notation: code, JSON, YAML, TOML, XML, env, flags.
+//! Finds values assigned to names of secrets, in any notation: code, JSON, YAML, TOML, XML, env, flags.
 
 use std::ops::Range;
 
@@ -7,15 +7,16 @@ use super::rules;
 use super::scan::{self, Found};
 use super::words::{self, Naming};
 
-/// Parts of names worth a closer look.
+/// Parts of names that may be those of secrets.
 pub(super) const KEYWORDS: &[&str] =
     &["pass", "pwd", "pswd", "secret", "token", "key", "auth", "cred", "bearer", "_pat", "psk", "_pw", "jwt"];
 
-/// The longest name and the longest value looked at.
+/// Maximum length of a name, in bytes.
 const LONGEST_NAME: usize = 80;
+/// Maximum length of a value, in bytes.
 const LONGEST_VALUE: usize = 1024;
 
-/// What every drawn value has, in thousandths of a bit for each byte; asked first because it is cheap.
+/// Minimum entropy of a random value, in thousandths of a bit for each byte; checked first because it is cheap.
 const LEAST_ENTROPY: u32 = 2200;
 
 /// A name with its value.
@@ -23,7 +24,7 @@ const LEAST_ENTROPY: u32 = 2200;
 pub(super) struct Assigned {
     pub(super) name: Range<usize>,
     pub(super) value: Range<usize>,
-    /// Whether quotes or tags bound the value.
+    /// True if quotes or tags bound the value.
     pub(super) bounded: bool,
 }
 
@@ -44,7 +45,10 @@ impl Cursor<'_> {
 
     fn skip(&mut self, most: usize, accept: impl Fn(u8) -> bool) -> usize {
         let from = self.at;
-        while self.at - from < most && self.peek().is_some_and(&accept) {
+        while self.at - from < most
+            && let Some(byte) = self.peek()
+            && accept(byte)
+        {
             self.at += 1;
         }
         self.at - from
@@ -63,7 +67,7 @@ fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// The assignment whose name has a keyword at `start..end`.
+/// Parses the assignment whose name has a keyword at `start..end`.
 pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> {
     let floor = start.saturating_sub(LONGEST_NAME);
     let left = bytes[floor..start].iter().rev().take_while(|byte| in_name(**byte)).count();
@@ -80,16 +84,16 @@ pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> 
     let mut cursor = Cursor { bytes, at: name.end };
     let value_from = cursor.at;
     // In a query the value ends where the next parameter begins.
-    let in_query = name.start.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
+    let in_query = matches!(bytes[..name.start].last(), Some(b'?' | b'&'));
     let bare = operator(&mut cursor, flag || follows_login(bytes, name.start))?;
     if cursor.at == value_from {
         return None;
     }
-    let (value, bounded) = value(&mut cursor, bare, in_query)?;
-    Some(Assigned { name, value, bounded })
+    let Value { place, bounded } = value(&mut cursor, bare, in_query)?;
+    Some(Assigned { name, value: place, bounded })
 }
 
-/// `api key` and the like, written as two words.
+/// Extends a name by a first word before a blank, as in `api key`.
 fn spaced(bytes: &[u8], name: Range<usize>) -> Range<usize> {
     const FIRST: &[&[u8]] = &[b"api", b"access", b"secret", b"private", b"auth"];
     let start = FIRST.iter().find_map(|first| {
@@ -100,13 +104,14 @@ fn spaced(bytes: &[u8], name: Range<usize>) -> Range<usize> {
     start.unwrap_or(name.start)..name.end
 }
 
-/// Whether a `machine` and a `login` of a `.netrc` stand before.
+/// Returns whether a `machine` and a `login` of a `.netrc` precede an offset.
 fn follows_login(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(160)..at];
     plausible::contains(before, b"login ") && plausible::contains(before, b"machine ")
 }
 
-/// Moves over what stands between a name and its value; whether the value may be bare. Null when nothing assigns.
+/// Moves over the operator between a name and its value. Returns whether the value may be unquoted, or `None` when
+/// nothing is assigned.
 fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool) -> Option<bool> {
     cursor.skip(3, |byte| byte == b'\\');
     let quoted = cursor.skip(1, is_quote) > 0;
@@ -145,8 +150,8 @@ fn value_of_name(cursor: &mut Cursor<'_>, quoted: bool) {
     let from = cursor.at;
     let gap = cursor.skip(40, |byte| byte.is_ascii_whitespace() || (quoted && byte == b','));
     cursor.skip(1, is_quote);
-    let is_value = cursor.rest().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"value"));
-    if gap > 0 && is_value {
+    let word = cursor.rest().get(..5).unwrap_or_default();
+    if gap > 0 && word.eq_ignore_ascii_case(b"value") {
         cursor.at += 5;
         cursor.skip(1, is_quote);
         cursor.blanks();
@@ -174,8 +179,15 @@ fn annotation(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// The value at the cursor, and whether something bounds it.
-fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<(Range<usize>, bool)> {
+/// Value of an assignment, before it is judged.
+struct Value {
+    place: Range<usize>,
+    /// True if quotes or tags bound it.
+    bounded: bool,
+}
+
+/// Parses the value at the cursor.
+fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<Value> {
     wrapper(cursor);
     let before_prefix = cursor.at;
     cursor.skip(2, |byte| {
@@ -188,11 +200,11 @@ fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<(Range<u
     };
     let start = cursor.at + cursor.skip(3, |byte| byte == quote);
     let length = cursor.skip(LONGEST_VALUE, |byte| !matches!(byte, b'\n' | b'\r' | b'\\') && byte != quote);
-    let closed = cursor.peek().is_some_and(|byte| byte == quote || byte == b'\\');
-    (closed && length > 0).then_some((start..start + length, true))
+    let closed = matches!(cursor.peek(), Some(byte) if byte == quote || byte == b'\\');
+    (closed && length > 0).then_some(Value { place: start..start + length, bounded: true })
 }
 
-/// Moves over a call that only wraps a literal, as `String::from(`.
+/// Moves over a call that only wraps a literal, such as `String::from(`.
 fn wrapper(cursor: &mut Cursor<'_>) {
     const READS: &[&str] =
         &["env", "get", "read", "load", "fetch", "file", "path", "hash", "sha", "find", "lookup", "sprintf"];
@@ -201,13 +213,13 @@ fn wrapper(cursor: &mut Cursor<'_>) {
     let call = &cursor.bytes[from..from + length];
     let wraps = length > 0
         && cursor.peek() == Some(b'(')
-        && cursor.bytes.get(cursor.at + 1).is_some_and(|byte| is_quote(*byte))
+        && matches!(cursor.bytes.get(cursor.at + 1), Some(byte) if is_quote(*byte))
         && !READS.iter().any(|word| plausible::contains(call, word.as_bytes()));
     cursor.at = if wraps { cursor.at + 1 } else { from };
 }
 
-/// A value without quotes: it has to fill its place up to the end of the line or of the pair.
-fn bare_value(cursor: &mut Cursor<'_>, in_query: bool) -> Option<(Range<usize>, bool)> {
+/// Parses a value without quotes, which has to reach to the end of the line or of the pair.
+fn bare_value(cursor: &mut Cursor<'_>, in_query: bool) -> Option<Value> {
     let start = cursor.at;
     if matches!(cursor.peek(), Some(b'!' | b'&' | b'*' | b'|' | b'>')) {
         return None;
@@ -223,27 +235,25 @@ fn bare_value(cursor: &mut Cursor<'_>, in_query: bool) -> Option<(Range<usize>, 
         return None;
     }
     cursor.skip(1, |byte| matches!(byte, b',' | b';' | b'&' | b'\\' | b'"' | b'\'' | b'`' | b'<'));
-    let ended = cursor
-        .bytes
-        .get(start + length)
-        .is_none_or(|byte| !matches!(byte, b' ' | b'\t' | b')' | b'}' | b']'));
+    let ended = !matches!(cursor.bytes.get(start + length), Some(b' ' | b'\t' | b')' | b'}' | b']'));
     let blanks = cursor.blanks();
     let comment = blanks > 0
         && (cursor.rest().starts_with(b"#")
             || cursor.rest().starts_with(b"//")
             || cursor.rest().starts_with(b"\\")
             || cursor.rest().starts_with(b"-"));
-    let line_end = cursor.peek().is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    let line_end = matches!(cursor.peek(), None | Some(b'\n' | b'\r'));
     let closed = matches!(cursor.peek(), Some(b')' | b'}' | b']'));
-    (ended || comment || line_end || closed).then_some((start..start + length, tagged))
+    (ended || comment || line_end || closed)
+        .then_some(Value { place: start..start + length, bounded: tagged })
 }
 
-/// Whether an assignment gives a secret away, and whose.
+/// Returns the secret of an assignment, with the detector of its vendor where the vendor is known.
 pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
     let name = &bytes[assigned.name.clone()];
     let value = &bytes[assigned.value.clone()];
     let inner = value.iter().rev().skip_while(|byte| **byte == b'=').any(|byte| *byte == b'=');
-    // A bare value with a sign inside is a chain of assignments, and each is looked at in its own right.
+    // A bare value with `=` inside is a chain of assignments, and each of them is parsed by itself.
     if value.len() < 8 || (inner && !assigned.bounded) || !value.iter().all(u8::is_ascii_graphic) {
         return None;
     }
@@ -254,25 +264,25 @@ pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
     if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
         return None;
     }
-    let vendor = scan::named(name, value).or_else(|| scan::shape_of(value));
+    let vendor = scan::find_vendor_by_name(name, value).or_else(|| scan::find_vendor_by_format(value));
     let detector = match vendor {
         Some(vendor) => vendor,
-        None if looks_drawn(value, naming, assigned.bounded) => &rules::GENERIC,
+        None if looks_random(value, naming, assigned.bounded) => &rules::GENERIC,
         None => return None,
     };
     Some(Found::new(assigned.value.clone(), detector))
 }
 
-/// Web tokens and key blocks have detectors of their own that know better.
+/// Returns whether a value is a web token or a key block, which have detectors of their own.
 fn is_another_format(value: &[u8]) -> bool {
     (value.starts_with(b"eyJ") && value.contains(&b'.'))
         || value.starts_with(b"-----")
         || value.starts_with(b"data:")
 }
 
-/// Whether a value was drawn at random or chosen as a strong password.
-pub(super) fn looks_drawn(value: &[u8], naming: Naming, bounded: bool) -> bool {
-    let shape = Shape::of(value);
+/// Returns whether a value looks random or like a strong password.
+pub(super) fn looks_random(value: &[u8], naming: Naming, bounded: bool) -> bool {
+    let shape = Shape::new(value);
     let hexadecimal = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     if shape.digits == value.len() || plausible::is_sequence(value) || words::is_weak(value) {
         return false;

@@ -1,4 +1,4 @@
-//! Finds credentials of HTTP headers, and web tokens wherever they stand.
+//! Finds credentials of HTTP headers and `curl` commands, and JSON web tokens anywhere.
 
 use super::assignment;
 use super::plausible;
@@ -12,12 +12,12 @@ pub(super) const JWT_KEYWORDS: &[&str] = &["eyj"];
 
 pub(super) const CURL_KEYWORDS: &[&str] = &["curl "];
 
-/// How much of a command line is looked at.
+/// Number of bytes of a command line that are searched.
 const CURL_WINDOW: usize = 400;
-/// The longest header value and web token looked at.
+/// Maximum length of a header value and of a web token, in bytes.
 const LONGEST: usize = 4096;
 
-/// The credential after an authorization scheme.
+/// Returns the credential after an authorization scheme.
 pub(super) fn find(bytes: &[u8], start: usize, end: usize) -> Option<Found> {
     let length = bytes[end..bytes.len().min(end + LONGEST)]
         .iter()
@@ -28,7 +28,7 @@ pub(super) fn find(bytes: &[u8], start: usize, end: usize) -> Option<Found> {
     let value = &bytes[end..end + length];
     let before = &bytes[start.saturating_sub(48)..start];
     let in_header = plausible::contains(before, b"authorization");
-    if !in_header && !before.last().is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`')) {
+    if !in_header && !matches!(before.last(), Some(b'"' | b'\'' | b'`')) {
         return None;
     }
     match bytes[start].to_ascii_lowercase() {
@@ -41,37 +41,30 @@ pub(super) fn find(bytes: &[u8], start: usize, end: usize) -> Option<Found> {
                 .then(|| Found::new(end..end + length, &rules::BASIC_AUTH))
         }
         _ => {
-            let drawn = length >= 20 && !value.starts_with(b"eyJ") && !words::is_filled_in(value);
-            (drawn && assignment::looks_drawn(value, Naming::Token, true))
+            let is_literal = length >= 20 && !value.starts_with(b"eyJ") && !words::is_filled_in(value);
+            (is_literal && assignment::looks_random(value, Naming::Token, true))
                 .then(|| Found::new(end..end + length, &rules::BEARER))
         }
     }
 }
 
-/// The web token that begins at `at`: three parts, a header that names an algorithm, claims that are no sample.
+/// Returns the web token that begins at `at`: three parts, a header with an algorithm, claims that are no sample.
 pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
     let window = &bytes[at..bytes.len().min(at + LONGEST)];
-    if !window.starts_with(b"eyJ")
-        || at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric())
-    {
+    let is_inside_word = matches!(bytes[..at].last(), Some(before) if before.is_ascii_alphanumeric());
+    if !window.starts_with(b"eyJ") || is_inside_word {
         return None;
     }
-    let part = |from: usize| {
-        window[from..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-            .count()
-    };
-    let header = part(0);
+    let header = base64_url_length(window);
     if window.get(header) != Some(&b'.') {
         return None;
     }
-    let claims = part(header + 1);
+    let claims = base64_url_length(&window[header + 1..]);
     let second = header + 1 + claims;
     if window.get(second) != Some(&b'.') {
         return None;
     }
-    let length = second + 1 + part(second + 1);
+    let length = second + 1 + base64_url_length(&window[second + 1..]);
     let (header, claims) = (decode(&window[..header])?, decode(&window[header + 1..second])?);
     let signed = length - second > 20
         && plausible::contains(&header, b"\"alg\"")
@@ -95,7 +88,12 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
     (signed && !sample).then(|| Found::new(at + 3..at + length, &rules::JWT))
 }
 
-/// The password of `curl -u user:password` when `curl` begins at `at`.
+/// Returns the length of the base64url text at the start of bytes.
+fn base64_url_length(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')).count()
+}
+
+/// Returns the password of `curl -u user:password` when `curl` begins at `at`.
 pub(super) fn curl(bytes: &[u8], at: usize) -> Option<Found> {
     let window = &bytes[at..bytes.len().min(at + CURL_WINDOW)];
     let line = window.iter().enumerate().position(|(at, byte)| *byte == b'\n' && window[at - 1] != b'\\');
@@ -107,17 +105,15 @@ pub(super) fn curl(bytes: &[u8], at: usize) -> Option<Found> {
     )?;
     let quote = window.get(option).copied().filter(|byte| matches!(byte, b'"' | b'\''));
     let from = option + usize::from(quote.is_some());
-    let length = window[from..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_graphic() && quote.is_none_or(|quote| **byte != quote))
-        .count();
+    let length =
+        window[from..].iter().take_while(|byte| byte.is_ascii_graphic() && Some(**byte) != quote).count();
     let pair = &window[from..from + length];
     let colon = pair.iter().position(|byte| *byte == b':')?;
     let span = at + from + colon + 1..at + from + length;
     url::is_password(&pair[..colon], &pair[colon + 1..], b"a.b").then(|| Found::new(span, &rules::BASIC_AUTH))
 }
 
-/// Base64 in either alphabet, with or without padding.
+/// Decodes base64 in either alphabet, with or without padding.
 fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(text.len() * 3 / 4);
     let (mut held, mut bits) = (0u32, 0);

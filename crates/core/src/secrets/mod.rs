@@ -17,26 +17,25 @@ mod words;
 
 pub use rules::{Detector, Kind};
 
-/// Where a secret stands in a text, in bytes: exactly what is masked, without the public prefix of its format.
+/// Masked bytes of a secret in a text, without the public prefix of its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecretSpan {
-    /// The first masked byte.
+    /// Offset of the first masked byte.
     pub start: usize,
-    /// The byte after the last.
+    /// Offset of the byte after the last.
     pub end: usize,
-    /// The detector's id.
+    /// Id of the detector.
     pub detector: &'static str,
 }
 
-/// Every secret in a text: sorted, disjoint, on character boundaries.
+/// Returns every secret in a text: sorted, disjoint, on character boundaries.
 ///
-/// The cost is linear in the text whatever it says: each detector looks only at a bounded number of bytes around a
-/// keyword.
+/// The cost is linear in any text, because each detector reads a bounded number of bytes around a keyword.
 pub fn find(text: &str) -> Vec<SecretSpan> {
     scan::find(text)
 }
 
-/// Overwrites secrets with `*`, byte for byte, so that every offset and line number stays what it was.
+/// Overwrites secrets with `*`, byte for byte, so that offsets and line numbers stay the same.
 pub fn mask(text: &mut String, spans: &[SecretSpan]) {
     let mut bytes = std::mem::take(text).into_bytes();
     for span in spans {
@@ -56,7 +55,7 @@ pub fn masked(mut text: String) -> String {
     text
 }
 
-/// The detector of that id.
+/// Returns the detector with an id.
 pub fn detector(id: &str) -> Option<&'static Detector> {
     rules::all().find(|detector| detector.id == id)
 }

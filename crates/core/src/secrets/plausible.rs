@@ -1,7 +1,7 @@
-//! Tells values that were drawn at random from words, names, placeholders and sequences.
+//! Distinguishes random values from words, names, placeholders and sequences.
 
 /// For each first letter the second letters that follow it in English words and identifiers, as bits; together they
-/// cover 95 of 100 pairs in running text and 41 of 100 in random text (counted over Rust sources and documentation).
+/// cover 95 % of the pairs in running text and 41 % in random text (counted over Rust sources and documentation).
 const PAIRS: [u32; 26] = [
     0x17e_bd6f, 0x016_4b15, 0x11e_4d95, 0x056_4919, 0x1ef_f97f, 0x01e_4939, 0x016_6991, 0x01a_5111,
     0x2ae_f87f, 0x000_0010, 0x004_0110, 0x11c_c939, 0x014_d113, 0x03c_ed7d, 0x0fe_fd6f, 0x01e_c991,
@@ -9,7 +9,7 @@ const PAIRS: [u32; 26] = [
     0x004_a000, 0x000_0010,
 ];
 
-/// The Shannon entropy in thousandths of a bit for each byte, in integers so that every machine agrees.
+/// Returns the Shannon entropy in thousandths of a bit for each byte, in integers so that every machine agrees.
 pub(super) fn entropy(value: &[u8]) -> u32 {
     if value.is_empty() {
         return 0;
@@ -23,7 +23,7 @@ pub(super) fn entropy(value: &[u8]) -> u32 {
     ((log2(length).saturating_sub(weighted / length) * 1000) >> 16) as u32
 }
 
-/// The binary logarithm in 1/65536; 0 for 0.
+/// Returns the binary logarithm in 1/65536; 0 for 0.
 fn log2(value: u64) -> u64 {
     if value < 2 {
         return 0;
@@ -43,20 +43,19 @@ fn log2(value: u64) -> u64 {
     (u64::from(whole) << 16) | fraction
 }
 
-/// Which kinds of characters a value has.
+/// Counts of a value's kinds of characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
     pub(super) symbols: usize,
-    /// How often one kind follows another; a capital before a small letter is one kind.
+    /// Number of changes from one kind to another; a capital before a small letter is no change.
     pub(super) switches: usize,
 }
 
 impl Shape {
-    /// Counts.
-    pub(super) fn of(value: &[u8]) -> Self {
+    pub(super) fn new(value: &[u8]) -> Self {
         let mut shape = Self::default();
         let mut before = 0;
         for &byte in value {
@@ -80,34 +79,42 @@ impl Shape {
         shape
     }
 
-    /// How many of the four kinds there are.
+    /// Returns the number of kinds, from 0 to 4.
     pub(super) fn kinds(self) -> usize {
         [self.lower, self.upper, self.digits, self.symbols].iter().filter(|&&count| count > 0).count()
     }
 }
 
-/// Of the letter pairs inside runs of at least three letters, how many there are and how many are usual in words; and
-/// how many letters those runs have.
-fn pairs(value: &[u8]) -> (usize, usize, usize) {
-    let (mut all, mut usual, mut covered) = (0, 0, 0);
+/// Counts over the runs of at least three letters in a value.
+#[derive(Default)]
+struct LetterPairs {
+    all: usize,
+    /// Pairs that are usual in words.
+    usual: usize,
+    /// Letters of the runs.
+    covered: usize,
+}
+
+fn count_pairs(value: &[u8]) -> LetterPairs {
+    let mut pairs = LetterPairs::default();
     for run in value.split(|byte| !byte.is_ascii_alphabetic()).filter(|run| run.len() >= 3) {
-        covered += run.len();
+        pairs.covered += run.len();
         for pair in run.windows(2) {
-            // The end of one word and the begin of the next say nothing.
+            // A word boundary in camel case is no pair.
             if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
                 continue;
             }
-            all += 1;
+            pairs.all += 1;
             let row = PAIRS[usize::from(pair[0].to_ascii_lowercase() - b'a')];
-            usual += usize::from((row >> (pair[1].to_ascii_lowercase() - b'a')) & 1 == 1);
+            pairs.usual += usize::from((row >> (pair[1].to_ascii_lowercase() - b'a')) & 1 == 1);
         }
     }
-    (all, usual, covered)
+    pairs
 }
 
-/// Whether a value is mostly letters and they are words more likely than chance.
+/// Returns whether a value consists mostly of letters that are more likely words than random.
 pub(super) fn reads_as_words(value: &[u8]) -> bool {
-    let (all, usual, covered) = pairs(value);
+    let LetterPairs { all, usual, covered } = count_pairs(value);
     let mostly = covered * 2 >= value.len();
     match all {
         0 | 1 => false,
@@ -116,14 +123,11 @@ pub(super) fn reads_as_words(value: &[u8]) -> bool {
     }
 }
 
-/// Whether a good part of a value counts up, counts down or repeats.
+/// Returns whether a large part of a value counts up, counts down or repeats.
 pub(super) fn is_sequence(value: &[u8]) -> bool {
     if value.len() < 4 {
         return true;
     }
-    let steps = |distance: usize| {
-        value.iter().zip(&value[distance..]).filter(|(first, second)| first == second).count()
-    };
     let near = value
         .windows(2)
         .filter(|pair| pair[0].is_ascii_alphanumeric() && pair[0].abs_diff(pair[1]) <= 1)
@@ -131,16 +135,21 @@ pub(super) fn is_sequence(value: &[u8]) -> bool {
     if near * 2 >= value.len() {
         return true;
     }
-    // A short piece written again and again.
-    (2..=value.len().min(48) / 3).any(|period| steps(period) * 10 >= (value.len() - period) * 9)
+    (2..=value.len().min(48) / 3).any(|period| repeats(value, period))
 }
 
-/// Whether `needle` stands in `value`, case ignored.
+/// Returns whether at least 90 % of the bytes are the same as those one period before.
+fn repeats(value: &[u8], period: usize) -> bool {
+    let same = value.iter().zip(&value[period..]).filter(|(first, second)| first == second).count();
+    same * 10 >= (value.len() - period) * 9
+}
+
+/// Returns whether `value` contains `needle`, in any case.
 pub(super) fn contains(value: &[u8], needle: &[u8]) -> bool {
     value.len() >= needle.len() && value.windows(needle.len()).any(|part| part.eq_ignore_ascii_case(needle))
 }
 
-/// Words that say of a token that it is none, unlikely enough by chance to be believed anywhere in it.
+/// Words of placeholders, unlikely enough by chance to count anywhere in a token.
 #[rustfmt::skip]
 const NOT_TOKENS: &[&str] = &[
     "example", "placeholder", "redacted", "changeme", "change_me", "change-me", "xxxxx", "*****", ".....",
@@ -151,8 +160,8 @@ const NOT_TOKENS: &[&str] = &[
     "mytoken", "my_token", "goes_here", "goes-here", "here_", "dontuse", "testtest",
 ];
 
-/// How tokens begin that vendors print in their documentation and emulators, without the public prefix; the text after
-/// the prefix is enough to know them and too little to be one.
+/// Beginnings of tokens in vendors' documentation and emulators, without the public prefix: long enough to recognise a
+/// token, and too short to be one.
 const DOCUMENTED: &[&str] = &[
     "4eC39HqLyjWDarj",
     "BQokikJOvBiI2Hl",
@@ -168,12 +177,12 @@ const DOCUMENTED: &[&str] = &[
     "_5#y2L\"F4Q8z",
 ];
 
-/// Whether a value says that it is none, or is known from documentation.
+/// Returns whether a value is a placeholder or a token of a vendor's documentation.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     DOCUMENTED.iter().chain(NOT_TOKENS).any(|known| contains(value, known.as_bytes()))
 }
 
-/// Whether the masked part of a vendor's token could have been drawn at random.
+/// Returns whether the masked part of a vendor's token could be random.
 pub(super) fn is_token(body: &[u8], least_entropy: u32) -> bool {
     let least = match (least_entropy, body.len()) {
         (0, 0..=11) => 1800,
@@ -182,12 +191,12 @@ pub(super) fn is_token(body: &[u8], least_entropy: u32) -> bool {
         (least, _) => least,
     };
     let hexadecimal = body.iter().all(u8::is_ascii_hexdigit);
-    let few_digits = body.len() >= 16 && Shape::of(body).digits * 12 < body.len();
+    let few_digits = body.len() >= 16 && Shape::new(body).digits * 12 < body.len();
     let words = few_digits && !hexadecimal && reads_as_words(body);
     entropy(body) >= least && !words && !is_sequence(body) && !is_placeholder(body)
 }
 
-/// Whether a value spells one of `words` once `0`, `1`, `3`, `4`, `5`, `7`, `$` and `@` are read as letters.
+/// Returns whether a value spells one of `words`, also with `0`, `1`, `3`, `4`, `5`, `7`, `!`, `$` and `@` for letters.
 pub(super) fn spells(value: &[u8], mut words: impl Iterator<Item = &'static str>) -> bool {
     let plain: Vec<u8> = value
         .iter()

@@ -6,17 +6,17 @@ use super::plausible;
 
 pub(super) const KEYWORDS: &[&str] = &["-----begin "];
 
-/// The longest key looked for, with its armour.
+/// Maximum length of a key with its armour, in bytes.
 const LONGEST: usize = 32 << 10;
-/// The shortest run of base64 that one line of a key has, but for the last.
+/// Minimum length of a run of base64 in a line of a key, except in the last.
 const SHORTEST_RUN: usize = 16;
-/// The shortest of the longest runs of a key.
+/// Minimum length of a key's longest run.
 const LONGEST_RUN: usize = 40;
-/// What may stand before a key's base64.
+/// Headers that may precede a key's base64.
 const HEADERS: [&[u8]; 3] = [b"Proc-Type:", b"DEK-Info:", b"Version:"];
 
-/// The private key whose first line begins at `start`: the base64 of each line, and nothing that stands between, so that no
-/// marker lines can hide what is not a key. With it, where the search may go on.
+/// Returns the private key whose first line begins at `start`, and the offset at which the search continues. The key is the
+/// base64 of each line and nothing between, so that marker lines cannot mask other text.
 pub(super) fn find(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let limit = bytes.len().min(start + LONGEST);
     let label = &bytes[start + "-----BEGIN ".len()..limit.min(start + 80)];
@@ -34,14 +34,17 @@ pub(super) fn find(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usi
     }
     let from = start + "-----BEGIN ".len() + label_end + 5;
     let window = bytes.get(from..limit)?;
-    // The next marker ends the key, whatever it says, so many markers cost no more than one.
+    // Any next marker ends the key, so that many markers cost no more than one.
     let marker = position(window, b"-----").unwrap_or(window.len());
     let ended = window[marker..].starts_with(b"-----END");
     let runs = runs(&window[..marker], ended);
     let body: Vec<u8> = runs.iter().flat_map(|run| &window[run.clone()]).copied().collect();
     let is_key = is_body(&body, &runs) && !plausible::contains(&window[..marker], b"...");
-    let placed = |run: &Range<usize>| from + run.start..from + run.end;
-    is_key.then(|| (runs.iter().map(placed).collect(), from + marker))
+    if !is_key {
+        return None;
+    }
+    let runs = runs.into_iter().map(|run| from + run.start..from + run.end).collect();
+    Some((runs, from + marker))
 }
 
 fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
@@ -52,7 +55,7 @@ fn is_base64(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// The runs of base64 in the lines of a key. Without an end in sight they stop at the first line of something else.
+/// Returns the runs of base64 in the lines of a key. Without an end marker they stop at the first other line.
 fn runs(window: &[u8], ended: bool) -> Vec<Range<usize>> {
     let lines = lines(window);
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -70,7 +73,7 @@ fn runs(window: &[u8], ended: bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Lines, also those of a literal that spells its line ends.
+/// Splits text into lines, also at line ends that a literal escapes.
 fn lines(window: &[u8]) -> Vec<Range<usize>> {
     let mut lines = Vec::new();
     let (mut begin, mut at) = (0, 0);
@@ -86,12 +89,11 @@ fn lines(window: &[u8]) -> Vec<Range<usize>> {
     lines
 }
 
-/// The base64 of a line that consists of it, but for what quotes, comments and joins literals.
+/// Returns the base64 of a line that consists of nothing else but the signs that quote, comment and join literals.
 fn runs_of_line(line: &[u8], is_last: bool) -> Vec<Range<usize>> {
-    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,#*>();-\\".contains(byte);
     let mut runs = Vec::new();
     let mut begin = 0;
-    for word in line.split(is_between) {
+    for word in line.split(|byte| byte.is_ascii_whitespace() || b"\"'`,#*>();-\\".contains(byte)) {
         let run = begin..begin + word.len();
         begin = run.end + 1;
         if matches!(word, b"" | b"+" | b"/" | b"//") {
@@ -108,13 +110,14 @@ fn runs_of_line(line: &[u8], is_last: bool) -> Vec<Range<usize>> {
     runs
 }
 
-/// Tells random letters from a long name.
+/// Returns whether a run has digits and both cases, as random letters have and a long name has not.
 fn is_mixed(run: &[u8]) -> bool {
-    let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
-    has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+    run.iter().any(u8::is_ascii_digit)
+        && run.iter().any(u8::is_ascii_uppercase)
+        && run.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether runs are key material: long, random, and no sample.
+/// Returns whether runs are key material: long, random, and no sample.
 fn is_body(text: &[u8], runs: &[Range<usize>]) -> bool {
     runs.iter().any(|run| run.len() >= LONGEST_RUN)
         && text.len() >= 48

@@ -1,6 +1,8 @@
-//! The token formats that vendors publish, as data: what each begins with and what may follow.
+//! The token formats that vendors publish, as data: keywords and patterns.
 
-/// What kind of secret a detector finds; it decides the rule a finding belongs to.
+use std::ops::RangeInclusive;
+
+/// Kind of secret that a detector finds; it decides the rule of the finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A token in a format that only one vendor uses.
@@ -9,7 +11,7 @@ pub enum Kind {
     PrivateKey,
     /// A password or token inside a URL.
     CredentialUrl,
-    /// A value that only its name and its randomness give away.
+    /// A value that is recognised by its name and its randomness only.
     Generic,
 }
 
@@ -18,51 +20,49 @@ pub enum Kind {
 pub struct Detector {
     /// Kebab-case; recorded in artifacts, so never renamed.
     pub id: &'static str,
-    /// What it finds, as a noun phrase without article.
+    /// Noun phrase without article for the secrets that it finds.
     pub title: &'static str,
-    /// The kind.
     pub kind: Kind,
 }
 
-/// A token that can be told by its own text.
+/// A token that is recognised by its own text.
 ///
-/// The pattern is tried only where a keyword stands, anchored where the token begins: at the keyword, or up to `back`
-/// bytes before it. What capture group 1 matches is masked; without a group, everything after the keyword is.
+/// The pattern is tried at keywords only, anchored at the token's start: at the keyword, or up to `back` bytes before it.
+/// The match of capture group 1 is masked; without a group, everything after the keyword is.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) detector: Detector,
     /// Lower-case literals; the pattern itself is case-sensitive.
     pub(super) keywords: &'static [&'static str],
     pub(super) pattern: &'static str,
-    /// How many bytes of letters and digits may stand between the token's first byte and the keyword.
     pub(super) back: Back,
-    /// The Shannon entropy the masked part needs, in thousandths of a bit for each byte; 0 for the usual one.
+    /// Minimum Shannon entropy of the masked part, in thousandths of a bit for each byte; 0 for the default.
     pub(super) entropy: u32,
 }
 
-/// Where a token begins, seen from its keyword.
+/// Start of a token, relative to its keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Back {
     /// At the keyword.
     None,
-    /// So many bytes before it.
+    /// This number of bytes before the keyword.
     Exactly(usize),
-    /// Where the run of letters and digits before it begins, at most so many bytes.
+    /// At the start of the run of letters and digits before the keyword, at most this number of bytes before it.
     Run(usize),
 }
 
-/// A value without a format of its own, told by a vendor's name in the identifier it is assigned to.
+/// A value without a format of its own, recognised by a vendor's name in the identifier that it is assigned to.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct VendorValue {
     pub(super) detector: Detector,
-    /// Lower-case; at least one stands in the identifier, separators removed.
+    /// Lower-case names; the identifier without separators has at least one of them.
     pub(super) names: &'static [&'static str],
     pub(super) alphabet: Alphabet,
-    /// The lengths, smallest and largest.
-    pub(super) length: (usize, usize),
+    /// Lengths in bytes.
+    pub(super) length: RangeInclusive<usize>,
 }
 
-/// What a named value consists of.
+/// Characters of a vendor's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
     /// Hexadecimal digits.
@@ -107,17 +107,17 @@ impl Token {
     }
 }
 
-const fn named(
+const fn vendor_value(
     id: &'static str,
     title: &'static str,
     names: &'static [&'static str],
     alphabet: Alphabet,
-    length: (usize, usize),
-) -> Named {
-    Named { detector: Detector { id, title, kind: Kind::Provider }, names, alphabet, length }
+    length: RangeInclusive<usize>,
+) -> VendorValue {
+    VendorValue { detector: Detector { id, title, kind: Kind::Provider }, names, alphabet, length }
 }
 
-/// The detectors that are code and not data.
+/// Detector of [`super::scan`]'s pairs of an access key id and its secret.
 pub(super) static AWS_SECRET: Detector =
     Detector { id: "aws-secret-access-key", title: "AWS secret access key", kind: Kind::Provider };
 pub(super) static PRIVATE_KEY: Detector =
@@ -133,15 +133,15 @@ pub(super) static JWT: Detector =
 pub(super) static GENERIC: Detector =
     Detector { id: "generic-credential", title: "credential in an assignment", kind: Kind::Generic };
 
-/// All of them.
+/// Detectors that are code and not data.
 pub(super) static CODED: &[&Detector] =
     &[&AWS_SECRET, &PRIVATE_KEY, &CREDENTIAL_URL, &BASIC_AUTH, &BEARER, &JWT, &GENERIC];
 
-/// The tables of self-describing tokens, in order of precedence.
+/// Tables of self-describing tokens, in order of precedence.
 pub(super) static TABLES: &[&[Token]] =
     &[super::cloud::TOKENS, super::forge::TOKENS, super::service::TOKENS, OTHER];
 
-/// Keys that belong to no vendor.
+/// Keys of formats that belong to no vendor.
 static OTHER: &[Token] = &[
     provider(
         "age-secret-key",
@@ -173,92 +173,122 @@ static OTHER: &[Token] = &[
     .kind(Kind::PrivateKey),
 ];
 
-/// Values told by a vendor's name.
-pub(super) static NAMED: &[Named] = &[
-    named(
+/// Values that are recognised by a vendor's name.
+pub(super) static VENDOR_VALUES: &[VendorValue] = &[
+    vendor_value(
         "aws-secret-access-key",
         "AWS secret access key",
         &["aws", "amazon", "secretaccesskey", "s3secret"],
         Alphabet::Base64,
-        (40, 40),
+        40..=40,
     ),
-    named("adobe-client-secret", "Adobe client secret", &["adobe"], Alphabet::Hex, (32, 32)),
-    named("algolia-api-key", "Algolia API key", &["algolia"], Alphabet::Hex, (32, 32)),
-    named(
+    vendor_value("adobe-client-secret", "Adobe client secret", &["adobe"], Alphabet::Hex, 32..=32),
+    vendor_value("algolia-api-key", "Algolia API key", &["algolia"], Alphabet::Hex, 32..=32),
+    vendor_value(
         "alibaba-access-key-secret",
         "Alibaba Cloud access key secret",
         &["alibaba", "aliyun", "alicloud"],
         Alphabet::Alnum,
-        (30, 30),
+        30..=30,
     ),
-    named("artifactory-api-key", "Artifactory API key", &["artifactory", "jfrog"], Alphabet::Alnum, (64, 73)),
-    named("asana-client-secret", "Asana client secret", &["asana"], Alphabet::Alnum, (32, 32)),
-    named("auth0-client-secret", "Auth0 client secret", &["auth0"], Alphabet::Url, (32, 80)),
-    named("bitbucket-client-secret", "Bitbucket client secret", &["bitbucket"], Alphabet::Url, (32, 64)),
-    named("bitly-access-token", "Bitly access token", &["bitly"], Alphabet::Hex, (40, 40)),
-    named("box-client-secret", "Box client secret", &["box"], Alphabet::Alnum, (32, 32)),
-    named("circleci-token", "CircleCI token", &["circleci", "circletoken"], Alphabet::Hex, (40, 40)),
-    named("cloudflare-api-token", "Cloudflare API token", &["cloudflare", "cfapi"], Alphabet::Url, (37, 40)),
-    named("codecov-token", "Codecov token", &["codecov"], Alphabet::Uuid, (36, 36)),
-    named("codecov-access-token", "Codecov access token", &["codecov"], Alphabet::Alnum, (32, 32)),
-    named("cohere-api-key", "Cohere API key", &["cohere", "coapikey"], Alphabet::Alnum, (40, 40)),
-    named("coinbase-access-token", "Coinbase access token", &["coinbase"], Alphabet::Url, (64, 64)),
-    named("confluent-secret", "Confluent secret", &["confluent"], Alphabet::Base64, (64, 64)),
-    named("contentful-token", "Contentful token", &["contentful"], Alphabet::Url, (43, 43)),
-    named("datadog-api-key", "Datadog API key", &["datadog", "ddapi"], Alphabet::Hex, (32, 32)),
-    named("datadog-app-key", "Datadog application key", &["datadog", "ddapp"], Alphabet::Alnum, (40, 40)),
-    named("discord-client-secret", "Discord client secret", &["discord"], Alphabet::Url, (32, 32)),
-    named("dropbox-app-secret", "Dropbox app secret", &["dropbox"], Alphabet::Alnum, (15, 15)),
-    named("elastic-api-key", "Elastic API key", &["elastic"], Alphabet::Base64, (56, 64)),
-    named(
+    vendor_value(
+        "artifactory-api-key",
+        "Artifactory API key",
+        &["artifactory", "jfrog"],
+        Alphabet::Alnum,
+        64..=73,
+    ),
+    vendor_value("asana-client-secret", "Asana client secret", &["asana"], Alphabet::Alnum, 32..=32),
+    vendor_value("auth0-client-secret", "Auth0 client secret", &["auth0"], Alphabet::Url, 32..=80),
+    vendor_value(
+        "bitbucket-client-secret",
+        "Bitbucket client secret",
+        &["bitbucket"],
+        Alphabet::Url,
+        32..=64,
+    ),
+    vendor_value("bitly-access-token", "Bitly access token", &["bitly"], Alphabet::Hex, 40..=40),
+    vendor_value("box-client-secret", "Box client secret", &["box"], Alphabet::Alnum, 32..=32),
+    vendor_value("circleci-token", "CircleCI token", &["circleci", "circletoken"], Alphabet::Hex, 40..=40),
+    vendor_value(
+        "cloudflare-api-token",
+        "Cloudflare API token",
+        &["cloudflare", "cfapi"],
+        Alphabet::Url,
+        37..=40,
+    ),
+    vendor_value("codecov-token", "Codecov token", &["codecov"], Alphabet::Uuid, 36..=36),
+    vendor_value("codecov-access-token", "Codecov access token", &["codecov"], Alphabet::Alnum, 32..=32),
+    vendor_value("cohere-api-key", "Cohere API key", &["cohere", "coapikey"], Alphabet::Alnum, 40..=40),
+    vendor_value("coinbase-access-token", "Coinbase access token", &["coinbase"], Alphabet::Url, 64..=64),
+    vendor_value("confluent-secret", "Confluent secret", &["confluent"], Alphabet::Base64, 64..=64),
+    vendor_value("contentful-token", "Contentful token", &["contentful"], Alphabet::Url, 43..=43),
+    vendor_value("datadog-api-key", "Datadog API key", &["datadog", "ddapi"], Alphabet::Hex, 32..=32),
+    vendor_value(
+        "datadog-app-key",
+        "Datadog application key",
+        &["datadog", "ddapp"],
+        Alphabet::Alnum,
+        40..=40,
+    ),
+    vendor_value("discord-client-secret", "Discord client secret", &["discord"], Alphabet::Url, 32..=32),
+    vendor_value("dropbox-app-secret", "Dropbox app secret", &["dropbox"], Alphabet::Alnum, 15..=15),
+    vendor_value("elastic-api-key", "Elastic API key", &["elastic"], Alphabet::Base64, 56..=64),
+    vendor_value(
         "facebook-app-secret",
         "Facebook app secret",
         &["facebook", "fbapp", "fbsecret"],
         Alphabet::Hex,
-        (32, 32),
+        32..=32,
     ),
-    named("fastly-api-token", "Fastly API token", &["fastly"], Alphabet::Url, (32, 32)),
-    named("heroku-api-key", "Heroku API key", &["heroku"], Alphabet::Uuid, (36, 36)),
-    named("linkedin-client-secret", "LinkedIn client secret", &["linkedin"], Alphabet::Alnum, (16, 16)),
-    named("mailgun-api-key", "Mailgun API key", &["mailgun"], Alphabet::Hex, (32, 32)),
-    named("mistral-api-key", "Mistral API key", &["mistral"], Alphabet::Alnum, (32, 32)),
-    named("netlify-access-token", "Netlify access token", &["netlify"], Alphabet::Url, (40, 64)),
-    named("okta-api-token", "Okta API token", &["okta"], Alphabet::Url, (42, 42)),
-    named("opsgenie-api-key", "Opsgenie API key", &["opsgenie"], Alphabet::Uuid, (36, 36)),
-    named("pagerduty-api-key", "PagerDuty API key", &["pagerduty"], Alphabet::Url, (20, 20)),
-    named("paypal-client-secret", "PayPal client secret", &["paypal"], Alphabet::Url, (80, 80)),
-    named("plaid-secret", "Plaid secret", &["plaid"], Alphabet::Hex, (30, 30)),
-    named("rapidapi-key", "RapidAPI key", &["rapidapi"], Alphabet::Url, (50, 50)),
-    named("sauce-access-key", "Sauce Labs access key", &["sauce"], Alphabet::Uuid, (36, 36)),
-    named("snyk-token", "Snyk token", &["snyk"], Alphabet::Uuid, (36, 36)),
-    named("sourcegraph-access-token", "Sourcegraph token", &["sourcegraph"], Alphabet::Hex, (40, 40)),
-    named("sentry-auth-token", "Sentry token", &["sentry"], Alphabet::Hex, (64, 64)),
-    named("linear-client-secret", "Linear client secret", &["linear"], Alphabet::Hex, (32, 32)),
-    named("confluent-access-token", "Confluent access token", &["confluent"], Alphabet::Alnum, (16, 16)),
-    named("airtable-api-key", "Airtable API key", &["airtable"], Alphabet::Alnum, (17, 17)),
-    named("sumologic-access", "Sumo Logic access key", &["sumo"], Alphabet::Alnum, (14, 64)),
-    named(
+    vendor_value("fastly-api-token", "Fastly API token", &["fastly"], Alphabet::Url, 32..=32),
+    vendor_value("heroku-api-key", "Heroku API key", &["heroku"], Alphabet::Uuid, 36..=36),
+    vendor_value("linkedin-client-secret", "LinkedIn client secret", &["linkedin"], Alphabet::Alnum, 16..=16),
+    vendor_value("mailgun-api-key", "Mailgun API key", &["mailgun"], Alphabet::Hex, 32..=32),
+    vendor_value("mistral-api-key", "Mistral API key", &["mistral"], Alphabet::Alnum, 32..=32),
+    vendor_value("netlify-access-token", "Netlify access token", &["netlify"], Alphabet::Url, 40..=64),
+    vendor_value("okta-api-token", "Okta API token", &["okta"], Alphabet::Url, 42..=42),
+    vendor_value("opsgenie-api-key", "Opsgenie API key", &["opsgenie"], Alphabet::Uuid, 36..=36),
+    vendor_value("pagerduty-api-key", "PagerDuty API key", &["pagerduty"], Alphabet::Url, 20..=20),
+    vendor_value("paypal-client-secret", "PayPal client secret", &["paypal"], Alphabet::Url, 80..=80),
+    vendor_value("plaid-secret", "Plaid secret", &["plaid"], Alphabet::Hex, 30..=30),
+    vendor_value("rapidapi-key", "RapidAPI key", &["rapidapi"], Alphabet::Url, 50..=50),
+    vendor_value("sauce-access-key", "Sauce Labs access key", &["sauce"], Alphabet::Uuid, 36..=36),
+    vendor_value("snyk-token", "Snyk token", &["snyk"], Alphabet::Uuid, 36..=36),
+    vendor_value("sourcegraph-access-token", "Sourcegraph token", &["sourcegraph"], Alphabet::Hex, 40..=40),
+    vendor_value("sentry-auth-token", "Sentry token", &["sentry"], Alphabet::Hex, 64..=64),
+    vendor_value("linear-client-secret", "Linear client secret", &["linear"], Alphabet::Hex, 32..=32),
+    vendor_value(
+        "confluent-access-token",
+        "Confluent access token",
+        &["confluent"],
+        Alphabet::Alnum,
+        16..=16,
+    ),
+    vendor_value("airtable-api-key", "Airtable API key", &["airtable"], Alphabet::Alnum, 17..=17),
+    vendor_value("sumologic-access", "Sumo Logic access key", &["sumo"], Alphabet::Alnum, 14..=64),
+    vendor_value(
         "atlassian-api-token",
         "Atlassian API token",
         &["atlassian", "jira", "confluence"],
         Alphabet::Alnum,
-        (24, 24),
+        24..=24,
     ),
-    named("kucoin-secret", "KuCoin secret", &["kucoin"], Alphabet::Uuid, (36, 36)),
-    named("sonar-login-token", "Sonar token", &["sonar"], Alphabet::Hex, (40, 40)),
-    named("splunk-token", "Splunk token", &["splunk"], Alphabet::Uuid, (36, 36)),
-    named("spotify-client-secret", "Spotify client secret", &["spotify"], Alphabet::Hex, (32, 32)),
-    named("travis-token", "Travis CI token", &["travis"], Alphabet::Url, (22, 22)),
-    named("twilio-auth-token", "Twilio auth token", &["twilio"], Alphabet::Hex, (32, 32)),
-    named("twitch-client-secret", "Twitch client secret", &["twitch"], Alphabet::Alnum, (30, 30)),
-    named("twitter-secret", "Twitter secret", &["twitter"], Alphabet::Alnum, (25, 50)),
-    named("vercel-token", "Vercel token", &["vercel"], Alphabet::Alnum, (24, 24)),
-    named("wandb-api-key", "Weights & Biases API key", &["wandb"], Alphabet::Hex, (40, 40)),
-    named("zendesk-secret", "Zendesk secret", &["zendesk"], Alphabet::Alnum, (40, 40)),
+    vendor_value("kucoin-secret", "KuCoin secret", &["kucoin"], Alphabet::Uuid, 36..=36),
+    vendor_value("sonar-login-token", "Sonar token", &["sonar"], Alphabet::Hex, 40..=40),
+    vendor_value("splunk-token", "Splunk token", &["splunk"], Alphabet::Uuid, 36..=36),
+    vendor_value("spotify-client-secret", "Spotify client secret", &["spotify"], Alphabet::Hex, 32..=32),
+    vendor_value("travis-token", "Travis CI token", &["travis"], Alphabet::Url, 22..=22),
+    vendor_value("twilio-auth-token", "Twilio auth token", &["twilio"], Alphabet::Hex, 32..=32),
+    vendor_value("twitch-client-secret", "Twitch client secret", &["twitch"], Alphabet::Alnum, 30..=30),
+    vendor_value("twitter-secret", "Twitter secret", &["twitter"], Alphabet::Alnum, 25..=50),
+    vendor_value("vercel-token", "Vercel token", &["vercel"], Alphabet::Alnum, 24..=24),
+    vendor_value("wandb-api-key", "Weights & Biases API key", &["wandb"], Alphabet::Hex, 40..=40),
+    vendor_value("zendesk-secret", "Zendesk secret", &["zendesk"], Alphabet::Alnum, 40..=40),
 ];
 
-/// Every detector; two rows may share one id.
+/// Returns every detector; two may share one id.
 pub(super) fn all() -> impl Iterator<Item = &'static Detector> {
     let tokens = TABLES.iter().copied().flatten().chain(super::service::SHAPES).map(|token| &token.detector);
-    CODED.iter().copied().chain(tokens).chain(NAMED.iter().map(|named| &named.detector))
+    CODED.iter().copied().chain(tokens).chain(VENDOR_VALUES.iter().map(|value| &value.detector))
 }

@@ -1,23 +1,23 @@
-//! One pass over a text: keywords first, then each detector where its keyword stands.
+//! Scans a text in one pass: finds keywords, and runs each detector at its keywords.
 
 use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::rules::{Back, Detector, Kind, Named, TABLES, Token};
+use super::rules::{Alphabet, Back, Detector, Kind, TABLES, Token, VendorValue};
 use super::spelled::Spelled;
 use super::{SecretSpan, assignment, header, plausible, private_key, rules, service, url};
 use crate::keywords::Keywords;
 
-/// How far a token may reach from where it begins.
+/// Maximum length of a token, in bytes.
 const LONGEST_TOKEN: usize = 2300;
-/// How far around an AWS access key id its secret is looked for.
+/// Distance within which the secret of an AWS access key id is searched, in bytes.
 const PAIR_WINDOW: usize = 320;
 
-/// What a keyword calls for.
+/// Detector that a keyword starts.
 #[derive(Debug, Clone, Copy)]
 enum Call {
-    /// The token at that position of [`Scanner::tokens`].
+    /// Position in [`Scanner::tokens`].
     Token(usize),
     PrivateKey,
     Url,
@@ -29,7 +29,7 @@ enum Call {
 
 struct Scanner {
     keywords: Keywords,
-    /// What each keyword calls for.
+    /// Detector of each keyword.
     calls: Vec<Call>,
     tokens: Vec<Compiled>,
 }
@@ -74,7 +74,7 @@ impl Compiled {
         Self { token, regex: OnceLock::new() }
     }
 
-    /// The pattern, anchored at the begin of what it is given; compiled when its keyword is first seen.
+    /// Returns the anchored pattern, which is compiled when its keyword first occurs.
     fn regex(&self) -> Option<&Regex> {
         self.regex
             .get_or_init(|| {
@@ -84,21 +84,21 @@ impl Compiled {
     }
 }
 
-/// See [`super::find`].
+/// Implements [`super::find`].
 pub(super) fn find(text: &str) -> Vec<SecretSpan> {
     let mut found = scan(text.as_bytes(), &Spelled::default());
     let spelled = Spelled::new(text.as_bytes());
     for one in scan(&spelled.bytes, &spelled) {
         found.extend(spelled.origin(one.span).map(|span| Found { span, ..one }));
     }
-    settle(text, found)
+    resolve_overlaps(text, found)
 }
 
-/// Scans bytes; `spelled` says what was taken out of them.
+/// Scans bytes; `spelled` knows the text that was removed from them.
 fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
     let scanner = &*SCANNER;
     let mut found: Vec<Found> = Vec::new();
-    // No assignment, key or token is looked at twice because several of its words are keywords.
+    // An assignment, key or token with several keywords is read once.
     let mut assignments_done = 0;
     let mut keys_done = 0;
     let mut tokens_done = vec![0; scanner.tokens.len()];
@@ -117,7 +117,7 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
             }
             Call::Assignment if start >= assignments_done => {
                 if let Some(assigned) = assignment::parse(bytes, start, end) {
-                    // Values may hold further assignments, as connection strings do; names are done with.
+                    // Values may hold further assignments, as connection strings do; names may not.
                     assignments_done = assigned.name.end;
                     found.extend(assignment::judge(bytes, &assigned));
                 }
@@ -132,7 +132,7 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
     found
 }
 
-/// A secret found, before overlaps are settled.
+/// A candidate, before overlaps are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) span: std::ops::Range<usize>,
@@ -145,7 +145,7 @@ impl Found {
     }
 }
 
-/// A token at its keyword, and with an AWS access key id the secret that belongs to it.
+/// Returns the token at a keyword, and for an AWS access key id also the secrets near it.
 fn token(
     bytes: &[u8],
     spelled: &Spelled,
@@ -181,7 +181,7 @@ fn token(
     found
 }
 
-/// Whether an access key id stands in a presigned URL, where it is public and says nothing without its secret.
+/// Returns whether an access key id is part of a presigned URL, where it is public and useless without its secret.
 fn is_presigned(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(24)..at];
     ["amz-credential=", "awsaccesskeyid="]
@@ -189,7 +189,7 @@ fn is_presigned(bytes: &[u8], at: usize) -> bool {
         .any(|parameter| plausible::contains(before, parameter.as_bytes()))
 }
 
-/// What is to be masked when a token begins at `begin`: the group, or all but `shown` bytes.
+/// Returns the bytes to mask of a token that begins at `begin`: the group, or all but the first `shown` bytes.
 fn match_at(
     bytes: &[u8],
     compiled: &Compiled,
@@ -205,40 +205,40 @@ fn match_at(
         Some(group) => begin + group.start()..begin + group.end(),
         None => begin + shown.min(whole.len())..begin + whole.end(),
     };
-    let ends =
-        bytes.get(begin + whole.end()).is_none_or(|next| !next.is_ascii_alphanumeric() && *next != b'_');
-    (ends && plausible::is_token(&bytes[span.clone()], compiled.token.entropy)).then_some(span)
+    let goes_on = matches!(
+        bytes.get(begin + whole.end()), Some(next) if next.is_ascii_alphanumeric() || *next == b'_'
+    );
+    (!goes_on && plausible::is_token(&bytes[span.clone()], compiled.token.entropy)).then_some(span)
 }
 
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Returns whether a token may begin here: not after a letter or digit, unless a colour stood between.
+/// Returns whether a token may begin at an offset: not after a letter or digit, unless a colour was removed between.
 fn begins_token(bytes: &[u8], at: usize, spelled: &Spelled) -> bool {
-    let before = bytes[..at].last();
-    !bytes[at].is_ascii_alphanumeric()
-        || !before.is_some_and(u8::is_ascii_alphanumeric)
-        || spelled.is_seam(at)
+    let after_word = matches!(bytes[..at].last(), Some(before) if before.is_ascii_alphanumeric());
+    !bytes[at].is_ascii_alphanumeric() || !after_word || spelled.is_seam(at)
 }
 
-/// Runs of 40 base64 characters near an AWS access key id.
+/// Returns the secrets near an AWS access key id, which are runs of 40 base64 characters.
 fn paired_secrets(bytes: &[u8], key: std::ops::Range<usize>) -> Vec<Found> {
     let from = key.start.saturating_sub(PAIR_WINDOW);
     let to = bytes.len().min(key.end + PAIR_WINDOW);
-    let is_base64 =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.');
     let mut found = Vec::new();
     let mut at = from;
     while at < to {
-        let length = bytes[at..to].iter().take_while(|byte| is_base64(byte)).count();
-        // `KEY=value` is one run: the value is what follows the sign.
-        let run = &bytes[at..at + length];
-        let skip = run
+        let length = bytes[at..to]
             .iter()
-            .position(|&byte| byte == b'=')
-            .filter(|&sign| sign + 1 < length)
-            .map_or(0, |sign| sign + 1);
+            .take_while(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.')
+            })
+            .count();
+        // `KEY=value` is one run with the value behind the sign.
+        let skip = match bytes[at..at + length].iter().position(|&byte| byte == b'=') {
+            Some(sign) if sign + 1 < length => sign + 1,
+            _ => 0,
+        };
         let value = at + skip..at + length;
         if value.len() == 40 && is_aws_secret(&bytes[value.clone()]) {
             found.push(Found::new(value, &rules::AWS_SECRET));
@@ -249,7 +249,7 @@ fn paired_secrets(bytes: &[u8], key: std::ops::Range<usize>) -> Vec<Found> {
 }
 
 fn is_aws_secret(value: &[u8]) -> bool {
-    let shape = plausible::Shape::of(value);
+    let shape = plausible::Shape::new(value);
     shape.lower > 0
         && shape.upper > 0
         && shape.digits > 0
@@ -257,37 +257,33 @@ fn is_aws_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// The vendor whose format a whole assigned value has.
-pub(super) fn shape_of(value: &[u8]) -> Option<&'static Detector> {
+/// Returns the detector of the vendor whose format an assigned value has.
+pub(super) fn find_vendor_by_format(value: &[u8]) -> Option<&'static Detector> {
     SHAPES
         .iter()
         .find(|compiled| {
-            compiled
-                .regex()
-                .and_then(|regex| regex.find(value))
-                .is_some_and(|found| found.end() == value.len())
-                && plausible::is_token(value, 3000)
+            let found = compiled.regex().and_then(|regex| regex.find(value));
+            matches!(found, Some(found) if found.end() == value.len()) && plausible::is_token(value, 3000)
         })
         .map(|compiled| &compiled.token.detector)
 }
 
-/// The vendor whose name stands in an identifier and whose values look like this one.
-pub(super) fn named(name: &[u8], value: &[u8]) -> Option<&'static Detector> {
+/// Returns the detector of the vendor whose name an identifier contains and whose values look like this one.
+pub(super) fn find_vendor_by_name(name: &[u8], value: &[u8]) -> Option<&'static Detector> {
     let plain: Vec<u8> =
         name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
-    rules::NAMED
+    rules::VENDOR_VALUES
         .iter()
         .find(|rule| {
-            (rule.length.0..=rule.length.1).contains(&value.len())
+            rule.length.contains(&value.len())
                 && rule.names.iter().any(|vendor| plausible::contains(&plain, vendor.as_bytes()))
                 && fits(rule, value)
         })
         .map(|rule| &rule.detector)
 }
 
-fn fits(rule: &Named, value: &[u8]) -> bool {
-    use super::rules::Alphabet;
-    let shape = plausible::Shape::of(value);
+fn fits(rule: &VendorValue, value: &[u8]) -> bool {
+    let shape = plausible::Shape::new(value);
     let alphabet = match rule.alphabet {
         Alphabet::Hex => value.iter().all(u8::is_ascii_hexdigit),
         Alphabet::Alnum => value.iter().all(u8::is_ascii_alphanumeric),
@@ -302,8 +298,8 @@ fn fits(rule: &Named, value: &[u8]) -> bool {
     alphabet && shape.digits > 0 && shape.lower + shape.upper > 0 && plausible::is_token(value, 0)
 }
 
-/// Leaves the better of two that overlap: the more specific kind, then the earlier, then the longer.
-fn settle(text: &str, mut found: Vec<Found>) -> Vec<SecretSpan> {
+/// Keeps the better of two overlapping candidates: the more specific kind, then the earlier, then the longer.
+fn resolve_overlaps(text: &str, mut found: Vec<Found>) -> Vec<SecretSpan> {
     found.sort_by_key(|one| (one.detector.kind, one.span.start, std::cmp::Reverse(one.span.end)));
     let mut kept: Vec<SecretSpan> = Vec::new();
     let mut last_kind = Kind::Provider;
@@ -313,8 +309,8 @@ fn settle(text: &str, mut found: Vec<Found>) -> Vec<SecretSpan> {
         last_kind = one.detector.kind;
         let start = text.floor_char_boundary(one.span.start);
         let end = text.ceil_char_boundary(one.span.end);
-        let free = taken.range(..end).next_back().is_none_or(|(_, &taken_end)| taken_end <= start);
-        if start < end && free {
+        let overlaps = matches!(taken.range(..end).next_back(), Some((_, &taken_end)) if taken_end > start);
+        if start < end && !overlaps {
             taken.insert(start, end);
             kept.push(SecretSpan { start, end, detector: one.detector.id });
         }

@@ -1,12 +1,12 @@
-//! Reads escapes, so that a secret is found in whatever notation a file or a report has it.
+//! Decodes escapes, so that secrets are found in any notation of a file or a report.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-/// Escapes of languages, JSON, URLs, XML and JUnit, also where they were escaped once more. Colours of terminals come
-/// first and have no group.
+/// Escapes of languages, JSON, URLs, XML and JUnit, also when they are escaped twice. Terminal colours come first and have
+/// no group.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r#"(?x)
         (?: \x1b | \^\[ | \\+ (?: e | E | 0?33 | (?i: x1b | u001b | u\{0*1b\} | U0000001b )) | (?i: \#x1b | %(?:25)*1b )
@@ -24,31 +24,31 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     RegexBuilder::new(pattern).unicode(false).build().expect("the pattern is a constant")
 });
 
-/// The groups of [`ESCAPE`] that hold a number, and its base.
+/// Groups of [`ESCAPE`] with a number, and the number's base.
 const NUMBERS: [(&str, u32); 7] =
     [("byte", 16), ("short", 16), ("wide", 16), ("long", 16), ("braced", 16), ("octal", 8), ("decimal", 10)];
 
-/// Those lines of a text that have escapes, with the escapes read.
+/// Lines of a text that have escapes, with the escapes decoded.
 #[derive(Default)]
 pub(super) struct Spelled {
     pub(super) bytes: Vec<u8>,
     replaced: Vec<Replaced>,
 }
 
-/// A part of the text that [`Spelled::bytes`] has in another form: an escape, or lines that were left out.
+/// A part of the text that differs in [`Spelled::bytes`]: an escape, or omitted lines.
 struct Replaced {
-    /// Place of the other form.
+    /// Place in [`Spelled::bytes`].
     here: Range<usize>,
     /// Place in the text.
     there: Range<usize>,
-    /// Whether lines were left out.
+    /// True for omitted lines.
     is_lines: bool,
 }
 
 impl Spelled {
     pub(super) fn new(text: &[u8]) -> Self {
         let mut spelled = Self::default();
-        // Up to where the text was taken over, and where the line of the last escape ends.
+        // The end of the copied text, and the end of the line with the last escape.
         let (mut taken, mut line_end) = (0, 0);
         for escape in ESCAPE.captures_iter(text) {
             let Some(place) = escape.get(0).map(|whole| whole.range()) else { continue };
@@ -57,15 +57,18 @@ impl Spelled {
                 let before = text[..place.start].iter().rev().take_while(|byte| **byte != b'\n').count();
                 let line = place.start - before;
                 spelled.replace(line_end..line, "", true);
-                let after = text[place.end..].iter().position(|byte| *byte == b'\n');
-                line_end = after.map_or(text.len(), |after| place.end + after + 1);
+                line_end = match text[place.end..].iter().position(|byte| *byte == b'\n') {
+                    Some(after) => place.end + after + 1,
+                    None => text.len(),
+                };
                 taken = line;
             }
             spelled.bytes.extend_from_slice(&text[taken..place.start]);
             taken = place.end;
-            let mut buffer = [0; 4];
-            let meant = meaning(&escape).map_or("", |meant| meant.encode_utf8(&mut buffer));
-            spelled.replace(place, meant, false);
+            match decode(&escape) {
+                Some(character) => spelled.replace(place, character.encode_utf8(&mut [0; 4]), false),
+                None => spelled.replace(place, "", false),
+            }
         }
         spelled.bytes.extend_from_slice(&text[taken..line_end]);
         spelled
@@ -77,8 +80,8 @@ impl Spelled {
         self.replaced.push(Replaced { here: start..self.bytes.len(), there, is_lines });
     }
 
-    /// Returns where in the text a part of these bytes stands, its first and last escape as a whole; `None` when lines were
-    /// left out in between, which a secret must not cover.
+    /// Returns the place in the text of a part of these bytes, including its first and last escape as a whole; `None` when
+    /// lines are omitted in between, which a secret must not cover.
     pub(super) fn origin(&self, part: Range<usize>) -> Option<Range<usize>> {
         let last = part.end.saturating_sub(1);
         let after = self.replaced.partition_point(|replaced| replaced.here.start <= part.start);
@@ -99,24 +102,24 @@ impl Spelled {
         start..start + 1
     }
 
-    /// Returns whether something that stands for nothing was taken out just before a byte.
+    /// Returns whether text without a meaning, such as a colour, was removed just before a byte.
     pub(super) fn is_seam(&self, at: usize) -> bool {
-        self.replaced
-            .binary_search_by(|replaced| replaced.here.end.cmp(&at))
-            .is_ok_and(|found| self.replaced[found].here.is_empty())
+        match self.replaced.binary_search_by(|replaced| replaced.here.end.cmp(&at)) {
+            Ok(found) => self.replaced[found].here.is_empty(),
+            Err(_) => false,
+        }
     }
 }
 
 /// Returns the character that an escape stands for; `None` for a colour.
-fn meaning(escape: &Captures<'_>) -> Option<char> {
-    let text = |group| escape.name(group).and_then(|group| std::str::from_utf8(group.as_bytes()).ok());
-    for (group, base) in NUMBERS {
-        if let Some(digits) = text(group) {
+fn decode(escape: &Captures<'_>) -> Option<char> {
+    for (name, base) in NUMBERS {
+        if let Some(digits) = group(escape, name) {
             let number = u32::from_str_radix(digits, base).ok().and_then(char::from_u32);
             return Some(number.unwrap_or(char::REPLACEMENT_CHARACTER));
         }
     }
-    let named = text("entity").or_else(|| text("letter"))?;
+    let named = group(escape, "entity").or_else(|| group(escape, "letter"))?;
     Some(match named {
         "amp" => '&',
         "apos" => '\'',
@@ -131,4 +134,8 @@ fn meaning(escape: &Captures<'_>) -> Option<char> {
         // In most languages, and in Markdown, other signs and letters stand for themselves.
         other => other.chars().next()?,
     })
+}
+
+fn group<'t>(escape: &Captures<'t>, name: &str) -> Option<&'t str> {
+    std::str::from_utf8(escape.name(name)?.as_bytes()).ok()
 }

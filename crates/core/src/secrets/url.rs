@@ -7,13 +7,13 @@ use super::words;
 
 pub(super) const KEYWORDS: &[&str] = &["://"];
 
-/// The longest user information looked at.
+/// Number of bytes behind `://` that are searched.
 const LONGEST: usize = 320;
 
-/// Hosts and ends of hosts that nobody outside can reach.
+/// Hosts that only the same machine can reach.
 const LOCAL: &[&str] = &["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "host.docker.internal"];
 
-/// The password of the URL whose `://` is at `at`.
+/// Returns the password of the URL whose `://` is at `at`.
 pub(super) fn find(bytes: &[u8], at: usize) -> Option<Found> {
     let scheme = bytes[at.saturating_sub(24)..at]
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn find(bytes: &[u8], at: usize) -> Option<Found> {
     (!host.is_empty() && is_password(user, password, host)).then(|| Found::new(span, &rules::CREDENTIAL_URL))
 }
 
-/// Whether a password is worth hiding: chosen or drawn, not a variable and not a default.
+/// Returns whether a password is a secret: chosen or random, and neither a variable nor a default.
 pub(super) fn is_password(user: &[u8], password: &[u8], host: &[u8]) -> bool {
     let hidden = words::is_filled_in(password)
         || password.iter().any(|byte| matches!(byte, b'{' | b'}' | b'<' | b'>' | b'(' | b')' | b'['))
@@ -51,7 +51,7 @@ pub(super) fn is_password(user: &[u8], password: &[u8], host: &[u8]) -> bool {
     if hidden || password.len() < 6 {
         return false;
     }
-    let shape = Shape::of(password);
+    let shape = Shape::new(password);
     let words = plausible::reads_as_words(password) || words::is_name(password);
     let drawn = password.len() >= 8
         && shape.kinds() >= 2
