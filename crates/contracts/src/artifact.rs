@@ -1,4 +1,4 @@
-//! What makes a contract type an artifact: its schema name, its file and its volatile members.
+//! Artifacts: contract types with a schema name, a file in the run directory and volatile members.
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -14,14 +14,14 @@ pub trait Artifact: Serialize + DeserializeOwned {
     /// Top-level members that may differ between two runs of one key (times, counters); drift ignores them.
     const VOLATILE: &'static [&'static str] = &[];
 
-    /// The same artifact as several smaller ones, for artifacts with a long list: the list is cut and everything else
-    /// repeated. As the schema judges each item of the list by itself, the whole is valid exactly when all parts are, and
-    /// a part at a time takes far less memory. Together they have every item; empty when the artifact is validated whole.
+    /// Splits an artifact with a long list into several smaller ones: the list is cut, and everything else is repeated.
+    /// The schema judges each item of the list by itself, so the whole is valid exactly when all parts are, and
+    /// validating a part at a time takes far less memory. Returns nothing when the artifact is validated whole.
     fn parts(&self) -> impl Iterator<Item = Self> {
         std::iter::empty()
     }
 
-    /// The artifact without the items of that list, where it is only one and is written part by part as well.
+    /// Returns the artifact without the items of its list, if it has one list and is written part by part as well.
     fn frame(&self) -> Option<Self> {
         None
     }

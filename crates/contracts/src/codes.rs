@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of trouble a code names, and so what should happen next.
+/// Kind of trouble that a code stands for, which decides the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeClass {
     /// Worth telling, changes nothing.
     Notice,
-    /// Something was narrowed, replaced or left out, and the record says what.
+    /// Part of the run was narrowed, replaced or left out, and the record has the details.
     Degradation,
     /// May succeed when tried again unchanged.
     Transient,
@@ -34,25 +34,25 @@ macro_rules! codes {
             /// Every code, in the order of declaration.
             pub const ALL: &'static [Code] = &[$($(Code::$variant,)*)*];
 
-            /// The stable text.
+            /// Returns the stable text.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $($(Code::$variant => $text,)*)* }
             }
 
-            /// The kind of trouble.
+            /// Returns the kind of trouble.
             #[must_use]
             pub fn class(self) -> CodeClass {
                 match self { $($(Code::$variant => CodeClass::$class,)*)* }
             }
 
-            /// What it means and the way out, for a person.
+            /// Returns an explanation with the way out, for a person.
             #[must_use]
             pub fn hint(self) -> &'static str {
                 match self { $($(Code::$variant => $hint,)*)* }
             }
 
-            /// Whether the code is one of the 24 of the original contract (S003-60…83) or an extension.
+            /// Returns whether the code is one of the 24 of the original contract (S003-60…83) and no extension.
             #[must_use]
             pub fn is_original(self) -> bool {
                 match self { $($(Code::$variant => matches!(stringify!($group).as_bytes(), b"original"),)*)* }

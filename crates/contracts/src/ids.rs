@@ -1,18 +1,18 @@
-//! The names everything is hashed and looked up by: digests, object ids and repository paths.
+//! Identifiers: digests, object ids and repository paths.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Why a string is not the identifier it claims to be. Completes "failed to read …".
+/// Error of a string that is not a valid identifier. Completes "failed to read …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// The text is not lower-case hexadecimal of the expected length.
     #[error("{kind}: expected {expected} lower-case hexadecimal digits")]
     Hex {
-        /// What was being read.
+        /// Kind of identifier.
         kind: &'static str,
-        /// How many digits it has.
+        /// Number of its digits.
         expected: &'static str,
     },
     /// The path could name something outside the tree, or is beyond a limit.
@@ -20,7 +20,7 @@ pub enum IdError {
     Path {
         /// The path, escaped for display.
         path: String,
-        /// Which rule it breaks.
+        /// Rule that the path breaks.
         reason: &'static str,
     },
 }
@@ -37,7 +37,7 @@ macro_rules! hex_id {
         pub struct $name(#[cfg_attr(test, schemars(regex(pattern = $pattern)))] String);
 
         impl $name {
-            /// Reads the identifier, refusing anything but lower-case hexadecimal of its length.
+            /// Parses the identifier and refuses anything but lower-case hexadecimal of its length.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 let $length = text.len();
                 if $ok && is_lower_hex(text) {
@@ -47,13 +47,13 @@ macro_rules! hex_id {
                 }
             }
 
-            /// The hexadecimal text.
+            /// Returns the hexadecimal text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// The first twelve digits, for people.
+            /// Returns the first twelve digits, for display.
             #[must_use]
             pub fn short(&self) -> &str {
                 &self.0[..12]
@@ -120,34 +120,34 @@ pub const MAX_COMPONENT_BYTES: usize = 255;
 impl RepoPath {
     /// Accepts a path as it stands in a git tree.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IdError> {
-        let refuse = |reason| Err(IdError::Path { path: escape_path(bytes), reason });
         if bytes.is_empty() {
-            return refuse("is empty");
+            return Err(path_error(bytes, "is empty"));
         }
         if bytes.len() > MAX_PATH_BYTES {
-            return refuse("is longer than 4096 bytes");
+            return Err(path_error(bytes, "is longer than 4096 bytes"));
         }
         if bytes.contains(&0) {
-            return refuse("contains a NUL byte");
+            return Err(path_error(bytes, "contains a NUL byte"));
         }
         for component in bytes.split(|&byte| byte == b'/') {
             if let Some(reason) = component_fault(component) {
-                return refuse(reason);
+                return Err(path_error(bytes, reason));
             }
         }
         Ok(Self(bytes.into()))
     }
 
-    /// Reads the escaped form back.
+    /// Parses the escaped form.
     pub fn parse_escaped(text: &str) -> Result<Self, IdError> {
-        let fault = || IdError::Path { path: escape_path(text.as_bytes()), reason: "has a broken % escape" };
         let mut bytes = Vec::with_capacity(text.len());
         let mut rest = text.as_bytes();
         while let Some((&first, tail)) = rest.split_first() {
             if first == b'%' {
-                let digits =
-                    tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok()).ok_or_else(fault)?;
-                bytes.push(u8::from_str_radix(digits, 16).map_err(|_| fault())?);
+                let digits = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+                let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) else {
+                    return Err(path_error(text.as_bytes(), "has a broken % escape"));
+                };
+                bytes.push(byte);
                 rest = &tail[2..];
             } else {
                 bytes.push(first);
@@ -157,26 +157,26 @@ impl RepoPath {
         Self::from_bytes(&bytes)
     }
 
-    /// The raw bytes.
+    /// Returns the bytes as git stores them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text when every byte is UTF-8; matching on names works on this or on the bytes.
+    /// Returns the path as text, with replacement characters for bytes that are not UTF-8.
     #[must_use]
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// The last component.
+    /// Returns the last component.
     #[must_use]
     pub fn file_name(&self) -> &[u8] {
         self.0.rsplit(|&byte| byte == b'/').next().unwrap_or(&self.0)
     }
 }
 
-/// Why git itself would refuse to check out a tree entry of this name, if it would.
+/// Returns the reason why git would refuse to check out a tree entry of this name; `None` if it would not.
 fn component_fault(component: &[u8]) -> Option<&'static str> {
     if component.is_empty() {
         return Some("has an empty component");
@@ -184,7 +184,7 @@ fn component_fault(component: &[u8]) -> Option<&'static str> {
     if component.len() > MAX_COMPONENT_BYTES {
         return Some("has a component longer than 255 bytes");
     }
-    // A backslash is a part of a name, and on Windows a separator: what it would separate there is looked at too.
+    // A backslash is part of a name, and on Windows a separator, so the parts between are checked too.
     component.split(|&byte| byte == b'\\').find_map(name_fault)
 }
 
@@ -195,7 +195,7 @@ fn name_fault(component: &[u8]) -> Option<&'static str> {
     if component.is_ascii() {
         return is_git_directory(component).then_some("has a `.git` component");
     }
-    // HFS+ ignores these code points and NTFS knows a short name: on such systems each spells `.git`.
+    // HFS+ ignores these code points and NTFS has short names, so that these spell `.git` on such systems.
     let folded: String = String::from_utf8_lossy(component)
         .chars()
         .filter(|character| !matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
@@ -204,16 +204,16 @@ fn name_fault(component: &[u8]) -> Option<&'static str> {
     is_git_directory(folded.as_bytes()).then_some("has a `.git` component")
 }
 
-/// Whether some system takes a name for `.git`.
+/// Returns whether an operating system treats a name as `.git`.
 fn is_git_directory(name: &[u8]) -> bool {
-    let end = name.iter().rposition(|byte| !matches!(byte, b' ' | b'.')).map_or(0, |last| last + 1);
-    let name = &name[..end];
+    let Some(last) = name.iter().rposition(|byte| !matches!(byte, b' ' | b'.')) else { return false };
+    let name = &name[..=last];
     name.eq_ignore_ascii_case(b".git")
         || name.eq_ignore_ascii_case(b"git~1")
-        || name.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b".git:"))
+        || matches!(name.get(..5), Some(begin) if begin.eq_ignore_ascii_case(b".git:"))
 }
 
-/// Whether a character changes how text around it looks, or does not show at all.
+/// Returns whether a character is invisible or changes how the text around it looks.
 #[must_use]
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
@@ -222,29 +222,34 @@ pub fn is_unprintable(character: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The escaped form of path bytes; see [`RepoPath`].
+fn path_error(bytes: &[u8], reason: &'static str) -> IdError {
+    IdError::Path { path: escape_path(bytes), reason }
+}
+
+/// Returns the escaped form of path bytes; see [`RepoPath`].
 #[must_use]
 pub fn escape_path(bytes: &[u8]) -> String {
     let mut escaped = String::with_capacity(bytes.len());
-    let percent = |escaped: &mut String, bytes: &[u8]| {
-        for byte in bytes {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    };
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             if character == '%' || is_unprintable(character) {
-                percent(&mut escaped, character.encode_utf8(&mut [0; 4]).as_bytes());
+                push_escaped(&mut escaped, character.encode_utf8(&mut [0; 4]).as_bytes());
             } else {
                 escaped.push(character);
             }
         }
-        percent(&mut escaped, chunk.invalid());
+        push_escaped(&mut escaped, chunk.invalid());
     }
     escaped
 }
 
-/// The text of path bytes that need no escape, as those of nearly every path.
+fn push_escaped(escaped: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        escaped.push_str(&format!("%{byte:02X}"));
+    }
+}
+
+/// Returns the text of path bytes that need no escape, such as those of nearly every path.
 fn plain_path(bytes: &[u8]) -> Option<&str> {
     let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'%');
     if plain { std::str::from_utf8(bytes).ok() } else { None }

@@ -1,4 +1,4 @@
-//! What crosses the border: data without behaviour, and the schemas that hold it to its word.
+//! The contracts: serialised data without behaviour, and the schemas that it must match.
 
 #![warn(missing_docs)]
 

@@ -12,7 +12,7 @@ pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 pub const MAX_POLICY_BYTES: usize = 1 << 20;
 /// The deepest directory nesting walked in a git tree.
 pub const MAX_TREE_DEPTH: usize = 512;
-/// How many items of a long list are validated at a time.
+/// Number of items of a long list that are validated at a time.
 pub const VALIDATED_ITEMS: usize = 256;
 /// Recorded texts are split into files of about this many bytes, well under [`MAX_JSON_BYTES`] once escaped.
 pub const RECORDING_CHUNK_BYTES: usize = 4 << 20;

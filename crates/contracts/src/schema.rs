@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A schema file.
+/// A published schema with its validator.
 #[derive(Clone, Copy)]
 pub struct Schema {
     /// The name, which is also the `schemaVersion` of what it describes: `final-verdict.v1`.
@@ -19,12 +19,12 @@ pub struct SchemaFault {
     pub pointer: String,
     /// A JSON pointer into the schema.
     pub schema_pointer: String,
-    /// What is wrong, without the value's own text.
+    /// Description of the mismatch, without the value's own text.
     pub message: String,
 }
 
 impl Schema {
-    /// Everything that does not match, sorted by pointer; empty when the value is valid.
+    /// Returns every mismatch, sorted by pointer; empty when the value is valid.
     #[must_use]
     pub fn faults(&self, value: &Value) -> Vec<SchemaFault> {
         let mut faults = (self.faults)(value);
@@ -33,7 +33,7 @@ impl Schema {
     }
 }
 
-/// The schema of a name.
+/// Returns the schema with a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Schema> {
     ALL.iter().find(|schema| schema.name == name)

@@ -1,4 +1,4 @@
-//! A value that must not be shown: a token or a key, read from the environment and handed to whoever sends it.
+//! Secret values of the environment: tokens and keys that must not appear in messages or artifacts.
 
 /// A secret. It has no `Display` and no `Serialize`, so it cannot enter a message or an artifact by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -12,13 +12,13 @@ impl Secret {
         (!value.is_empty()).then(|| Self(value.to_owned()))
     }
 
-    /// The value, for the one place that sends it.
+    /// Returns the value, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A text with every occurrence of the value masked, for messages that quote what a server said.
+    /// Masks every occurrence of the value in a text, for messages that quote a server's response.
     #[must_use]
     pub fn masked_in(&self, text: &str) -> String {
         text.replace(&self.0, "***")

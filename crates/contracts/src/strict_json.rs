@@ -1,4 +1,4 @@
-//! Reads JSON the careful way: duplicate keys, unsafe integers, depth and size beyond the limits are errors.
+//! Parses JSON strictly: duplicate keys, unsafe integers, and depth and size beyond the limits are errors.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::limits::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_STRING_BYTES, MAX_SAFE_INTEGER};
 
-/// Why a document was refused. Completes "failed to read …".
+/// Error of a document that was refused. Completes "failed to read …".
 #[derive(Debug, thiserror::Error)]
 pub enum StrictJsonError {
     /// Larger than [`MAX_JSON_BYTES`].

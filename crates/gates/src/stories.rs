@@ -62,7 +62,7 @@ pub fn shown(
         }
         for (step, text) in (1..).zip(&feature.steps) {
             let named = named.get(&StepNumber(step)).map_or(&[][..], TestIds::ids);
-            shown.look(feature.id, step, text.text(), named, tests);
+            shown.look(feature.id, step, text.to_text(), named, tests);
         }
     }
     let by_tests = tests.iter().flat_map(|test| &test.stories).map(|story| (story.feature, story.step));

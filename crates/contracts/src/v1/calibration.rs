@@ -1,4 +1,4 @@
-//! What a policy would have said about changes that were merged: the cost of each rule before it is switched on.
+//! The cost of each rule of a policy over merged changes, measured before the rule is switched on.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +21,11 @@ pub struct Calibration {
     pub schema_version: CalibrationTag,
     /// The policy: a path and where it was read.
     pub policy: String,
-    /// What its rules start from.
+    /// Preset that the rules start from.
     pub preset: Preset,
-    /// The newest change.
+    /// Newest judged commit.
     pub head_sha: CommitId,
-    /// How many changes were judged, each a commit against its first parent.
+    /// Number of judged changes, each a commit against its first parent.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub changes: u64,
     /// Every rule that said something, the dearest first.
@@ -36,23 +36,23 @@ pub struct Calibration {
     pub without_verdict: Vec<UnjudgedChange>,
 }
 
-/// What a rule would have cost.
+/// Cost of a rule over the judged changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleCost {
-    /// The rule.
+    /// Id of the rule.
     pub rule_id: String,
-    /// How many changes it would have blocked.
+    /// Number of changes that it would have blocked.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub blocked_changes: u64,
-    /// How many of those no other rule would have blocked.
+    /// Number of those that no other rule would have blocked.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub blocked_alone: u64,
-    /// How many changes it would have advised about.
+    /// Number of changes with its advisory findings.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub advised_changes: u64,
-    /// How many advisory findings those have.
+    /// Number of its advisory findings.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub advisory_findings: u64,
 }
@@ -62,13 +62,13 @@ pub struct RuleCost {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockedChange {
-    /// The commit.
+    /// Commit of the change.
     pub commit: CommitId,
     /// The first line of its message, escaped and cut.
     pub subject: String,
-    /// Why, in the order of findings; at most 20.
+    /// Blocking findings, in the order of findings; at most 20.
     pub findings: Vec<BlockingFinding>,
-    /// How many blocking findings there are.
+    /// Number of all blocking findings.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub blocking: u64,
 }
@@ -78,14 +78,14 @@ pub struct BlockedChange {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockingFinding {
-    /// The rule.
+    /// Id of the rule.
     pub rule_id: String,
-    /// The file.
+    /// Path of the file.
     pub file: RepoPath,
     /// Its first line, from 1; 0 for the file.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub line: u64,
-    /// What it says.
+    /// Message of the finding.
     pub summary: String,
 }
 
@@ -94,10 +94,10 @@ pub struct BlockingFinding {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnjudgedChange {
-    /// The commit.
+    /// Commit of the change.
     pub commit: CommitId,
     /// The first line of its message, escaped and cut.
     pub subject: String,
-    /// Why.
+    /// Reasons why it has no verdict.
     pub codes: Vec<Code>,
 }

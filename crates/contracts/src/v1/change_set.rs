@@ -1,4 +1,4 @@
-//! What changed between the merge base and head, down to hunks (extension artifact `change-set.json`).
+//! The change between the merge base and head, down to hunks (extension artifact `change-set.json`).
 
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +24,13 @@ pub struct Hunk {
     /// The first removed line, or the line before which nothing was removed.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub old_start: u64,
-    /// How many lines were removed.
+    /// Number of removed lines.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub old_lines: u64,
     /// The first added line, or the line before which nothing was added.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub new_start: u64,
-    /// How many lines were added.
+    /// Number of added lines.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub new_lines: u64,
     /// The nearest line above that starts a definition, cut and escaped; empty when there is none.
@@ -49,7 +49,7 @@ pub struct ChangedFile {
     pub path: RepoPath,
     /// The path at the base, where it differs.
     pub old_path: Option<RepoPath>,
-    /// What happened.
+    /// Kind of change.
     pub kind: ChangeKind,
     /// The git mode at the base in octal; null when absent there.
     pub old_mode: Option<String>,
@@ -59,21 +59,21 @@ pub struct ChangedFile {
     pub old_blob: Option<BlobId>,
     /// The object at head.
     pub new_blob: Option<BlobId>,
-    /// What the file is.
+    /// Class of the file, by its name.
     pub class: FileClass,
     /// Whose it is.
     pub scope: Scope,
     /// The language, by name of the file; null when not known.
     pub language: Option<String>,
-    /// Whether the content is text; hunks exist only for text.
+    /// True if the content is text; only text has hunks.
     pub text: bool,
     /// The changed runs of lines.
     pub hunks: Vec<Hunk>,
-    /// What limits or notes apply to this file.
+    /// Limits and notes that apply to this file.
     pub codes: Vec<Code>,
 }
 
-/// How renames were paired.
+/// Result of pairing renamed files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -96,15 +96,15 @@ pub struct RenameSummary {
 pub struct ChangeSet {
     /// The schema's name.
     pub schema_version: ChangeSetTag,
-    /// The base commit.
+    /// Base commit.
     pub base_sha: CommitId,
     /// The commit the change is measured from.
     pub merge_base_sha: CommitId,
-    /// The head commit.
+    /// Head commit.
     pub head_sha: CommitId,
     /// The base commit's committer date, seconds since 1970: the run's only clock.
     pub base_time: i64,
-    /// How renames were paired.
+    /// Result of pairing renamed files.
     pub renames: RenameSummary,
     /// The changed paths, by bytes of the path.
     pub files: Vec<ChangedFile>,

@@ -12,7 +12,7 @@ schema_tag! {
     CoverageTag = "coverage.v1";
 }
 
-/// How much of a file a plan looked at.
+/// Extent to which a plan covers a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -30,15 +30,15 @@ pub enum CoverageStatus {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CoverageCell {
-    /// The plan.
+    /// Ordinal of the plan.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub plan_ordinal: u64,
-    /// How much it looked at.
+    /// Extent to which the plan covers the file.
     pub status: CoverageStatus,
-    /// How many hunks it looked at.
+    /// Number of hunks that the lens was given.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub inspected_hunks: u64,
-    /// Why not all of it.
+    /// Reason why coverage is not full; null when it is.
     pub code: Option<Code>,
 }
 
@@ -47,28 +47,28 @@ pub struct CoverageCell {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CoverageRow {
-    /// The file.
+    /// Path of the file.
     pub file: RepoPath,
     /// The object looked at; at the base for a deleted file.
     pub blob: Option<BlobId>,
-    /// How many hunks it has.
+    /// Number of the file's hunks.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub hunks: u64,
     /// One cell per plan.
     pub cells: Vec<CoverageCell>,
 }
 
-/// The coverage manifest.
+/// Coverage of every changed file by every plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// The schema's name.
     pub schema_version: CoverageTag,
-    /// How many cells are full: the checks that actually ran. PASS needs at least one.
+    /// Number of full cells: the checks that actually ran. PASS needs at least one.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub full_cells: u64,
-    /// How many are not.
+    /// Number of the other cells.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub incomplete_cells: u64,
     /// One row per changed file, by path.

@@ -9,7 +9,7 @@ schema_tag! {
     CrossCheckTag = "cross-check.v1";
 }
 
-/// What an item protects against.
+/// Kind of wrong verdict that an item protects against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -20,7 +20,7 @@ pub enum Direction {
     FalsePass,
 }
 
-/// How an item came out.
+/// Outcome of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -40,11 +40,11 @@ pub enum ItemOutcome {
 pub struct CrossCheckItem {
     /// A stable name in kebab-case.
     pub item: String,
-    /// What it protects against.
+    /// Kind of wrong verdict that it protects against.
     pub direction: Direction,
-    /// How it came out.
+    /// Outcome of the comparison.
     pub outcome: ItemOutcome,
-    /// What was compared, in one sentence.
+    /// The comparison in one sentence.
     pub detail: String,
 }
 
@@ -55,7 +55,7 @@ pub struct CrossCheckItem {
 pub struct CrossCheck {
     /// The schema's name.
     pub schema_version: CrossCheckTag,
-    /// Whether no item failed.
+    /// True if no item failed.
     pub passed: bool,
     /// The items in their fixed order.
     pub items: Vec<CrossCheckItem>,

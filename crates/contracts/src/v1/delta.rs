@@ -1,4 +1,4 @@
-//! What moved between two runs of one change (artifact `delta.json`, beside the runs).
+//! The difference between two runs of one change (artifact `delta.json`, beside the runs).
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct DeltaRun {
     pub execution_key: ExecutionKey,
     /// The head that it judged.
     pub head_sha: CommitId,
-    /// How it ended.
+    /// Conclusion of the run.
     pub conclusion: Conclusion,
 }
 
@@ -29,18 +29,18 @@ pub struct DeltaRun {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeltaFinding {
-    /// The file.
+    /// Path of the file.
     pub file: RepoPath,
     /// The first line, in the run that has it; in the later one where both do.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub start_line: u64,
-    /// The rule.
+    /// Id of the rule.
     pub rule_id: String,
-    /// The finding.
+    /// Id of the finding.
     pub finding_id: Sha256Hex,
-    /// Whether it blocks.
+    /// True if the finding blocks.
     pub blocking: bool,
-    /// Whether a model says it of lines that it was asked about before and had nothing to say of.
+    /// True if a model reports it in lines that earlier replies covered without a finding.
     pub late: bool,
 }
 
@@ -53,9 +53,9 @@ pub struct Delta {
     pub schema_version: DeltaTag,
     /// The earlier run: the last one that came to a verdict.
     pub since: DeltaRun,
-    /// The later one.
+    /// The later run, which is compared with `since`.
     pub now: DeltaRun,
-    /// Whether the earlier head is no ancestor of the later one, as after a rebase.
+    /// True if the earlier head is no ancestor of the later one, as after a rebase.
     pub history_rewritten: bool,
     /// Those of the later run alone, by file and line.
     pub new: Vec<DeltaFinding>,

@@ -1,4 +1,4 @@
-//! What replaying stored runs gave: one entry per run, with the first difference and what most likely moved.
+//! The result of replaying stored runs: one entry per run, with the first difference and its most likely cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +21,9 @@ pub struct DriftDifference {
     pub file: String,
     /// A JSON pointer into it; empty for the whole file.
     pub pointer: String,
-    /// What was recorded, cut for display.
+    /// Recorded value, cut for display.
     pub recorded: String,
-    /// What was derived, cut for display.
+    /// Derived value, cut for display.
     pub derived: String,
 }
 
@@ -48,83 +48,85 @@ pub struct DriftRun {
     pub head_sha: Option<CommitId>,
     /// The engine that made the run, as its trace says.
     pub made_by: Option<String>,
-    /// What the run was held against.
+    /// Source of the inputs that the run was compared with.
     pub source: DriftSource,
-    /// What came of it.
+    /// Result of the replay.
     pub status: DriftStatus,
-    /// Why it is not the same.
+    /// Reason why the result is not `same`; null when it is.
     pub code: Option<Code>,
-    /// What most likely moved.
+    /// Most likely cause of the difference.
     pub mover: Option<Mover>,
     /// One sentence for people.
     pub detail: String,
-    /// The first difference.
+    /// First difference between the recorded and the derived run.
     pub difference: Option<DriftDifference>,
-    /// The recorded conclusion.
+    /// Conclusion of the recorded run.
     pub recorded_conclusion: Option<Conclusion>,
-    /// The derived conclusion.
+    /// Conclusion of the derived run.
     pub derived_conclusion: Option<Conclusion>,
-    /// How the models of its reviews answer now; empty where they were not asked again. It decides nothing.
+    /// Comparison of the models' present replies with the recorded ones; empty where no request was repeated. It
+    /// decides nothing.
     pub models: Vec<ModelDrift>,
 }
 
-/// How a model answers a recorded question now.
+/// Comparison of a model's present replies to a recorded request with the recorded ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelDrift {
-    /// The review.
+    /// Id of the review.
     pub lens_id: String,
     /// Its part.
     pub sub_lens_id: Option<String>,
     /// The model's name in the policy.
     pub model: String,
-    /// What differs.
+    /// Kind of difference.
     pub class: ModelDriftClass,
     /// `MODEL_DRIFT_DETECTED` where it differs more than its answers differ from each other.
     pub code: Option<Code>,
-    /// How often it was asked.
+    /// Number of repeated requests.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub samples: u64,
-    /// How much its answers name the same places among themselves, in thousandths (Jaccard, mean over pairs).
+    /// Agreement of the new replies among themselves on the places of findings, in thousandths (Jaccard, mean over
+    /// pairs).
     #[cfg_attr(test, schemars(range(max = 1000)))]
     pub among_themselves_permille: Option<u64>,
-    /// How much they name the same places as the recorded ones.
+    /// Agreement of the new replies with the recorded ones on the places of findings, in thousandths.
     #[cfg_attr(test, schemars(range(max = 1000)))]
     pub with_recorded_permille: Option<u64>,
     /// One sentence for people.
     pub detail: String,
 }
 
-/// How many artifacts were looked at and why some were not replayed.
+/// Number of listed artifacts, and of those that were not replayed, by reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DriftListing {
-    /// The repository.
+    /// The repository as `owner/name`.
     pub repository: String,
     /// The artifact's name.
     pub artifact_name: String,
-    /// How many days back.
+    /// Maximum age of the artifacts, in days.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub since_days: u64,
-    /// How many artifacts of the name are that young.
+    /// Number of artifacts of the name within that age.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub found: u64,
-    /// How many of them have expired.
+    /// Number of expired ones among them.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub expired: u64,
     /// Number of runs of other repositories. They are replayed and do not affect the result.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub foreign: u64,
-    /// How many of them are beyond the limit.
+    /// Number of them beyond the limit.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub beyond_limit: u64,
-    /// Whether all artifacts of the name were listed.
+    /// True if all artifacts of the name were listed.
     pub complete: bool,
 }
 
-/// What `drift-check` found.
+/// Result of `drift-check`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -135,15 +137,15 @@ pub struct DriftReport {
     pub engine_version: String,
     /// The worst status of all runs; `same` when there were none.
     pub status: DriftStatus,
-    /// What was looked for in the repository; absent for directories and archives.
+    /// Search for artifacts in the repository; absent for directories and archives.
     pub listing: Option<DriftListing>,
     /// Every run, in the order given or newest first.
     pub runs: Vec<DriftRun>,
-    /// How the conventions in force stand, where the checked-out commit has a frozen rubric.
+    /// State of the conventions in force, where the checked-out commit has a frozen rubric.
     pub rubric: Option<RubricStanding>,
 }
 
-/// How the conventions of a frozen rubric stand in a later commit.
+/// State of a frozen rubric's conventions in a later commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -153,7 +155,7 @@ pub struct RubricStanding {
     pub rubric_version: u64,
     /// The commit they were counted in.
     pub commit: CommitId,
-    /// How many conventions were counted; those about files that change together need a history and are not.
+    /// Number of counted conventions; those about files that change together need a history and are not counted.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub counted: u64,
     /// Those that would no longer be found, in the order of the rubric.
@@ -169,18 +171,18 @@ pub struct FallenConvention {
     pub id: String,
     /// The convention in one sentence.
     pub statement: String,
-    /// What breaking it weighs.
+    /// Strength of a finding that breaks it.
     pub strength: Strength,
-    /// How many places could keep or break it when it was frozen.
+    /// Number of places that could keep or break it when it was frozen.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support_then: u64,
-    /// How many broke it then.
+    /// Number of places that broke it when it was frozen.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub exceptions_then: u64,
-    /// How many places could keep or break it now.
+    /// Number of places that could keep or break it now.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support_now: u64,
-    /// How many break it now.
+    /// Number of places that break it now.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub exceptions_now: u64,
 }

@@ -1,4 +1,4 @@
-//! What a plan may execute and what was executed (S003-87…89).
+//! Commands that a plan may execute, and the record of their execution (S003-87…89).
 
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +21,9 @@ pub struct ExecutionCommandSpec {
     pub ordinal: u64,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Where it starts.
+    /// Working directory.
     pub cwd_mode: CwdMode,
-    /// Why it runs.
+    /// Purpose of the command, in words.
     pub purpose: String,
     /// The directory of the worktree it starts in; empty for the worktree itself. An extension.
     pub directory: String,
@@ -31,7 +31,7 @@ pub struct ExecutionCommandSpec {
     pub side: Side,
 }
 
-/// How one command ended (S003-88).
+/// Result of one command (S003-88).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -41,24 +41,24 @@ pub struct ExecutionCommandResult {
     pub ordinal: u64,
     /// The exit status; null when a signal or the deadline ended it.
     pub exit_code: Option<i32>,
-    /// Whether the deadline ended it.
+    /// True if the command reached its time limit.
     pub timed_out: bool,
     /// The digest of its whole standard output.
     pub stdout_sha256: Sha256Hex,
     /// The digest of its whole standard error.
     pub stderr_sha256: Sha256Hex,
-    /// Which attempt it was, from 1. This and what follows are extensions.
+    /// Number of the attempt, from 1. This member and those that follow are extensions.
     #[cfg_attr(test, schemars(range(min = 1, max = 3)))]
     pub attempt: u64,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// What the program calls itself; null when it does not say.
+    /// Version that the program prints; null when it prints none.
     pub tool_version: Option<String>,
     /// The digest of the part of standard output that was kept, without what differs from run to run.
     pub stdout_normalized_sha256: Sha256Hex,
     /// The digest of the part of standard error that was kept, without what differs from run to run.
     pub stderr_normalized_sha256: Sha256Hex,
-    /// Whether more was printed or reported than was kept.
+    /// True if output or reports were cut.
     pub capped: bool,
 }
 
@@ -75,22 +75,22 @@ pub struct ExecutionAudit {
     pub worktree_path: Option<String>,
     /// The commands by ordinal and attempt.
     pub commands: Vec<ExecutionCommandResult>,
-    /// What stood between the commands and the machine. An extension.
+    /// Isolation of the commands from the machine. An extension.
     pub layers: ExecutionLayers,
 }
 
-/// What stands between commands and the rest of the machine, as a test from inside found it. It differs from machine to
-/// machine and decides nothing but whether commands run at all.
+/// Isolation of commands from the rest of the machine, as a probe from inside found it. It differs from machine to
+/// machine and decides only whether commands run at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExecutionLayers {
     /// The version of the kernel's Landlock interface.
     pub landlock_abi: u32,
-    /// Whether system calls are filtered; nothing runs where they are not.
+    /// True if system calls are filtered; without the filter no command runs.
     pub seccomp: bool,
     /// `private-uid` or `own-uid`.
     pub identity: String,
-    /// What this machine lets through that a better one would not.
+    /// Accesses that this machine cannot prevent and a better one would.
     pub residuals: Vec<String>,
 }

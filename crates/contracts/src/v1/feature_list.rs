@@ -12,26 +12,26 @@ pub struct FeatureList(pub Vec<Feature>);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Feature {
-    /// What names it for good.
+    /// Permanent identifier.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub id: u64,
     /// `functional` or `style`; other words are taken as they are.
     #[serde(default)]
     pub category: String,
-    /// What the product does.
+    /// Behaviour of the product, in words.
     pub description: String,
-    /// How to see it.
+    /// Steps that show the behaviour.
     #[serde(default)]
     pub steps: Vec<FeatureStep>,
-    /// Whether it was seen. Only QA sets it.
+    /// True if QA has seen the feature pass. Only QA sets it.
     pub passes: bool,
-    /// Whether QA has looked at it.
+    /// True if QA has judged the feature.
     #[serde(default)]
     pub qa_validated: bool,
-    /// When QA last looked, as ISO 8601.
+    /// Time of QA's last run, as ISO 8601.
     #[serde(default)]
     pub last_qa_run: Option<String>,
-    /// What QA noted.
+    /// Notes of QA.
     #[serde(default)]
     pub qa_notes: Option<String>,
     /// The report of QA's last look.
@@ -43,15 +43,15 @@ pub struct Feature {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(into = "Value")]
 pub enum FeatureStep {
-    /// A sentence.
+    /// Step as a sentence.
     Text(String),
     /// An action with its members.
     Action(Map<String, Value>),
 }
 
 impl FeatureStep {
-    /// The step in words.
-    pub fn text(&self) -> String {
+    /// Returns the step in words.
+    pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Action(members) => Value::Object(members.clone()).to_string(),

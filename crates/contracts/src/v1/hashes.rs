@@ -26,7 +26,7 @@ pub struct FileHash {
     pub deterministic: Sha256Hex,
 }
 
-/// The manifest.
+/// Digests of a run's artifacts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -14,14 +14,14 @@ schema_tag! {
     SkillInputTag = "skill-input.v1";
 }
 
-/// Which adapter and model a plan asks, and exactly how (S003-85).
+/// Adapter and model of a plan, with the exact request settings (S003-85).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProviderBinding {
     /// The name plans refer to.
     pub binding_id: String,
-    /// The adapter.
+    /// Id of the adapter.
     pub adapter_id: AdapterId,
     /// The adapter's own version.
     pub adapter_version: String,
@@ -49,27 +49,27 @@ pub struct ProviderBinding {
     #[cfg_attr(test, schemars(extend("const" = [500, 1500])))]
     pub retry_backoff_ms: Vec<u16>,
 
-    /// How the provider is spoken to; null for the built-in binding, as all that follows.
+    /// Request settings of the model; null for the built-in binding, like the members that follow.
     pub model: Option<ModelBinding>,
 }
 
-/// What a request to a model is made of, beside its texts. Whoever has it and the texts has the request's bytes.
+/// Settings of a request to a model beside its texts. Together with the texts they determine the request's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelBinding {
-    /// The dialect.
+    /// API dialect.
     pub surface: Surface,
     /// `openai`, `anthropic`, `github-models`, or `custom` where the policy names another address. The address itself
     /// is in the policy.
     pub endpoint_id: String,
     /// The version of the API that is asked for; null where there is none to ask for.
     pub api_version: Option<String>,
-    /// How the key is sent.
+    /// Form in which the key is sent.
     pub auth_scheme: AuthScheme,
-    /// Whether `temperature` and `topP` are sent.
+    /// Sampling parameters that are sent: `temperature` and `topP`, or none.
     pub sampling: SamplingMode,
-    /// How much the model reasons; null where nothing is sent.
+    /// Reasoning effort; null where none is sent.
     pub effort: Option<Effort>,
     /// The tier of service; null where the surface has none.
     pub service_tier: Option<String>,
@@ -82,18 +82,18 @@ pub struct ModelBinding {
     pub price_table_sha256: Sha256Hex,
 }
 
-/// What plans under a profile may do on the machine (S003-86).
+/// Rights of plans under a permission profile (S003-86).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PermissionProfile {
     /// The profile's name.
     pub profile_id: PermissionProfileId,
-    /// Whether nothing may be executed at all.
+    /// True if no command may be executed.
     pub read_only: bool,
-    /// Whether commands may use the network.
+    /// True if commands may use the network.
     pub allow_network: bool,
-    /// Where commands run.
+    /// Kind of work tree that commands run in.
     pub worktree_mode: WorktreeMode,
     /// Allowed beginnings of argument vectors.
     pub allowed_command_prefixes: Vec<Vec<String>>,
@@ -144,7 +144,7 @@ pub struct SkillInput {
     pub schema_version: SkillInputTag,
     /// `owner/name` from the policy or the origin remote; `local` without either.
     pub repo_id: String,
-    /// Where the repository was on the machine that ran. Volatile.
+    /// Path of the repository on the machine of the run. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub repo_root: String,
     /// Always `git`.
@@ -156,11 +156,11 @@ pub struct SkillInput {
     /// The head as it was asked for. Volatile: only the commit counts.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub head_ref: String,
-    /// How incompleteness is judged.
+    /// Treatment of incompleteness.
     pub run_mode: RunMode,
     /// The lenses asked for by name; null for all the policy enables.
     pub requested_lens_ids: Option<Vec<String>>,
-    /// How many plans run at once. Volatile: it changes when, never what.
+    /// Number of plans that run at once. Volatile: it changes the timing and never the result.
     #[cfg_attr(test, schemars(range(min = 1, max = 64), extend("x-volatile" = true)))]
     pub max_concurrency: u64,
     /// Lens classes that may execute commands.
@@ -169,7 +169,7 @@ pub struct SkillInput {
     pub permission_profiles: Vec<PermissionProfile>,
     /// The profile of plans that name none.
     pub default_permission_profile_id: PermissionProfileId,
-    /// Where run directories are kept. Volatile.
+    /// Directory of the run directories. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub artifact_root: String,
     /// The run's token budget.
@@ -186,7 +186,7 @@ pub struct SkillInput {
     pub base_sha: CommitId,
     /// The merge base: the change is measured from it.
     pub merge_base_sha: CommitId,
-    /// The head commit.
+    /// Head commit.
     pub head_sha: CommitId,
     /// The strengths rules start from.
     pub preset: Preset,
@@ -210,7 +210,7 @@ impl Artifact for SkillInput {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SelectedLens {
-    /// The lens.
+    /// Id of the lens.
     pub lens_id: String,
     /// Its version.
     pub lens_version: String,
@@ -221,34 +221,35 @@ pub struct SelectedLens {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoundAdapter {
-    /// The adapter.
+    /// Id of the adapter.
     pub adapter_id: AdapterId,
     /// Its version.
     pub adapter_version: String,
 }
 
-/// What the execution key is the SHA-256 of, as canonical JSON (S003-97).
+/// Preimage of the execution key, which is the SHA-256 of its canonical JSON (S003-97).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExecutionKeyPreimage {
-    /// The repository.
+    /// Id of the repository.
     pub repo_id: String,
-    /// The base commit.
+    /// Base commit.
     pub base_sha: CommitId,
-    /// The head commit.
+    /// Head commit.
     pub head_sha: CommitId,
     /// The lenses, by id.
     pub selected_lens_versions: Vec<SelectedLens>,
     /// The adapters, by id.
     pub provider_adapter_versions: Vec<BoundAdapter>,
-    /// The run mode.
+    /// Treatment of incompleteness.
     pub run_mode: RunMode,
     /// Everything else that can change a result.
     pub config_hash: Sha256Hex,
 }
 
-/// What `configHash` is the SHA-256 of, as canonical JSON (C-22, D-1): no path, host, worker count or ref name.
+/// Preimage of `configHash`, which is the SHA-256 of its canonical JSON (C-22, D-1): no path, host, worker count or ref
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -12,7 +12,7 @@ schema_tag! {
     MetricsTag = "metrics.v1";
 }
 
-/// What the machine did; differs from run to run.
+/// Counters of the machine's work; they differ from run to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -37,14 +37,14 @@ pub struct MachineCounters {
     pub peak_rss_kib: Option<u64>,
 }
 
-/// The counts.
+/// Counters of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Metrics {
     /// The schema's name.
     pub schema_version: MetricsTag,
-    /// How the run ended.
+    /// Conclusion of the run.
     pub conclusion: Conclusion,
     /// Findings by severity.
     pub findings_by_severity: BTreeMap<String, u64>,
@@ -52,7 +52,7 @@ pub struct Metrics {
     pub plans_by_status: BTreeMap<String, u64>,
     /// Usage over all plans.
     pub aggregate_usage: UsageMetrics,
-    /// What the machine did. Volatile.
+    /// Counters of the machine's work. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub machine: MachineCounters,
 }

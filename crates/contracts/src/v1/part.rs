@@ -1,4 +1,5 @@
-//! What one shard gives: what lenses said of its files, before anything is judged (`parts/<key>/<k>of<N>.json`).
+//! The result of one shard: the lenses' drafts about its files, before anything is judged
+//! (`parts/<key>/<k>of<N>.json`).
 
 use std::collections::BTreeMap;
 
@@ -14,21 +15,21 @@ schema_tag! {
     ShardPartTag = "shard-part.v1";
 }
 
-/// Something a lens said, before its evidence is looked at.
+/// A lens's draft of a finding, before its evidence is verified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatedDraft {
-    /// The rule.
+    /// Id of the rule.
     pub rule: String,
     /// The path on `side`.
     pub file: RepoPath,
-    /// Which version the lines are of.
+    /// Version of the file that the lines are of.
     pub side: Side,
     /// The first line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub start_line: u64,
-    /// The last line.
+    /// Last line.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub end_line: u64,
     /// The first column in characters, from 1; 0 when whole lines are meant.
@@ -37,40 +38,40 @@ pub struct StatedDraft {
     /// The column after the last; 0 when whole lines are meant.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub end_column: u64,
-    /// What stands there.
+    /// Quoted text.
     pub quote: String,
-    /// What tells it from another with the same quote.
+    /// Disambiguates drafts with the same quote.
     pub value: Option<u32>,
     /// One sentence.
     pub summary: String,
-    /// What else proves it.
+    /// Further evidence.
     pub detail: BTreeMap<String, Value>,
     /// A severity of its own.
     pub severity: Option<Severity>,
 }
 
-/// Something seen in one file that means something only beside other files.
+/// Fact about one file that matters only together with other files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatedFact {
     /// The kind, in the lens's own words.
     pub kind: String,
-    /// What it is about.
+    /// Subject of the fact.
     pub name: String,
     /// The finding it becomes unless another fact explains it.
     pub draft: Option<StatedDraft>,
 }
 
-/// What one lens said of one file.
+/// Output of one lens about one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatedOutcome {
-    /// The plan.
+    /// Ordinal of the plan.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub plan_ordinal: u64,
-    /// Whether the lens ended unexpectedly; then it said nothing.
+    /// True if the lens ended unexpectedly; its output is then empty.
     pub panicked: bool,
     /// Findings.
     pub drafts: Vec<StatedDraft>,
@@ -78,7 +79,7 @@ pub struct StatedOutcome {
     pub facts: Vec<StatedFact>,
 }
 
-/// What the lenses said of one file.
+/// Outputs of the lenses about one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -101,7 +102,7 @@ pub struct ShardPart {
     /// Its number, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 256)))]
     pub shard: u64,
-    /// How many parts there are.
+    /// Number of shards.
     #[cfg_attr(test, schemars(range(min = 1, max = 256)))]
     pub shards: u64,
     /// Its files, in path order.

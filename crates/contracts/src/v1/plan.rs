@@ -1,4 +1,4 @@
-//! What a lens is going to look at, decided before anything runs (S003-91).
+//! Plans of the lenses: the files and hunks of each, decided before any lens runs (S003-91).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ schema_tag! {
     LensPlanListTag = "lens-plan-list.v1";
 }
 
-/// Why a hunk is not part of a plan.
+/// Reason why a hunk is not part of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -40,12 +40,12 @@ pub enum OmissionReason {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OmittedHunk {
-    /// The file.
+    /// Path of the file.
     pub file: RepoPath,
     /// The hunk's ordinal in the change set; null when the whole file is meant.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub hunk_ordinal: Option<u64>,
-    /// Why.
+    /// Reason of the omission.
     pub reason: OmissionReason,
 }
 
@@ -59,7 +59,7 @@ pub struct LensPlan {
     /// The place in the queue, from 0.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub plan_ordinal: u64,
-    /// The lens.
+    /// Id of the lens.
     pub lens_id: String,
     /// The part of the lens; null for the whole.
     pub sub_lens_id: Option<String>,
@@ -67,13 +67,13 @@ pub struct LensPlan {
     pub lens_version: String,
     /// The lens's class.
     pub lens_class: LensClass,
-    /// Whether PASS needs this plan to complete.
+    /// True if PASS needs this plan to complete.
     pub required: bool,
-    /// How its findings come to block.
+    /// Condition under which its findings block.
     pub blocking_policy: BlockingPolicy,
     /// The binding it asks.
     pub provider_binding_id: String,
-    /// What it may do on the machine.
+    /// Permission profile of its commands.
     pub permission_profile_id: PermissionProfileId,
     /// The changed files it looks at, by path.
     pub changed_files: Vec<RepoPath>,
@@ -93,36 +93,36 @@ pub struct LensPlan {
     pub max_output_tokens: u64,
     /// The most it may cost in US dollars; null for no bound of its own.
     pub max_cost_usd: Option<f64>,
-    /// What happens when it is over budget.
+    /// Treatment of the plan when it is over budget.
     pub overflow_policy: OverflowPolicy,
 
-    /// How sure the triggers are, in hundredths.
+    /// Confidence of the triggers, in percent.
     #[cfg_attr(test, schemars(range(max = 100)))]
     pub confidence: u8,
     /// The hunks it leaves out, with reasons.
     pub omitted_hunks: Vec<OmittedHunk>,
-    /// What the planner has to say about it.
+    /// Notes of the planner.
     pub planning_codes: Vec<Code>,
-    /// How a model is asked; null for a plan that asks none.
+    /// Request settings of a review; null for other plans.
     pub review: Option<PlannedReview>,
 }
 
-/// How a plan asks a model.
+/// Request settings of a review's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlannedReview {
     /// The digest of what it is told to do, without the change.
     pub prompt_template_hash: Sha256Hex,
-    /// How tokens are counted before any are used.
+    /// Method of estimating tokens before any are used.
     pub token_estimator: TokenEstimator,
-    /// How many answers it asks for.
+    /// Number of requested replies.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub samples: u64,
-    /// How many of them have to say the same before it may block.
+    /// Number of replies that have to agree before a finding may block.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub agree: u64,
-    /// Whether it is given a defect that nobody wrote, to see whether it looks.
+    /// True if the request contains an invented defect that every valid reply must report.
     pub canary: bool,
 }
 
@@ -133,7 +133,7 @@ pub struct PlannedReview {
 pub struct LensPlanList {
     /// The schema's name.
     pub schema_version: LensPlanListTag,
-    /// The plans.
+    /// Plans in queue order.
     pub lens_plans: Vec<LensPlan>,
 }
 

@@ -19,13 +19,13 @@ pub struct PolicyFile {
     pub version: Option<u8>,
     /// The strengths rules start from; `default` when absent.
     pub preset: Option<Preset>,
-    /// How incompleteness is judged; `strict` when absent.
+    /// Treatment of incompleteness; `strict` when absent.
     pub mode: Option<RunMode>,
     /// `owner/name`, so that every clone computes the same execution key.
     pub repo_id: Option<String>,
-    /// What an empty change concludes; `could_not_complete` when absent.
+    /// Conclusion for a change with nothing to judge; `could_not_complete` when absent.
     pub empty_change: Option<EmptyChange>,
-    /// How findings come to block; `rule_defined` when absent.
+    /// Condition under which findings block; `rule_defined` when absent.
     pub blocking_policy: Option<BlockingPolicy>,
     /// The severity from which `severity_threshold` and `mixed` block; `high` when absent.
     pub blocking_threshold: Option<Severity>,
@@ -41,16 +41,16 @@ pub struct PolicyFile {
     /// Token and cost budgets.
     #[serde(default)]
     pub budget: PolicyBudget,
-    /// How the run uses the machine.
+    /// Use of the machine.
     #[serde(default)]
     pub run: PolicyRun,
-    /// What commands of gates may do on the machine; nothing is executed when absent.
+    /// Rights of the gates' commands; nothing is executed when absent.
     #[serde(default)]
     pub execution: PolicyExecution,
     /// The quality gates that take part, by name. A gate that is not here does not run.
     #[serde(default)]
     pub gates: BTreeMap<GateName, PolicyGate>,
-    /// Which files may not import which others.
+    /// Files that must not import certain other files.
     #[serde(default)]
     pub import_boundary: Vec<PolicyImportBoundary>,
     /// The frozen rubric that changes are held to; none when absent.
@@ -79,11 +79,11 @@ pub struct PolicyImportBoundary {
     /// Globs of files among `from` that may.
     #[serde(default)]
     pub except: Vec<String>,
-    /// Why, for whoever meets it.
+    /// Reason of the boundary, for people who run into it.
     pub reason: String,
 }
 
-/// What a change concludes that gives nothing to judge.
+/// Conclusion for a change with nothing to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -102,7 +102,7 @@ pub struct PolicyLimits {
     /// The most changed files.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
     pub max_files: Option<u64>,
-    /// The most hunks.
+    /// Maximum number of hunks.
     #[cfg_attr(test, schemars(range(min = 1, max = 10000000)))]
     pub max_hunks: Option<u64>,
     /// The largest file read, in bytes.
@@ -117,7 +117,7 @@ pub struct PolicyLimits {
     /// The most added times deleted files compared for similarity.
     #[cfg_attr(test, schemars(range(max = 100000000)))]
     pub max_rename_pairs: Option<u64>,
-    /// Whether a required lens may leave hunks out and still pass.
+    /// True if a required lens may omit hunks and still pass.
     pub allow_omitted: Option<bool>,
     /// Time limit of a run until its verdict is stored, in seconds.
     #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
@@ -132,10 +132,10 @@ pub struct PolicyLimits {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyContextLimits {
-    /// The most files.
+    /// Maximum number of files.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
     pub max_files: Option<u64>,
-    /// The most hunks.
+    /// Maximum number of hunks.
     #[cfg_attr(test, schemars(range(min = 1, max = 10000000)))]
     pub max_hunks: Option<u64>,
     /// The most changed lines.
@@ -151,7 +151,7 @@ pub struct PolicyRatchet {
     /// The share of base files that must comply, in thousandths.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub theta_permille: Option<u16>,
-    /// How many base files must have been looked at.
+    /// Minimum number of surveyed base files.
     #[cfg_attr(test, schemars(range(min = 1, max = 100000)))]
     pub min_support: Option<u64>,
 }
@@ -173,22 +173,22 @@ pub struct PolicyBudget {
     pub max_pull_request_cost_micro_usd: Option<u64>,
 }
 
-/// How the run uses the machine.
+/// Use of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyRun {
-    /// How many workers; changes nothing but the time.
+    /// Number of workers; it changes nothing but the time.
     #[cfg_attr(test, schemars(range(min = 1, max = 64)))]
     pub max_concurrency: Option<u64>,
 }
 
-/// A quality gate.
+/// Settings of a quality gate.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyGate {
-    /// Whether PASS needs it; true when absent, because who declares a gate means it.
+    /// True if PASS needs the gate; true when absent, because a declared gate is meant to count.
     pub required: Option<bool>,
     /// The reports it reads, which an earlier step wrote.
     #[serde(default)]
@@ -196,10 +196,10 @@ pub struct PolicyGate {
     /// The tools it runs itself, where the change touches a project that uses them; docs/gates.md lists them.
     #[serde(default)]
     pub run: Vec<String>,
-    /// Whether a tool with something to say about head is run on the merge base too, so that what it says of both is
-    /// not held against the change; true when absent.
+    /// True if a tool with errors at head also runs on the merge base, so that errors of both are not attributed to the
+    /// change; true when absent.
     pub run_base: Option<bool>,
-    /// What a change concludes that touches no project of any tool of `run`; `could_not_complete` when absent.
+    /// Conclusion for a change that touches no project of the tools in `run`; `could_not_complete` when absent.
     pub untouched: Option<EmptyChange>,
     /// Gates whose tests it reads as well; of `story_validation` alone.
     #[serde(default)]
@@ -231,7 +231,7 @@ pub struct PolicyReport {
     pub module: Option<String>,
 }
 
-/// Which conventions are in force. There is no "latest": a rubric that nobody named is not enforced.
+/// Conventions in force. There is no "latest": only a named rubric is enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -249,24 +249,24 @@ pub struct PolicyConsistency {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyLens {
-    /// Whether it runs at all.
+    /// True if the lens runs.
     pub enabled: Option<bool>,
-    /// Whether PASS needs it.
+    /// True if PASS needs the lens.
     pub required: Option<bool>,
     /// Globs of files it does not look at.
     #[serde(default)]
     pub ignore: Vec<String>,
-    /// What happens when it is over budget.
+    /// Treatment of a plan over budget.
     pub overflow: Option<OverflowPolicy>,
     /// The model that it asks, by its name in `models`; of a review alone, and none runs without.
     pub model: Option<String>,
-    /// How many answers a review asks for; 1 when absent.
+    /// Number of replies that a review requests; 1 when absent.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub samples: Option<u64>,
-    /// How many of them have to say the same before a finding may block; more than half when absent.
+    /// Number of replies that have to agree before a finding may block; more than half when absent.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub agree: Option<u64>,
-    /// Whether a review is given a defect that nobody wrote, and is not complete without naming it; false when absent.
+    /// True if a review's request contains an invented defect, without which no reply is valid; false when absent.
     pub canary: Option<bool>,
     /// The most tokens a review reads for one answer, all its parts together; 70,000 when absent.
     #[cfg_attr(test, schemars(range(min = 1000, max = 10000000)))]
@@ -285,7 +285,7 @@ pub struct PolicyRule {
     pub scopes: BTreeMap<Scope, Strength>,
 }
 
-/// The waiver file.
+/// Content of the waiver file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -293,7 +293,7 @@ pub struct WaiverFile {
     /// The format's version; only 1 exists.
     #[cfg_attr(test, schemars(extend("const" = 1)))]
     pub version: Option<u8>,
-    /// The waivers.
+    /// Waivers in force.
     #[serde(default)]
     pub waiver: Vec<Waiver>,
 }
@@ -303,15 +303,15 @@ pub struct WaiverFile {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Waiver {
-    /// The rule.
+    /// Id of the rule.
     pub rule: String,
     /// The finding's `evidenceHash`.
     #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
     pub evidence_hash: String,
-    /// Who answers for it.
+    /// Person or team that answers for the waiver.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub owner: String,
-    /// Why it may stand.
+    /// Reason why the finding may stay.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub reason: String,
     /// The last day it holds.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LensClass, PermissionProfileId};
 
-/// Whether anything is executed, and within which bounds. Absent, nothing is.
+/// Execution of commands and its limits. Nothing is executed when absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -16,9 +16,9 @@ pub struct PolicyExecution {
     /// The classes of lenses that may execute; none when absent.
     #[serde(default)]
     pub lens_classes: Vec<LensClass>,
-    /// Whether commands run on the head of a fork's pull request; false when absent.
+    /// True if commands run on the head of a fork's pull request; false when absent.
     pub fork_heads: Option<bool>,
-    /// What commands may begin with.
+    /// Prefixes of allowed commands.
     #[serde(default)]
     pub allow: Vec<PolicyPrefix>,
     /// Directories with tools and packages that an earlier step installed.
@@ -58,11 +58,11 @@ pub struct PolicyToolchain {
     /// commands run.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub path: String,
-    /// How commands get it; `read_only` when absent.
+    /// Way in which commands get it; `read_only` when absent.
     pub provide: Option<ToolchainMode>,
 }
 
-/// How commands get a toolchain.
+/// Way in which commands get a toolchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -90,13 +90,13 @@ pub struct PolicyCommandLimits {
     /// As `max-stdout-bytes`, of standard error.
     #[cfg_attr(test, schemars(range(min = 1, max = 16777216)))]
     pub max_stderr_bytes: Option<u64>,
-    /// How many mebibytes a command may write.
+    /// Disk space that a command may use, in MiB.
     #[cfg_attr(test, schemars(range(min = 1, max = 1048576)))]
     pub disk_mib: Option<u64>,
-    /// How many mebibytes its processes may have resident together; without it as much as there is.
+    /// Resident memory of a command's processes together, in MiB; unlimited when absent.
     #[cfg_attr(test, schemars(range(min = 1, max = 1048576)))]
     pub memory_mib: Option<u64>,
-    /// How many processes and threads it may have.
+    /// Maximum number of processes and threads.
     #[cfg_attr(test, schemars(range(min = 1, max = 65536)))]
     pub processes: Option<u64>,
 }

@@ -19,11 +19,11 @@ pub struct PolicyModel {
     pub endpoint: Option<String>,
     /// The version of the API; the newest known when absent.
     pub api_version: Option<String>,
-    /// How the key is sent; as the endpoint wants it when absent.
+    /// Form in which the key is sent; the endpoint's own when absent.
     pub auth_scheme: Option<AuthScheme>,
-    /// What is said about sampling; `greedy` when absent, where the model accepts it.
+    /// Sampling parameters that are sent; `greedy` when absent, where the model accepts it.
     pub sampling: Option<SamplingMode>,
-    /// How much the model reasons; the model's own default when absent, stated where the table of models knows it.
+    /// Reasoning effort; the model's own default when absent, sent where the table of models has it.
     pub effort: Option<Effort>,
     /// The tier of service; the standard one when absent.
     pub service_tier: Option<String>,
@@ -33,18 +33,18 @@ pub struct PolicyModel {
     pub timeout_seconds: Option<u64>,
     /// A seed, where the dialect has one.
     pub seed: Option<u64>,
-    /// What a model accepts that is not in the table of models.
+    /// Capabilities of a model that is not in the table of models.
     pub capabilities: Option<PolicyModelCapabilities>,
 }
 
-/// What a model accepts.
+/// Capabilities of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyModelCapabilities {
-    /// Which sampling parameters.
+    /// Sampling parameters that it accepts.
     pub sampling: SamplingSupport,
-    /// Which efforts; none when absent.
+    /// Reasoning efforts that it accepts; none when absent.
     #[serde(default)]
     pub efforts: Vec<Effort>,
     /// The most tokens of one answer.

@@ -1,4 +1,4 @@
-//! What the quality gates say, for whoever mends it: a developer or an agent (S004-29…41). Names are the seed's.
+//! Results of the quality gates for the developer or agent who fixes them (S004-29…41). Names are the seed's.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ schema_tag! {
     QaReportTag = "qa-report.v1";
 }
 
-/// How the gates ended together.
+/// Result of all gates together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum QaStatus {
     /// Every gate passed.
     Passed,
-    /// A gate failed.
+    /// At least one gate has errors.
     Failed,
     /// No gate failed, and one has no result (C-18).
     Error,
 }
 
-/// Something a tool or a test says.
+/// Message of a tool or a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -40,41 +40,41 @@ pub struct QaMessage {
     /// The column, from 1; null where the tool names none.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub column: Option<u64>,
-    /// What it says.
+    /// Text of the message.
     pub message: String,
     /// `error` or `warning`.
     pub severity: String,
     /// The finding's id in the run, for `qa-skill explain`.
     pub finding_id: String,
-    /// Whether the base has it too, so that it is not held against the change.
+    /// True if the base has it too, so that it is not attributed to the change.
     pub pre_existing: bool,
 }
 
-/// How one gate ended.
+/// Result of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QaGate {
-    /// The gate.
+    /// Name of the gate.
     pub gate_name: GateName,
-    /// Whether it passed: it has a result, and nothing of it blocks.
+    /// True if the gate has a result without a blocking finding.
     pub passed: bool,
-    /// Whether PASS needs it.
+    /// True if PASS needs the gate.
     pub required: bool,
-    /// How long its commands took, in milliseconds; null where an earlier step ran them.
+    /// Duration of its commands, in milliseconds; null where an earlier step ran them.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub duration_ms: Option<u64>,
-    /// What fails it.
+    /// Messages that fail the gate.
     pub errors: Vec<QaMessage>,
-    /// What is told and fails nothing.
+    /// Messages that do not fail the gate.
     pub warnings: Vec<QaMessage>,
-    /// Why it has no result.
+    /// Reasons why the gate has no result.
     pub error_codes: Vec<Code>,
     /// One sentence for each report.
     pub notes: Vec<String>,
 }
 
-/// The report.
+/// Results of all quality gates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -87,26 +87,26 @@ pub struct QaReport {
     pub feature_id: Option<u64>,
     /// Its description.
     pub feature_description: Option<String>,
-    /// How the gates ended together.
+    /// Result of all gates together.
     pub status: QaStatus,
     /// The gates that the policy declares, by name.
     pub gates: BTreeMap<GateName, QaGate>,
     /// `N of M gates passed`.
     pub summary: String,
-    /// What to mend first: `[gate] file:line - message`, at most three of a gate and ten in all.
+    /// Most urgent fixes: `[gate] file:line - message`, at most three of a gate and ten in all.
     pub priority_fixes: Vec<String>,
-    /// How many errors are not among them.
+    /// Number of errors that are not among them.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub priority_fixes_omitted: u64,
     /// Pictures that tests left, by path.
     pub screenshots: Vec<RepoPath>,
-    /// When the report was written, as `YYYY-MM-DDThh:mm:ssZ`. Volatile.
+    /// Time of writing, as `YYYY-MM-DDThh:mm:ssZ`. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub timestamp: String,
-    /// How long the run took, in milliseconds. Volatile.
+    /// Duration of the run, in milliseconds. Volatile.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64), extend("x-volatile" = true)))]
     pub duration_total_ms: u64,
-    /// How many tests were tried more than once.
+    /// Number of tests that were run more than once.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub retry_count: u64,
 }

@@ -1,4 +1,5 @@
-//! What commands of gates were decided by and what they left, so that a replay executes nothing (S003-118).
+//! The recorded commands of gates: the decision to run them and their output, so that a replay executes nothing
+//! (S003-118).
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +25,11 @@ pub struct RecordedExecution {
     pub head_files: Vec<RecordedManifest>,
     /// The same at the merge base.
     pub base_files: Vec<RecordedManifest>,
-    /// Why no command ran on this machine or for this change; null when commands could run.
+    /// Reason why no command ran on this machine or for this change; null when commands could run.
     pub denied: Option<String>,
-    /// What stood around the commands; null when none ran.
+    /// Isolation of the commands; null when none ran.
     pub layers: Option<ExecutionLayers>,
-    /// What became of the commands, by gate, ordinal and attempt.
+    /// Results of the commands, by gate, ordinal and attempt.
     pub commands: Vec<RecordedCommand>,
 }
 
@@ -42,37 +43,37 @@ impl Artifact for RecordedExecution {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedManifest {
-    /// The path.
+    /// Path of the file.
     pub path: RepoPath,
     /// The text, secrets masked; null where the name alone says it, or where it is not text.
     pub text: Option<String>,
 }
 
-/// What became of one attempt at a command.
+/// Result of one attempt at a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedCommand {
-    /// The gate.
+    /// Name of the gate.
     pub gate: GateName,
     /// Its place in the gate's plan.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub ordinal: u64,
-    /// Which attempt it was, from 1.
+    /// Number of the attempt, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 3)))]
     pub attempt: u64,
     /// The exit status; null when a signal ended it or it did not end by itself.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Why it was ended from outside: `timed-out`, `output`, `disk` or `memory`.
+    /// Limit that ended it: `timed-out`, `output`, `disk` or `memory`; null when it ended by itself.
     pub stopped: Option<String>,
-    /// Whether processes of it were still there when it ended; they were killed.
+    /// True if processes of it still ran when it ended; they were killed.
     pub left_behind: bool,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub duration_ms: u64,
-    /// What the program calls itself.
+    /// Version that the program prints.
     pub tool_version: Option<String>,
     /// Standard output.
     pub stdout: RecordedOutput,
@@ -80,29 +81,29 @@ pub struct RecordedCommand {
     pub stderr: RecordedOutput,
     /// The report it wrote to a file; null when it wrote none.
     pub report: Option<RecordedOutput>,
-    /// Why it has no result, when it was not started or what it left cannot be used.
+    /// Reason why it has no result, when it was not started or its output cannot be used.
     pub code: Option<Code>,
-    /// What was wrong, for a person.
+    /// Description of the problem, for a person.
     pub problem: Option<String>,
     /// The pictures that its tests left, those of faulty tests first; of head alone.
     pub pictures: Vec<RecordedPicture>,
 }
 
-/// What a command printed or wrote.
+/// Output of a command: a stream or a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedOutput {
-    /// What was kept of it, with `/github/workspace` for the place of the worktree, other bytes than UTF-8 replaced and
+    /// Recorded part, with `/github/workspace` for the place of the worktree, bytes other than UTF-8 replaced and
     /// secrets masked.
     pub text: String,
-    /// How many bytes there were.
+    /// Number of bytes before any were cut.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub bytes: u64,
     /// The digest of all of them.
     pub sha256: Sha256Hex,
     /// The digest of the kept text without colours, times, durations and process ids.
     pub normalized_sha256: Sha256Hex,
-    /// Whether there was more than was kept.
+    /// True if the output was cut.
     pub capped: bool,
 }

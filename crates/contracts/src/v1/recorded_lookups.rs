@@ -1,4 +1,4 @@
-//! What lenses asked about the rest of the repository and were told, so that a replay needs no repository.
+//! The lenses' recorded lookups in the rest of the repository, so that a replay needs no repository.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,25 +11,25 @@ schema_tag! {
     RecordedLookupsTag = "recorded-lookups.v1";
 }
 
-/// How many items are validated at a time that have lists of their own.
+/// Number of items with lists of their own that are validated at a time.
 const VALIDATED_LISTS: usize = 16;
 
-/// Everything lenses asked about files beside the changed lines, each list by side and path.
+/// Lookups of lenses in files beside the changed lines, each list sorted by side and path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedLookups {
     /// The schema's name.
     pub schema_version: RecordedLookupsTag,
-    /// Whether something stands at a path.
+    /// Lookups of paths.
     pub paths: Vec<RecordedPath>,
     /// The regular files of directories.
     pub directories: Vec<RecordedDirectory>,
-    /// What files define and import.
+    /// Definitions and imports of files.
     pub modules: Vec<RecordedModule>,
-    /// What files import, by their statements alone.
+    /// Imports of files, by their statements alone.
     pub imports: Vec<RecordedImports>,
-    /// Which files have certain words.
+    /// Lookups of files by words.
     pub mentions: Vec<RecordedMentions>,
     /// Texts of files that are read as a whole, such as configurations.
     pub texts: Vec<RecordedText>,
@@ -40,34 +40,45 @@ impl Artifact for RecordedLookups {
     const FILE: &'static str = "recordings/lookups.json";
 
     fn parts(&self) -> impl Iterator<Item = Self> {
-        let Self { schema_version, paths, directories, modules, imports, mentions, texts } = self;
-        let empty = || Self { schema_version: *schema_version, ..Self::default() };
-        let paths = paths.chunks(VALIDATED_ITEMS).map(move |paths| Self { paths: paths.to_vec(), ..empty() });
+        let Self {
+            schema_version: RecordedLookupsTag::V1,
+            paths,
+            directories,
+            modules,
+            imports,
+            mentions,
+            texts,
+        } = self;
+        let paths =
+            paths.chunks(VALIDATED_ITEMS).map(|paths| Self { paths: paths.to_vec(), ..Self::default() });
         let directories = directories
             .chunks(VALIDATED_LISTS)
-            .map(move |directories| Self { directories: directories.to_vec(), ..empty() });
-        let modules =
-            modules.chunks(VALIDATED_LISTS).map(move |modules| Self { modules: modules.to_vec(), ..empty() });
-        let imports =
-            imports.chunks(VALIDATED_LISTS).map(move |imports| Self { imports: imports.to_vec(), ..empty() });
+            .map(|directories| Self { directories: directories.to_vec(), ..Self::default() });
+        let modules = modules
+            .chunks(VALIDATED_LISTS)
+            .map(|modules| Self { modules: modules.to_vec(), ..Self::default() });
+        let imports = imports
+            .chunks(VALIDATED_LISTS)
+            .map(|imports| Self { imports: imports.to_vec(), ..Self::default() });
         let mentions = mentions
             .chunks(VALIDATED_LISTS)
-            .map(move |mentions| Self { mentions: mentions.to_vec(), ..empty() });
-        let texts = texts.chunks(VALIDATED_LISTS).map(move |texts| Self { texts: texts.to_vec(), ..empty() });
+            .map(|mentions| Self { mentions: mentions.to_vec(), ..Self::default() });
+        let texts =
+            texts.chunks(VALIDATED_LISTS).map(|texts| Self { texts: texts.to_vec(), ..Self::default() });
         paths.chain(directories).chain(modules).chain(imports).chain(mentions).chain(texts)
     }
 }
 
-/// Whether something stands at a path.
+/// Lookup of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedPath {
     /// The merge base's tree or head's.
     pub side: Side,
-    /// The path.
+    /// Path that was looked up.
     pub path: String,
-    /// Whether anything stands there, or what is on the way there is no directory.
+    /// True if the path exists, or one of its parents is not a directory.
     pub present: bool,
 }
 
@@ -97,7 +108,7 @@ pub struct RecordedText {
     pub text: Option<String>,
 }
 
-/// What a file defines and imports.
+/// Definitions and imports of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -106,20 +117,20 @@ pub struct ModuleOutline {
     pub names: Vec<PlacedName>,
     /// The imports, in the order of the text.
     pub imports: Vec<PlacedImport>,
-    /// Whether there may be names that are not listed.
+    /// True if there may be names that are not listed.
     pub open: bool,
-    /// Whether there may be modules below it that the tree does not show.
+    /// True if there may be modules below it that the tree does not have.
     pub relocates: bool,
 }
 
-/// An outline of a file, or that there is none to be had.
+/// Outline of a file, or the fact that there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedModule {
     /// The merge base's tree or head's.
     pub side: Side,
-    /// The path.
+    /// Path of the file.
     pub path: String,
     /// The outline; null when it is no regular file that could be read.
     pub outline: Option<ModuleOutline>,
@@ -132,11 +143,11 @@ pub struct RecordedModule {
 pub struct RecordedImports {
     /// The merge base's tree or head's.
     pub side: Side,
-    /// The path.
+    /// Path of the file.
     pub path: String,
-    /// The imports in the order of the text; null when it is no regular file that could be read. Which of them a compiler
-    /// leaves out, because their names stand for types alone, is not looked into, and some may only look like imports:
-    /// in a comment, or in a string over several lines.
+    /// The imports in the order of the text; null when it is no regular file that could be read. Imports of types only,
+    /// which a compiler drops, are included, and so may be text in comments and multi-line strings that looks like an
+    /// import.
     pub imports: Option<Vec<PlacedImport>>,
 }
 
@@ -145,7 +156,7 @@ pub struct RecordedImports {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlacedName {
-    /// The name.
+    /// Name as the source writes it.
     pub name: String,
     /// The line, from 1.
     pub line: u32,
@@ -155,12 +166,12 @@ pub struct PlacedName {
     pub end_column: u32,
 }
 
-/// How a file asks for another.
+/// Kind of statement that imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ImportForm {
-    /// An import.
+    /// An import of names or of a module.
     Import,
     /// An import whose names the file hands on.
     Reexport,
@@ -175,41 +186,41 @@ pub enum ImportForm {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlacedImport {
-    /// How.
+    /// Kind of statement.
     pub form: ImportForm,
-    /// What is imported from, as the language writes it.
+    /// Imported module, as the language writes it.
     pub module: PlacedName,
-    /// The names asked for, each where it stands; none when the module itself is.
+    /// Imported names with their places; empty when the module itself is imported.
     pub names: Vec<PlacedName>,
-    /// Whether every name is asked for.
+    /// True if every name is imported.
     pub star: bool,
-    /// Whether it stands in the file's own scope and not in a function.
+    /// True if it is in the file's own scope and not in a function.
     pub top_level: bool,
-    /// Whether it happens only under some condition or its failure is caught, so that it need not resolve.
+    /// True if it is conditional or its failure is caught, so that it need not resolve.
     pub weak: bool,
-    /// Whether types alone are taken from it, so that nothing is loaded when the program runs.
+    /// True if only types are imported, so that nothing is loaded when the program runs.
     pub types_alone: bool,
 }
 
 impl PlacedImport {
-    /// Whether the import is one that has to resolve wherever its file is loaded.
+    /// Returns whether the import has to resolve wherever its file is loaded.
     pub fn is_firm(&self) -> bool {
         !self.weak && self.top_level
     }
 }
 
-/// Among which files words are looked for.
+/// Group of files that is searched for words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum MentionKind {
-    /// Whatever configures a build, and what git ignores.
+    /// Build configuration and git's ignore files.
     Configuration,
     /// JavaScript and TypeScript.
     Ecma,
     /// Go.
     Go,
-    /// What package managers write down of the versions they chose.
+    /// Lock files of package managers.
     Lockfile,
     /// Python.
     Python,
@@ -217,20 +228,20 @@ pub enum MentionKind {
     Rust,
 }
 
-/// Which files have one of some words.
+/// Files that contain at least one of some words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedMentions {
     /// The merge base's tree or head's.
     pub side: Side,
-    /// Among which files.
+    /// Group of the searched files.
     pub kind: MentionKind,
     /// The words, sorted.
     pub words: Vec<String>,
     /// The files, sorted.
     pub paths: Vec<String>,
-    /// Whether every file was looked at.
+    /// True if every file was searched.
     pub complete: bool,
 }
 

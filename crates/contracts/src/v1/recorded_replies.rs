@@ -1,4 +1,4 @@
-//! What models answered, so that a replay asks none (S003-27, C-42).
+//! The models' recorded replies, so that a replay sends no request (S003-27, C-42).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,16 +12,16 @@ schema_tag! {
     RecordedRepliesTag = "recorded-replies.v1";
 }
 
-/// What came of every request to a model, by the request's hash and the number of the sample.
+/// Outcome of every request to a model, by the request's hash and the number of the sample.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedReplies {
     /// The schema's name.
     pub schema_version: RecordedRepliesTag,
-    /// The replies.
+    /// Outcomes of all requests.
     pub replies: Vec<RecordedReply>,
-    /// What was said of hunks of this change when they were asked about in another request, by lens and hunk.
+    /// Earlier findings in hunks of this change that were part of another request, by lens and hunk.
     pub earlier: Vec<EarlierHunk>,
 }
 
@@ -30,18 +30,18 @@ impl Artifact for RecordedReplies {
     const FILE: &'static str = "recordings/replies.json";
 }
 
-/// What a review said of a hunk before.
+/// Earlier findings of a review in a hunk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EarlierHunk {
-    /// The review.
+    /// Id of the review.
     pub lens_id: String,
     /// The digest over the file's path, the removed and the added lines.
     pub hunk: Sha256Hex,
-    /// The digest of what was shown of its file, where what is found later comes late; null where it does not.
+    /// Digest of the file's text in that request, where a later finding counts as late; null elsewhere.
     pub shown: Option<Sha256Hex>,
-    /// What it found there.
+    /// Findings in the hunk.
     pub findings: Vec<EarlierFinding>,
 }
 
@@ -50,47 +50,47 @@ pub struct EarlierHunk {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EarlierFinding {
-    /// What the model named: a rule, or a convention.
+    /// Id that the model gave: of a rule, or of a convention.
     pub rule_id: String,
     /// Its place among the added lines of the hunk, from 0.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub offset: u64,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// One sentence.
     pub summary: String,
-    /// What to do about it.
+    /// Suggested fix.
     pub suggestion: Option<String>,
-    /// How many answers said it.
+    /// Number of replies with the finding.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub answers: u64,
 }
 
-/// What came of one request.
+/// Outcome of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedReply {
     /// The digest over dialect, version, endpoint, path and body of the request. The body follows from the change.
     pub request_hash: Sha256Hex,
-    /// Which of several answers to the same request it is, from 1.
+    /// Number of the reply among several to the same request, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub sample: u64,
-    /// The dialect.
+    /// API dialect.
     pub surface: Surface,
     /// The digest of the body that was sent.
     pub request_body_sha256: Sha256Hex,
-    /// How each attempt ended, in order; none where nothing was sent.
+    /// Attempts in order; empty where nothing was sent.
     pub attempts: Vec<RecordedAttempt>,
-    /// What the last attempt got; null where there was no answer.
+    /// Response to the last attempt; null where there was none.
     pub response: Option<RecordedResponse>,
-    /// Why there is no answer.
+    /// Reason why there is no reply.
     pub code: Option<Code>,
-    /// What was wrong, for a person.
+    /// Description of the problem, for a person.
     pub problem: Option<String>,
 }
 
-/// How one attempt ended.
+/// Outcome of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -98,7 +98,7 @@ pub struct RecordedAttempt {
     /// The status of the answer; null where there was none.
     #[cfg_attr(test, schemars(range(min = 100, max = 999)))]
     pub status: Option<u16>,
-    /// What it came to; null for an answer.
+    /// Error of the attempt; null for a response.
     pub code: Option<Code>,
 }
 
@@ -107,7 +107,7 @@ pub struct RecordedAttempt {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedResponse {
-    /// The status.
+    /// HTTP status.
     #[cfg_attr(test, schemars(range(min = 100, max = 999)))]
     pub status: u16,
     /// Headers that say something about the answer and nothing about the account, by name.
@@ -125,6 +125,6 @@ pub struct RecordedResponse {
 pub struct RecordedHeader {
     /// The name in lower case.
     pub name: String,
-    /// The value.
+    /// Value of the header.
     pub value: String,
 }

@@ -1,4 +1,5 @@
-//! What the pure part read, kept for replay: changed text around each hunk, secrets masked (`recordings/*.json`).
+//! The recorded input of the pure part, for replay: changed text around each hunk, secrets masked
+//! (`recordings/*.json`).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ schema_tag! {
     RecordedGatesTag = "recorded-gates.v1";
 }
 
-/// Which of a file's recorded texts an offset points into.
+/// Recorded text of a file that an offset points into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -29,8 +30,8 @@ pub enum TextPlace {
     FullHead,
 }
 
-/// Where the parts of one hunk end inside [`FileText::text`], in bytes. Each part begins where the one before ends;
-/// the first begins where the hunk before ends. Every part holds whole lines with their line ends.
+/// Ends of the parts of one hunk inside [`FileText::text`], in bytes. Each part begins where the one before ends; the
+/// first begins where the hunk before ends. Every part holds whole lines with their line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -45,21 +46,21 @@ pub struct HunkCuts {
     pub after: u32,
 }
 
-/// A secret that stood in a text and is masked in it now, byte for byte with `*`.
+/// A secret of a text that is masked in it, byte for byte with `*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MaskedSecret {
-    /// The text.
+    /// Text that contains the secret.
     pub place: TextPlace,
     /// The first masked byte.
     pub start: u32,
     /// The byte after the last.
     pub end: u32,
-    /// What found it.
+    /// Id of the detector.
     pub detector: String,
-    /// Which value it was: equal secrets of one change have equal numbers, in order of first appearance. Masked texts
-    /// of two secrets look alike, and a rotated secret must not pass for an old one.
+    /// Number of the secret: equal secrets of one change have equal numbers, in order of first appearance. Two secrets
+    /// look alike when masked, and a rotated secret must not pass for an old one.
     pub value: u32,
 }
 
@@ -70,7 +71,7 @@ pub struct MaskedSecret {
 pub struct FileText {
     /// All hunks one after another: unchanged lines before, removed, added, unchanged lines after.
     pub text: String,
-    /// Where the parts of each hunk end, in the order of the file's hunks.
+    /// Ends of each hunk's parts, in the order of the file's hunks.
     pub cuts: Vec<HunkCuts>,
     /// The whole file at the merge base, where a plan needs it.
     pub full_base: Option<String>,
@@ -81,15 +82,15 @@ pub struct FileText {
 }
 
 impl FileText {
-    /// Whether it holds a whole version and not only hunks.
+    /// Returns whether it holds a whole version besides hunks.
     pub fn has_whole_file(&self) -> bool {
         self.full_base.is_some() || self.full_head.is_some()
     }
 
-    /// How many bytes of text it holds.
+    /// Returns the number of bytes of text.
     pub fn bytes(&self) -> usize {
-        let whole = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        self.text.len() + whole(&self.full_base) + whole(&self.full_head)
+        let full = [&self.full_base, &self.full_head].into_iter().flatten().map(String::len);
+        self.text.len() + full.sum::<usize>()
     }
 }
 
@@ -100,7 +101,7 @@ impl FileText {
 pub struct RecordedFile {
     /// The path as in the change set.
     pub file: RepoPath,
-    /// The text.
+    /// Texts of the file.
     pub text: FileText,
 }
 
@@ -125,14 +126,14 @@ impl Artifact for Recording {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedSurvey {
-    /// The rule.
+    /// Id of the rule.
     pub rule_id: String,
     /// The directory and language surveyed, as one name.
     pub population: String,
-    /// How many base files were looked at.
+    /// Number of surveyed base files.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// How many of them comply.
+    /// Number of surveyed files that comply.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub complying: u64,
     /// The digest over the blobs looked at, by path.
@@ -164,8 +165,8 @@ impl Artifact for RecordedInputs {
     const FILE: &'static str = "recordings/inputs.json";
 }
 
-/// What the quality gates read: reports as they were found, secrets masked. Replay reads them here, so nothing is
-/// executed or looked for again.
+/// The gates' recorded input: reports with secrets masked. A replay reads them here, so that it neither executes a
+/// command nor searches for a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -187,7 +188,7 @@ pub struct RecordedGates {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedStory {
-    /// The feature.
+    /// Id of the feature.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub feature_id: u64,
     /// Its text; null when it is not UTF-8 or too large.
@@ -203,15 +204,15 @@ pub struct RecordedReport {
     pub gate: GateName,
     /// The path as the policy has it.
     pub path: String,
-    /// Which commit it is about.
+    /// Commit that it is about.
     pub side: Side,
     /// The digest of its text with the checkout's place replaced and no secret masked; null when it was not read.
     pub sha256: Option<Sha256Hex>,
     /// Its text, with `/github/workspace` for the place of the checkout and secrets masked; null when it was not read.
     pub text: Option<String>,
-    /// Why it was not read.
+    /// Reason why it was not read.
     pub code: Option<Code>,
-    /// What was wrong with it, for a person.
+    /// Description of the problem, for a person.
     pub problem: Option<String>,
     /// The pictures that its tests left, those of faulty tests first.
     pub pictures: Vec<RecordedPicture>,
@@ -222,13 +223,13 @@ pub struct RecordedReport {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecordedPicture {
-    /// Where the report says that it is.
+    /// Path in the report.
     pub path: RepoPath,
     /// The digest of its bytes, and its name below `screenshots/`; null when it was not taken.
     pub sha256: Option<Sha256Hex>,
     /// Its bytes in base64; null when it was not taken.
     pub data: Option<String>,
-    /// Why it was not taken, for a person.
+    /// Reason why it was not recorded, for a person.
     pub problem: Option<String>,
 }
 

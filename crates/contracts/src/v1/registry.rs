@@ -1,4 +1,4 @@
-//! What this binary offers, derived from its own tables: the skill registry and manifest (S003-18, 19).
+//! The skill registry and manifest: the lenses and rules of this binary, derived from its own tables (S003-18, 19).
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct RegistryRule {
     pub rule_id: String,
     /// One sentence.
     pub title: String,
-    /// How bad its findings are.
+    /// Severity of its findings.
     pub severity: Severity,
     /// Its strengths.
     pub strengths: PresetStrengths,
@@ -62,15 +62,15 @@ pub struct RegistryRule {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RegistryLens {
-    /// The id.
+    /// Id of the lens.
     pub lens_id: String,
     /// The version; a change of results changes it.
     pub lens_version: String,
-    /// The class.
+    /// Class of the lens.
     pub lens_class: LensClass,
     /// One sentence.
     pub title: String,
-    /// Whether PASS needs it unless the policy says otherwise.
+    /// True if PASS needs it unless the policy overrides it.
     pub required_by_default: bool,
     /// The globs that select files for it.
     pub triggers: Vec<String>,
@@ -78,7 +78,7 @@ pub struct RegistryLens {
     pub rules: Vec<RegistryRule>,
 }
 
-/// The registry.
+/// All lenses and rules of the binary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -98,7 +98,7 @@ pub struct Registry {
 pub struct SkillManifest {
     /// The schema's name.
     pub schema_version: SkillManifestTag,
-    /// The skill.
+    /// Id of the skill.
     pub skill_id: String,
     /// The version of the binary.
     pub version: String,
@@ -108,7 +108,7 @@ pub struct SkillManifest {
     pub entrypoint: Vec<String>,
     /// The schema of what it prints with `--format json`.
     pub result_schema: String,
-    /// The registry file.
+    /// Path of the registry file.
     pub registry: String,
     /// The lens classes it supports.
     pub supported_lens_classes: Vec<LensClass>,

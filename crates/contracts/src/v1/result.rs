@@ -1,4 +1,4 @@
-//! What lenses found and what the run concludes from it (S003-84, 92…95).
+//! Results of the lenses and the verdict of the run (S003-84, 92…95).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ schema_tag! {
     SkillResultTag = "skill-result.v1";
 }
 
-/// What a plan used (S003-84). Every member is always present.
+/// Tokens and cost of a plan (S003-84). Every member is always present.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -40,12 +40,12 @@ pub struct UsageMetrics {
     pub total_tokens: Option<u64>,
     /// The cost in US dollars, at most six decimals.
     pub cost_usd: Option<f64>,
-    /// Why a number is null.
+    /// Reason why a number is null.
     pub unavailable_reason: Option<UsageUnavailableReason>,
 }
 
 impl UsageMetrics {
-    /// What a plan uses that asks no provider.
+    /// Usage of a plan without requests.
     pub const NONE: Self = Self {
         input_tokens: Some(0),
         output_tokens: Some(0),
@@ -55,39 +55,39 @@ impl UsageMetrics {
     };
 }
 
-/// Something a rule says about a place (S003-92). Members after `evidenceHash` are extensions.
+/// Violation of a rule at a place (S003-92). Members after `evidenceHash` are extensions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable while the flagged text moves: the digest over lens, rule, file and the text without its white space.
     pub finding_id: Sha256Hex,
-    /// The lens.
+    /// Id of the lens.
     pub lens_id: String,
     /// The part of the lens.
     pub sub_lens_id: Option<String>,
-    /// The rule.
+    /// Id of the rule.
     pub rule_id: String,
-    /// How bad it is.
+    /// Severity of the violation.
     pub severity: Severity,
-    /// Whether it makes the verdict FAIL.
+    /// True if it makes the verdict FAIL.
     pub blocking: bool,
     /// The file as in the change set: the path at head, of a deleted file at the base.
     pub file: RepoPath,
     /// The first line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub start_line: u64,
-    /// The last line.
+    /// Last line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub end_line: u64,
     /// One sentence.
     pub summary: String,
-    /// What proves it: `quote`, `side`, `startColumn`, `endColumn`, and what the rule adds.
+    /// Evidence: `quote`, `side`, `startColumn`, `endColumn`, and members of the rule.
     pub evidence: BTreeMap<String, Value>,
     /// The digest over file, lines and evidence; waivers are bound to it.
     pub evidence_hash: Sha256Hex,
 
-    /// Whether this change brings it in.
+    /// Origin: introduced by this change, or pre-existing.
     pub origin: FindingOrigin,
     /// Whose code it is in.
     pub scope: Scope,
@@ -97,13 +97,13 @@ pub struct Finding {
     pub ratchet: Option<RatchetEvidence>,
     /// The waiver that keeps it from blocking; null without one.
     pub waiver: Option<AppliedWaiver>,
-    /// What to do about it.
+    /// Advice for the author.
     pub fix: String,
     /// Codes that concern this finding alone.
     pub codes: Vec<Code>,
 }
 
-/// How well the base complies with a ratcheted rule.
+/// Compliance of the base with a ratcheted rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -111,16 +111,16 @@ pub struct RatchetEvidence {
     /// The share the base must reach, in thousandths.
     #[cfg_attr(test, schemars(range(max = 1000)))]
     pub theta_permille: u16,
-    /// How many base files must have been looked at.
+    /// Minimum number of surveyed base files.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub min_support: u64,
-    /// How many were.
+    /// Number of surveyed base files.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// How many of them comply.
+    /// Number of surveyed files that comply.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub complying: u64,
-    /// Whether the ratchet holds, so that the finding blocks.
+    /// True if the ratchet holds, so that the finding blocks.
     pub holds: bool,
 }
 
@@ -129,53 +129,53 @@ pub struct RatchetEvidence {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AppliedWaiver {
-    /// Who answers for it.
+    /// Person or team that answers for the waiver.
     pub owner: String,
-    /// Why.
+    /// Reason of the waiver.
     pub reason: String,
     /// The last day it holds, `YYYY-MM-DD`, compared with the base commit's date.
     pub expires: String,
 }
 
-/// How one plan ended (S003-93).
+/// Result of one plan (S003-93).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LensResult {
     /// The schema's name.
     pub schema_version: LensResultTag,
-    /// The plan.
+    /// Ordinal of the plan.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub plan_ordinal: u64,
-    /// The lens.
+    /// Id of the lens.
     pub lens_id: String,
     /// The part of the lens.
     pub sub_lens_id: Option<String>,
     /// The lens's version.
     pub lens_version: String,
-    /// How it ended.
+    /// Status of the plan.
     pub status: LensStatus,
-    /// Whether something is missing from it.
+    /// True if part of the result is missing.
     pub degraded: bool,
-    /// What it found, in S003-102 order.
+    /// Findings, in S003-102 order.
     pub findings: Vec<Finding>,
-    /// What it looked at, in sentences.
+    /// Covered files and evidence, in sentences.
     pub evidence_summary: Vec<String>,
-    /// What it used.
+    /// Tokens and cost.
     pub usage: UsageMetrics,
-    /// Why it is degraded, failed or skipped.
+    /// Reasons why it is degraded, failed or skipped.
     pub error_codes: Vec<Code>,
-    /// What else is worth telling.
+    /// Warnings and notices.
     pub warning_codes: Vec<Code>,
-    /// What it executed; null for nothing.
+    /// Executed commands; null where there are none.
     pub execution_audit: Option<ExecutionAudit>,
     /// The digest over what came back to it: recorded replies or, for rules, the drafts.
     pub adapter_response_hash: Sha256Hex,
-    /// What a model answered; null where none was to be asked.
+    /// Replies of a model; null where none were requested.
     pub review: Option<ReviewRecord>,
 }
 
-/// What a model answered to a plan.
+/// Replies of a model to a plan's requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -184,10 +184,10 @@ pub struct ReviewRecord {
     pub request_hash: Sha256Hex,
     /// Each answer, by number of the sample.
     pub samples: Vec<ReviewSample>,
-    /// How many findings quote what does not stand where they claim, in all answers together.
+    /// Number of findings in all replies whose quote is not at the claimed place.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub unverified: u64,
-    /// Whether every answer names the defect that nobody wrote; null where there was none.
+    /// True if every reply reports the invented defect; null where the request had none.
     pub canary_found: Option<bool>,
 }
 
@@ -196,29 +196,29 @@ pub struct ReviewRecord {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReviewSample {
-    /// Why it is no answer; null for one.
+    /// Reason why it is no valid reply; null for a valid one.
     pub code: Option<Code>,
-    /// How many findings it has.
+    /// Number of its findings.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub findings: u64,
-    /// What the provider says about how it answered.
+    /// Settings that the provider reports with the reply.
     pub effective: EffectiveModel,
-    /// What it used.
+    /// Tokens and cost of the reply.
     pub usage: ReviewUsage,
 }
 
-/// What a provider says about how it answered; null where it says nothing.
+/// Settings that a provider reports with a reply; null where it reports none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EffectiveModel {
-    /// The model.
+    /// Name of the model.
     pub model: Option<String>,
-    /// The temperature.
+    /// Sampling temperature.
     pub temperature: Option<f64>,
     /// The share of the most likely words.
     pub top_p: Option<f64>,
-    /// The effort.
+    /// Reasoning effort.
     pub effort: Option<String>,
     /// The tier of service.
     pub service_tier: Option<String>,
@@ -226,7 +226,7 @@ pub struct EffectiveModel {
     pub system_fingerprint: Option<String>,
 }
 
-/// What an answer used, in tokens; null where the provider says nothing.
+/// Usage of a reply, in tokens; null where the provider reports none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -246,7 +246,7 @@ pub struct ReviewUsage {
     /// Of these, reasoning that is not part of the answer.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub reasoning_tokens: Option<u64>,
-    /// What it cost, in millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub cost_micro_usd: Option<u64>,
 }
@@ -258,7 +258,7 @@ pub struct ReviewUsage {
 pub struct LensResultList {
     /// The schema's name.
     pub schema_version: LensResultListTag,
-    /// The results.
+    /// Results in the order of their plans.
     pub lens_results: Vec<LensResult>,
 }
 
@@ -276,7 +276,7 @@ pub struct FinalVerdict {
     pub schema_version: FinalVerdictTag,
     /// PASS or FAIL.
     pub status: VerdictStatus,
-    /// Whether something non-required is missing.
+    /// True if part of a lens that is not required is missing.
     pub degraded: bool,
     /// The reasons, in sentences.
     pub rationale: Vec<String>,
@@ -286,20 +286,20 @@ pub struct FinalVerdict {
     pub missing_required_lens_ids: Vec<String>,
     /// Those that did not complete.
     pub failed_required_lens_ids: Vec<String>,
-    /// What blocks, in S003-102 order.
+    /// Blocking findings, in S003-102 order.
     pub blocking_findings: Vec<Finding>,
     /// Every error code of the run, sorted.
     pub error_codes: Vec<Code>,
     /// The sum over all plans.
     pub aggregate_usage: UsageMetrics,
 
-    /// What it means: FAIL because of the code, or because the run could not be completed.
+    /// Meaning of the status: FAIL because of the code, or because the run could not be completed.
     pub conclusion: Conclusion,
     /// Every warning code of the run, sorted (C-27).
     pub warning_codes: Vec<Code>,
-    /// Whether nothing was there to look at (D-16).
+    /// True if there was nothing to judge (D-16).
     pub vacuous: bool,
-    /// What head's own policy would say, when the change edits it; never binding.
+    /// Result under head's own policy, when the change edits it; never binding.
     pub policy_preview: Option<PolicyPreview>,
 }
 
@@ -321,12 +321,12 @@ pub struct WeakenedSetting {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyPreview {
-    /// What the run would conclude; null when head's policy cannot be read.
+    /// Conclusion under head's policy; null when it cannot be read.
     pub conclusion: Option<Conclusion>,
-    /// How many findings would block.
+    /// Number of findings that would block.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub blocking_findings: u64,
-    /// Why head's policy cannot be read; null when it can.
+    /// Reason why head's policy cannot be read; null when it can.
     pub error: Option<String>,
     /// Every setting that is less strict, by name.
     pub weakened: Vec<WeakenedSetting>,
@@ -348,11 +348,11 @@ pub struct SkillResult {
     pub execution_key: ExecutionKey,
     /// The digest of the normalised input without its volatile members.
     pub normalized_input_hash: Sha256Hex,
-    /// The plans.
+    /// Plans in queue order.
     pub lens_plans: Vec<LensPlan>,
     /// Their results.
     pub lens_results: Vec<LensResult>,
-    /// The answer.
+    /// Verdict of the run.
     pub final_verdict: FinalVerdict,
 }
 

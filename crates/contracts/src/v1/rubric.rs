@@ -15,34 +15,34 @@ schema_tag! {
     RubricDecisionsTag = "rubric-decisions.v1";
 }
 
-/// What a convention is about.
+/// Subject of a convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ConventionFamily {
-    /// How files are named.
+    /// Names of files.
     FileName,
-    /// How functions are named.
+    /// Names of functions.
     FunctionName,
-    /// How methods are named.
+    /// Names of methods.
     MethodName,
-    /// How types are named.
+    /// Names of types.
     TypeName,
-    /// How constants are named.
+    /// Names of constants.
     ConstantName,
-    /// Where files with tests stand.
+    /// Places of files with tests.
     TestPlacement,
-    /// Whether files begin with a notice about their licence.
+    /// Licence notices at the beginning of files.
     LicenceHeader,
-    /// Whether what others may use has a documentation comment.
+    /// Documentation comments of public items.
     PublicDoc,
-    /// What is done about errors.
+    /// Treatment of errors.
     ErrorIdiom,
-    /// Which directories do not import which.
+    /// Directories that do not import certain others.
     ImportDirection,
-    /// Which library does a job.
+    /// Library for a job.
     Library,
-    /// Which files change together.
+    /// Files that change together.
     CoChange,
 }
 
@@ -88,29 +88,29 @@ impl ConventionFamily {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Witness {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// Its content.
     pub blob: BlobId,
     /// The line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 4294967295u64)))]
     pub line: u32,
-    /// What stands there.
+    /// Text at the place.
     pub text: String,
 }
 
-/// What a convention would have done to changes that were merged.
+/// Effect that a convention would have had on merged changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BackTest {
-    /// How many merged changes were replayed.
+    /// Number of replayed merged changes.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub changes: u64,
-    /// How many of them break the convention anew.
+    /// Number of changes that newly break the convention.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub broken: u64,
-    /// How many of those are in the newer half.
+    /// Number of those in the newer half.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub lately: u64,
     /// The newest of those.
@@ -125,30 +125,30 @@ pub struct Convention {
     /// Made of what the convention says and where, so that the same convention has the same id in every draft.
     #[cfg_attr(test, schemars(regex(pattern = "^[a-z-]{3,24}-[0-9a-f]{10}$")))]
     pub id: String,
-    /// What it is about.
+    /// Subject of the convention.
     pub family: ConventionFamily,
     /// The convention in one sentence.
     #[cfg_attr(test, schemars(length(min = 1, max = 600)))]
     pub statement: String,
     /// The language, or the ending of file names.
     pub language: String,
-    /// Whether it holds in product code or in tests.
+    /// Scope of the convention: product code or tests.
     pub part: Scope,
     /// Globs of the files it holds for.
     #[cfg_attr(test, schemars(length(min = 1, max = 16)))]
     pub paths: Vec<String>,
-    /// What of the family: a job that libraries do, a file whose changes are looked at; else empty.
+    /// Topic within the family: a job that libraries do, or a file whose changes are counted; else empty.
     pub topic: String,
     /// The form that is kept.
     pub form: String,
-    /// What breaking it weighs; `block`, `advise` or `off`.
+    /// Strength of a finding that breaks it: `block`, `advise` or `off`.
     pub strength: Strength,
-    /// Why that strength is proposed.
+    /// Reason of the proposed strength.
     pub reason: String,
-    /// How many places could keep or break it.
+    /// Number of places that could keep or break it.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// How many break it.
+    /// Number of places that break it.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub exceptions: u64,
     /// The share that keeps it, in thousandths, rounded down.
@@ -163,41 +163,41 @@ pub struct Convention {
     /// Places that keep it.
     #[cfg_attr(test, schemars(length(max = 5)))]
     pub exemplars: Vec<Witness>,
-    /// What it would have done.
+    /// Effect on merged changes.
     pub back_test: BackTest,
 }
 
-/// Something that was looked at and is no convention here.
+/// Candidate that is no convention here.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RejectedConvention {
-    /// What it is about.
+    /// Subject of the candidate.
     pub family: ConventionFamily,
     /// The language, or the ending of file names.
     pub language: String,
     /// Product code or tests.
     pub part: Scope,
-    /// What of the family.
+    /// Topic within the family.
     pub topic: String,
     /// The most frequent form.
     pub form: String,
-    /// How many places could keep or break it.
+    /// Number of places that could keep or break it.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// How many break it.
+    /// Number of places that break it.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub exceptions: u64,
-    /// Why it was rejected.
+    /// Reason of the rejection.
     pub reason: String,
 }
 
-/// What a draft changes about the newest frozen rubric.
+/// Difference between a draft and the newest frozen rubric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RubricDifference {
-    /// The frozen version.
+    /// Version of the frozen rubric.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000000)))]
     pub rubric_version: u64,
     /// Ids that the frozen version neither holds nor rejected.
@@ -208,7 +208,7 @@ pub struct RubricDifference {
     pub fallen: Vec<String>,
 }
 
-/// What was mined from a commit and its history. Nothing is enforced before a person approves it.
+/// Conventions mined from a commit and its history. Nothing is enforced before a person approves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -220,23 +220,23 @@ pub struct RubricDraft {
     pub draft_version: u64,
     /// The version of the program that mined it.
     pub engine_version: String,
-    /// The commit.
+    /// Commit that was mined.
     pub commit: CommitId,
     /// The commit's own time, in seconds since 1970.
     #[cfg_attr(test, schemars(range(min = -9007199254740991i64, max = 9007199254740991i64)))]
     pub commit_time: i64,
-    /// How many merged changes were replayed.
+    /// Number of replayed merged changes.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub changes: u64,
-    /// How many source files were read.
+    /// Number of source files that were read.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub files_read: u64,
-    /// How many were not: too large, not UTF-8, or too many.
+    /// Number of source files that were not read: too large, not UTF-8, or too many.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub files_left_out: u64,
-    /// The conventions.
+    /// Proposed conventions.
     pub conventions: Vec<Convention>,
-    /// What was considered and rejected.
+    /// Rejected candidates.
     pub rejected: Vec<RejectedConvention>,
     /// The difference to the newest frozen rubric of the commit; null when there is none.
     pub difference: Option<RubricDifference>,
@@ -262,7 +262,7 @@ pub struct Rubric {
     pub engine_version: String,
     /// The commit it was mined from.
     pub commit: CommitId,
-    /// That commit's own time, in seconds since 1970.
+    /// Time of that commit, in seconds since 1970.
     #[cfg_attr(test, schemars(range(min = -9007199254740991i64, max = 9007199254740991i64)))]
     pub commit_time: i64,
     /// The conventions in force.
@@ -271,14 +271,14 @@ pub struct Rubric {
     pub rejected: Vec<String>,
 }
 
-/// What a person decided about a draft.
+/// Decisions of a person about a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RubricDecisions {
     /// The schema's name.
     pub schema_version: RubricDecisionsTag,
-    /// What becomes of conventions that are not decided one by one: accepted as proposed, or rejected.
+    /// Decision on all other conventions: accepted as proposed, or rejected.
     pub others: Decision,
     /// Decisions, each about one convention.
     #[serde(default)]
@@ -302,7 +302,7 @@ pub enum Decision {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RubricDecision {
-    /// The convention.
+    /// Id of the convention.
     pub id: String,
     /// Accept or reject.
     pub decision: Decision,

@@ -1,4 +1,4 @@
-//! How much attention the change deserves (extension artifact `change-sensitivity.json`).
+//! The sensitivity of the change (extension artifact `change-sensitivity.json`).
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub enum SizeBucket {
 pub struct SensitivityReason {
     /// The reason's name.
     pub reason: String,
-    /// What it adds, or takes away when negative.
+    /// Points that it adds; negative where it subtracts.
     pub points: i32,
 }
 
@@ -57,14 +57,14 @@ pub struct SensitivityReason {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileSensitivity {
-    /// The file.
+    /// Path of the file.
     pub file: RepoPath,
     /// 0 to 100.
     #[cfg_attr(test, schemars(range(max = 100)))]
     pub score: u8,
     /// The score in words.
     pub tier: SensitivityTier,
-    /// Why, for the hunk that scored highest.
+    /// Reasons of the hunk with the highest score.
     pub reasons: Vec<SensitivityReason>,
     /// The score of each hunk in order.
     pub hunk_scores: Vec<u8>,
@@ -82,9 +82,9 @@ pub struct ChangeSensitivity {
     pub score: u8,
     /// The score in words.
     pub tier: SensitivityTier,
-    /// How large the change is.
+    /// Size of the change.
     pub bucket: SizeBucket,
-    /// How many files changed.
+    /// Number of changed files.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub changed_files: u64,
     /// Added plus removed lines.

@@ -26,7 +26,7 @@ pub enum TestIds {
 }
 
 impl TestIds {
-    /// The ids.
+    /// Returns the ids of tests.
     pub fn ids(&self) -> &[String] {
         match self {
             Self::One(id) => std::slice::from_ref(id),

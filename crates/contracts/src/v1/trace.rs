@@ -1,4 +1,4 @@
-//! What explains a key and a run: preimages, the base rule, events in order (artifact `trace.json`).
+//! The trace of a run: preimages of its keys, the rule that found its base, events in order (artifact `trace.json`).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ schema_tag! {
     TraceTag = "trace.v1";
 }
 
-/// Something that happened, in order.
+/// Event of a run, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -22,7 +22,7 @@ pub struct TraceEvent {
     pub sequence: u64,
     /// The step of the flow.
     pub step: String,
-    /// What happened, in one sentence.
+    /// Description of the event, in one sentence.
     pub detail: String,
     /// The code, where it has one.
     pub code: Option<Code>,
@@ -33,13 +33,13 @@ pub struct TraceEvent {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceMachine {
-    /// The operating system.
+    /// Name of the operating system.
     pub os: String,
-    /// The processor architecture.
+    /// Name of the processor architecture.
     pub arch: String,
 }
 
-/// The trace.
+/// Explanation of a run and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -48,22 +48,23 @@ pub struct Trace {
     pub schema_version: TraceTag,
     /// The name of the run.
     pub execution_key: ExecutionKey,
-    /// What the key is the digest of (C-42).
+    /// Preimage of the execution key (C-42).
     pub execution_key_preimage: ExecutionKeyPreimage,
-    /// What the configuration hash is the digest of.
+    /// Preimage of the configuration hash.
     pub config_preimage: ConfigPreimage,
-    /// How JSON is made canonical.
+    /// Name of the canonical form of JSON.
     #[cfg_attr(test, schemars(extend("const" = "rfc8785")))]
     pub canonicalization: String,
-    /// What happened.
+    /// Events in order.
     pub events: Vec<TraceEvent>,
-    /// How the base was found: a code of the chain, `configured`, or the event's rule. Volatile: only the commit counts.
+    /// Rule that found the base: a code of the chain, `configured`, or the event's rule. Volatile: only the commit
+    /// counts.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub base_rule: String,
     /// The codes of the base chain. Volatile, as they depend on the refs of the checkout.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub base_codes: Vec<Code>,
-    /// Where it happened. Volatile.
+    /// Machine of the run. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub machine: TraceMachine,
 }

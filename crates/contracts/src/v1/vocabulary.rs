@@ -31,7 +31,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How incompleteness is judged (S003-48).
+    /// Treatment of incompleteness (S003-48).
     RunMode {
         /// Any degradation of a required scope fails the run.
         Strict = "strict",
@@ -42,10 +42,10 @@ words! {
     VerdictStatus {
         /// Every required lens completed and nothing blocks.
         Pass = "PASS",
-        /// Something blocks, or completeness could not be shown.
+        /// A finding blocks, or completeness could not be proved.
         Fail = "FAIL",
     }
-    /// What the verdict means for the reader; told apart on every surface.
+    /// Meaning of the verdict for the reader; distinguished on every surface.
     Conclusion {
         /// Exit 0.
         Pass = "pass",
@@ -54,7 +54,7 @@ words! {
         /// Exit 3: the run could not be completed; this says nothing about the code.
         CouldNotComplete = "could_not_complete",
     }
-    /// What replaying a stored run came to, from the best to the worst.
+    /// Result of replaying a stored run, from the best to the worst.
     DriftStatus {
         /// The run follows from its inputs, byte for byte where it counts.
         Same = "same",
@@ -65,7 +65,7 @@ words! {
         /// It does not follow from its inputs.
         Drift = "drift",
     }
-    /// What most likely moved between a run and its replay.
+    /// Most likely cause of a difference between a run and its replay.
     Mover {
         /// The engine: its version, its schemas, its rules or its diff.
         Engine = "engine",
@@ -73,7 +73,7 @@ words! {
         LensVersion = "lens_version",
         /// The policy or the waivers of the base.
         Policy = "policy",
-        /// A rubric.
+        /// The frozen rubric of the base.
         Rubric = "rubric",
         /// The commits, the options or the texts that were judged.
         Input = "input",
@@ -84,7 +84,7 @@ words! {
         /// Nothing that the key covers: a result was edited, or the engine is not deterministic.
         Unexplained = "unexplained",
     }
-    /// What a stored run was held against.
+    /// Source of the inputs that a stored run was compared with.
     DriftSource {
         /// A replay of its own recording.
         Recording = "recording",
@@ -97,7 +97,7 @@ words! {
     LensClass {
         /// Conventions the repository keeps.
         Consistency = "consistency",
-        /// What could be exploited, leaked or weakened.
+        /// Vulnerabilities, leaks and weakened protection.
         Security = "security",
         /// Boundaries and dependencies.
         Architecture = "architecture",
@@ -119,7 +119,7 @@ words! {
         /// Tests bound to the steps of a feature.
         StoryValidation = "story_validation",
     }
-    /// How a plan ended (S003-51).
+    /// Status of a plan (S003-51).
     LensStatus {
         /// Everything planned was looked at.
         Completed = "completed",
@@ -130,7 +130,7 @@ words! {
         /// The plan was not run, and the codes say why.
         Skipped = "skipped",
     }
-    /// How bad a finding is, worst first (S003-52).
+    /// Severity of a finding, worst first (S003-52).
     Severity {
         /// Act now.
         Critical = "critical",
@@ -143,7 +143,7 @@ words! {
         /// For information.
         Info = "info",
     }
-    /// What a plan may do on the machine (S003-53).
+    /// Rights of a plan on the machine (S003-53).
     PermissionProfileId {
         /// Reads recorded git objects; executes nothing.
         ReadOnly = "read_only",
@@ -152,7 +152,7 @@ words! {
         /// Runs allowlisted commands in a sandbox without any network, loopback included.
         ExecSandboxedNetworkOff = "exec_sandboxed_network_off",
     }
-    /// Why a usage number is null (S003-54), highest priority first.
+    /// Reason why a usage number is null (S003-54), highest priority first.
     UsageUnavailableReason {
         /// The adapter failed before usage was known.
         AdapterError = "ADAPTER_ERROR",
@@ -161,7 +161,7 @@ words! {
         /// The provider never reports them.
         ProviderNotSupported = "PROVIDER_NOT_SUPPORTED",
     }
-    /// How a finding comes to block (S003-55).
+    /// Condition under which a finding blocks (S003-55).
     BlockingPolicy {
         /// The rule's strength in the frozen policy decides.
         RuleDefined = "rule_defined",
@@ -170,9 +170,9 @@ words! {
         /// Either of the two blocks.
         Mixed = "mixed",
     }
-    /// What happens to a plan over budget (S003-56).
+    /// Treatment of a plan over budget (S003-56).
     OverflowPolicy {
-        /// The plan fails.
+        /// The plan counts as failed.
         Stop = "stop",
         /// The plan is skipped and the run degraded.
         Skip = "skip",
@@ -197,14 +197,14 @@ words! {
         /// `POST /v1/messages`.
         AnthropicMessages = "anthropic.messages",
     }
-    /// How tokens are counted before any are used: from bytes alone, on the high side of what code and prose have.
+    /// Method of estimating tokens before any are used: from bytes alone, on the high side for code and prose.
     TokenEstimator {
         /// Three bytes a token.
         OpenaiBytes = "bytes-3",
         /// 2.2 bytes a token.
         AnthropicBytes = "bytes-2.2",
     }
-    /// How the answers of a model differ from those that were recorded.
+    /// Difference between a model's new replies and the recorded ones.
     ModelDriftClass {
         /// In nothing.
         Identical = "identical",
@@ -219,7 +219,7 @@ words! {
         /// There is no answer to compare.
         Unavailable = "unavailable",
     }
-    /// How a key is sent.
+    /// Form in which a key is sent.
     AuthScheme {
         /// `Authorization: Bearer`.
         Bearer = "bearer",
@@ -228,14 +228,14 @@ words! {
         /// `api-key`.
         ApiKey = "api-key",
     }
-    /// What is said to the model about sampling.
+    /// Sampling parameters that are sent to the model.
     SamplingMode {
         /// Temperature 0 is sent, and top_p 1 where the dialect takes both.
         Greedy = "greedy",
         /// Nothing is sent: the model accepts nothing, or is to use what it has.
         ModelFixed = "model_fixed",
     }
-    /// Which sampling parameters a model accepts.
+    /// Sampling parameters that a model accepts.
     SamplingSupport {
         /// Any.
         Always = "always",
@@ -244,13 +244,13 @@ words! {
         /// None; a request with one is refused.
         Never = "never",
     }
-    /// How much a model is to reason before it answers.
+    /// Reasoning effort of a model before it replies.
     Effort {
         /// Not at all.
         None = "none",
         /// Hardly.
         Minimal = "minimal",
-        /// A little.
+        /// Little reasoning.
         Low = "low",
         /// As a rule.
         Medium = "medium",
@@ -261,21 +261,21 @@ words! {
         /// As much as it can.
         Max = "max",
     }
-    /// Where a command's files live (S003-58).
+    /// Place of a command's files (S003-58).
     WorktreeMode {
         /// No worktree.
         None = "none",
         /// A fresh one, removed afterwards.
         Ephemeral = "ephemeral",
     }
-    /// Where a command starts (S003-59).
+    /// Working directory of a command (S003-59).
     CwdMode {
         /// The checkout, read-only.
         RepoRoot = "repo_root",
         /// The plan's own worktree.
         EphemeralWorktree = "ephemeral_worktree",
     }
-    /// How much a rule's findings weigh.
+    /// Weight of a rule's findings.
     Strength {
         /// Findings block.
         Block = "block",
@@ -286,7 +286,7 @@ words! {
         /// The rule does not run.
         Off = "off",
     }
-    /// Which strengths rules start from.
+    /// Set of strengths that rules start from.
     Preset {
         /// Blocks only what is almost never legitimate.
         Default = "default",
@@ -297,18 +297,18 @@ words! {
     }
     /// Whose code a path is; every rule has a strength for each.
     Scope {
-        /// What ships.
+        /// Code that ships.
         Product = "product",
-        /// What checks what ships.
+        /// Code that tests the product.
         Test = "test",
-        /// What people read.
+        /// Text for people.
         Docs = "docs",
-        /// What a tool writes.
+        /// Output of a tool.
         Generated = "generated",
-        /// What others wrote and is kept here.
+        /// Copies of others' code.
         Vendored = "vendored",
     }
-    /// What a file is (one per path, by name alone).
+    /// Class of a file (one per path, by name alone).
     FileClass {
         /// Tests and their fixtures.
         Test = "test",
@@ -325,7 +325,7 @@ words! {
         /// None of these.
         Unknown = "unknown",
     }
-    /// What happened to a path between the merge base and head.
+    /// Kind of change of a path between the merge base and head.
     ChangeKind {
         /// New at head.
         Added = "added",
@@ -342,19 +342,19 @@ words! {
     }
     /// One of the two compared versions.
     Side {
-        /// The merge base.
+        /// Side of the merge base.
         Base = "base",
-        /// The head.
+        /// Side of head.
         Head = "head",
     }
-    /// Where a finding comes from.
+    /// Origin of a finding.
     FindingOrigin {
         /// This change brings it in.
         Introduced = "introduced",
         /// It stood in the base already, perhaps elsewhere.
         PreExisting = "pre_existing",
     }
-    /// Where the work on a feature stands (S004-10).
+    /// Phase of the work on a feature (S004-10).
     WorkflowPhase {
         /// Nothing was done yet.
         Start = "START",
@@ -377,14 +377,14 @@ words! {
     }
     /// Whose turn it is (S004-11).
     WorkflowAgent {
-        /// Who makes the list of features.
+        /// Makes the list of features.
         Initializer = "initializer",
-        /// Who changes the product.
+        /// Changes the product.
         Dev = "dev",
-        /// Who judges the change.
+        /// Judges the change.
         Qa = "qa",
     }
-    /// What leads from one phase to another.
+    /// Cause of a transition between phases.
     WorkflowTrigger {
         /// The list of features exists.
         FeatureList = "feature_list",
@@ -400,7 +400,7 @@ words! {
 }
 
 impl GateName {
-    /// Whether it has tests, so that one of them has to run, and a failed run may be tried again (C-15).
+    /// Returns whether the gate runs tests, so that at least one has to run and a failed run may be repeated (C-15).
     #[must_use]
     pub fn runs_tests(self) -> bool {
         match self {
