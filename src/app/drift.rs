@@ -11,7 +11,7 @@ use qa_contracts::ids::Sha256Hex;
 use qa_contracts::strict_json;
 use qa_contracts::v1::{FileHash, RecordedExecution};
 use qa_core::masking::sanitize_cut;
-use qa_gates::steady::steady;
+use qa_gates::normalize::normalize_output;
 
 /// A difference: the file, where in it, and both values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn alike_but_for_commands(path: &str, left: &[u8], right: &[u8]) -> bool {
     let (Ok(mut left_value), Ok(mut right_value)) = (strict_json::parse(left), strict_json::parse(right))
     else {
         // Reports show times and what was printed.
-        let text = |bytes: &[u8]| steady(&String::from_utf8_lossy(bytes));
+        let text = |bytes: &[u8]| normalize_output(&String::from_utf8_lossy(bytes));
         return text(left) == text(right);
     };
     let Some((_, members)) = OF_COMMANDS.iter().find(|(file, _)| *file == path) else { return false };

@@ -7,7 +7,6 @@ use super::contract::{
 use super::project::{cargo_root, command};
 use super::readers::libtest;
 
-/// The tool.
 pub(crate) struct CargoTest;
 
 impl Tool for CargoTest {
@@ -38,7 +37,7 @@ impl Tool for CargoTest {
         Some(CommandTemplate { retries: true, ..command(&project, &words) })
     }
 
-    /// Which program a test is of stands on standard error.
+    /// Takes the name of each test program from standard error, where cargo prints it.
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
         let report = super::judge::report_bytes(self.spec(), command)?;
         let programs = libtest::programs(&String::from_utf8_lossy(command.stderr));

@@ -5,7 +5,6 @@ use super::contract::{
 };
 use super::project::{cargo_root, command};
 
-/// The tool.
 pub(crate) struct Clippy;
 
 impl Tool for Clippy {

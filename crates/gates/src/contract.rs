@@ -1,10 +1,10 @@
-//! What a tool of a gate is: a description, the command it is run with, and pure functions from output to data.
+//! The interface of a gate's tool: a description, its command line, and pure functions from output to data.
 
 pub(crate) use qa_contracts::v1::GateName;
 
 pub use super::report::{Attachment, Diagnostic, DiagnosticSeverity, Outcome, Report, Story, TestCase};
 
-/// What a project is written in, as far as it decides about tools.
+/// Programming language of a project, which decides about its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Language {
     /// JavaScript and TypeScript.
@@ -18,9 +18,9 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Returns the name in the documentation.
+    /// Returns the name used in the documentation.
     #[cfg(test)]
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Node => "node",
             Self::Python => "python",
@@ -32,7 +32,7 @@ impl Language {
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $text:literal;)*) => {
-        /// The form of a report.
+        /// File format of a report.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum ReportFormat { $($(#[$doc])* $variant,)* }
 
@@ -40,14 +40,14 @@ macro_rules! formats {
             /// Every format, by name.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name in the policy.
-            pub fn text(self) -> &'static str {
+            /// Returns the name used in the policy.
+            pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The format of that name.
+            /// Returns the format with that name.
             pub fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|format| format.text() == text)
+                Self::ALL.iter().copied().find(|format| format.as_str() == text)
             }
         }
     };
@@ -56,7 +56,7 @@ macro_rules! formats {
 formats! {
     /// One JSON message per line, as `cargo --message-format=json` writes them.
     CargoJson = "cargo-json";
-    /// As [`ReportFormat::CargoJson`], with libtest's text between the lines.
+    /// [`ReportFormat::CargoJson`] with libtest's text between the lines.
     CargoTest = "cargo-test";
     /// ESLint's formatter `json`.
     EslintJson = "eslint-json";
@@ -84,7 +84,7 @@ formats! {
     TscText = "tsc-text";
 }
 
-/// Where a tool's own command leaves its report.
+/// Destination of the report of a tool's own command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// On standard output.
@@ -95,86 +95,93 @@ pub(crate) enum Stream {
     File,
 }
 
-/// What a tool means by an exit status.
+/// Meaning of an exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitMeaning {
     /// Nothing at error level was found.
     Clean,
-    /// Something was found, and the report says what.
+    /// The tool found errors, which its report lists.
     Faults,
-    /// There was nothing to run.
+    /// The tool had nothing to run.
     Nothing,
     /// The tool itself could not do its work.
     Broken,
 }
 
-/// A tool as the policy, the documentation and the corpus know it.
+/// Static description of a tool, for the policy, the documentation and the corpus.
 #[derive(Debug)]
 pub struct ToolSpec {
     /// Kebab-case; the file in snake_case and the corpus page have the same name.
     pub id: &'static str,
-    /// Changed whenever the same output may give another result; it is part of the execution key.
+    /// Version of the reader, part of the execution key; bump it when the same output may give another result.
     pub version: &'static str,
-    /// The gate it stands for.
+    /// The gate that this tool serves.
     pub gate: GateName,
     /// The language of its projects.
     pub(crate) language: Language,
     /// One sentence.
     pub about: &'static str,
-    /// What it may be imported from; the first is what our own command makes.
+    /// Formats that can be imported; the first is the one that our own command writes.
     pub formats: &'static [ReportFormat],
-    /// Where our own command leaves the report.
+    /// Destination of our own command's report.
     pub(crate) stream: Stream,
-    /// What its exit statuses mean; one that is not listed means [`ExitMeaning::Broken`].
+    /// Meaning of each exit status; an unlisted one means [`ExitMeaning::Broken`].
     pub(crate) exits: &'static [(i32, ExitMeaning)],
 }
 
 impl ToolSpec {
-    /// Whether a gate may read its reports. Any test may show a step of a feature.
+    /// Returns whether a gate may read this tool's reports. Story validation accepts those of every test runner.
     pub fn serves(&self, gate: GateName) -> bool {
         self.gate == gate || gate == GateName::StoryValidation && self.gate.runs_tests()
     }
 
-    /// What an exit status means.
-    pub(crate) fn meaning(&self, exit: i32) -> ExitMeaning {
-        let known = self.exits.iter().find(|(status, _)| *status == exit);
-        known.map_or(ExitMeaning::Broken, |(_, meaning)| *meaning)
+    /// Returns the meaning of an exit status.
+    pub(crate) fn exit_meaning(&self, exit: i32) -> ExitMeaning {
+        match self.exits.iter().find(|(status, _)| *status == exit) {
+            Some((_, meaning)) => *meaning,
+            None => ExitMeaning::Broken,
+        }
     }
 }
 
 /// A tool of a gate.
 ///
-/// The gates call it and nothing else does. An implementation performs no input or output, keeps no state, and gives
-/// the same result for the same arguments; whether something passed is said by [`super::judge::judge`] alone.
+/// Only the gates call it. An implementation performs no input or output, keeps no state, and returns the same result
+/// for the same arguments. [`super::judge::judge`] alone decides whether a report is a pass.
 pub trait Tool: Sync {
-    /// The description.
+    /// Returns the tool's description.
     fn spec(&self) -> &'static ToolSpec;
 
-    /// The command for a project; `None` when the project does not use the tool.
+    /// Returns the command for a project, or `None` if the project does not use the tool.
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate>;
 
-    /// Reads a report in one of the formats of [`ToolSpec::formats`]. Refuses what is not a whole report of that format.
-    fn read(&self, format: ReportFormat, report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
-        super::readers::read(format, report, places)
+    /// Parses a report in one of [`ToolSpec::formats`]. Returns an error for a report that is incomplete or malformed.
+    fn read_report(
+        &self,
+        format: ReportFormat,
+        report: &[u8],
+        places: &Places<'_>,
+    ) -> Result<Report, ReportError> {
+        super::readers::read_report(format, report, places)
     }
 
-    /// Reads what a command of ours left, which is a report of the first format unless the tool needs more than that.
+    /// Parses the output of our own command: by default, a report in the first of [`ToolSpec::formats`].
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
         let report = super::judge::report_bytes(self.spec(), command)?;
-        self.read(self.spec().formats[0], &report, places)
+        self.read_report(self.spec().formats[0], &report, places)
     }
 
-    /// What the tool printed beside its report, where that changes what its status means. Asked only when the report
-    /// has no fault or cannot be read.
-    fn beside(&self, _command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+    /// Returns the exit meaning that the tool's printed messages imply, where it overrides that of its exit status.
+    /// Called only if the report has no fault or cannot be read.
+    fn printed_meaning(&self, _command: &CommandOutput<'_>) -> Option<ExitMeaning> {
         None
     }
 }
 
-/// A directory of the repository with a manifest, and what decides about tools there.
+/// A directory of the repository with a manifest, and the files that show which tools it uses.
 #[derive(Debug, Clone, Copy)]
 pub struct Project<'a> {
-    /// From the root of the repository; empty for the root itself.
+    /// Path from the root of the repository; empty for the root itself.
     pub(crate) directory: &'a str,
     /// Manifests and configurations in that directory and above it, as path and text, nearest first.
     pub(crate) manifests: &'a [(&'a str, &'a str)],
@@ -182,36 +189,36 @@ pub struct Project<'a> {
     pub(crate) paths: &'a [&'a str],
 }
 
-/// A command line made of static words and paths of the project; there is no shell and no text of a script in it.
+/// A command line of static words and paths of the project, run without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandTemplate {
-    /// The program's plain name, which the caller resolves to a trusted place, and its arguments.
+    /// The program's bare name, which the caller resolves to a trusted path, and its arguments.
     pub argv: Vec<String>,
-    /// Where it runs, from the root of the repository; empty for the root.
+    /// Working directory, from the root of the repository; empty for the root.
     pub directory: String,
-    /// The file it writes its report to, from `directory`. The caller makes sure that there is none before.
+    /// Report file, relative to `directory`. The caller makes sure that it does not exist before the run.
     pub report_file: Option<String>,
-    /// Prints the version.
+    /// The command line that prints the tool's version.
     pub version_argv: Vec<String>,
-    /// Whether a failed run may be tried again (C-15).
+    /// True if a failed run may be retried (C-15).
     pub retries: bool,
-    /// For [`Places::module`]; empty where Go is not spoken.
+    /// The Go module's path, for [`Places::module`]; empty for other languages.
     pub module: String,
 }
 
-/// How to make paths in a report relative to the repository.
+/// Base directories for making the paths of a report relative to the repository.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// Absolute paths that the root of the repository had while the tool ran. Well-known workspaces of runners are
-    /// added to them.
+    /// Absolute paths of the repository's root while the tool ran. Readers add the well-known workspaces of CI
+    /// runners.
     pub roots: &'a [&'a str],
-    /// What relative paths are relative to, from the root of the repository; empty for the root.
+    /// Base of relative paths, from the root of the repository; empty for the root.
     pub directory: &'a str,
-    /// The name by which Go calls `directory`; empty elsewhere.
+    /// The Go import path of `directory`; empty for other languages.
     pub module: &'a str,
 }
 
-/// What a command of ours left behind.
+/// Captured output of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandOutput<'a> {
     /// Standard output, whole.
@@ -222,47 +229,47 @@ pub struct CommandOutput<'a> {
     pub report_file: Option<&'a [u8]>,
     /// The exit status; `None` when a signal ended it.
     pub exit: Option<i32>,
-    /// Whether any of the streams or the report is not whole because it was over a limit.
+    /// True if a stream or the report was truncated at a limit.
     pub capped: bool,
 }
 
-/// Where a report comes from.
+/// Origin of a report.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
     /// A command of ours.
     Command(CommandOutput<'a>),
-    /// A file that an earlier step made; how that step ended is not known.
+    /// A file from an earlier step, whose exit status is unknown.
     Import {
         /// The declared format.
         format: ReportFormat,
-        /// The file.
+        /// The file's bytes.
         report: &'a [u8],
     },
 }
 
-/// Where a report comes from and how its paths are to be read.
+/// A report with the base directories of its paths.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
-    /// The bytes.
+    /// The report's origin and bytes.
     pub source: Source<'a>,
-    /// The paths.
+    /// Base directories of the paths in the report.
     pub places: Places<'a>,
 }
 
-/// Why there is no result. Completes "failed to read the result of …". None of these is a pass, and none is a fault of
-/// the code that was looked at.
+/// A missing result. The message completes "failed to read the result of …". None of these is a pass, and none is a
+/// fault of the checked code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     /// A signal ended the tool.
     #[error("a signal ended it")]
     Signal,
     /// The tool could not do its work.
-    #[error("it ended with status {exit}: {said}")]
+    #[error("it ended with status {exit}: {output}")]
     Broken {
         /// The exit status.
         exit: i32,
-        /// The end of what it printed.
-        said: String,
+        /// The last lines that the tool printed.
+        output: String,
     },
     /// There is no report.
     #[error("it left no report")]
@@ -273,30 +280,30 @@ pub enum ReportError {
     /// The report is over a limit.
     #[error("its report is over a limit: {0}")]
     TooLarge(String),
-    /// The report is not what its format says, or ends before its end.
+    /// The report does not follow its format, or is truncated.
     #[error("its report cannot be read: {0}")]
     Unreadable(String),
-    /// The report says that the tool did not get to the end of its work.
+    /// The report states that the tool did not finish.
     #[error("its report says that it did not finish: {0}")]
     Unfinished(String),
     /// The report contradicts itself.
     #[error("its report contradicts itself: {0}")]
     Inconsistent(String),
-    /// No test ran, or no file was looked at.
+    /// No test ran, or no file was checked.
     #[error("there was nothing to run: {0}")]
     Nothing(String),
     /// The tool has no reader for the format.
-    #[error("it is not imported from {}", .0.text())]
+    #[error("it is not imported from {}", .0.as_str())]
     Format(ReportFormat),
 }
 
 impl ReportError {
-    /// Shorthand for the commonest case.
+    /// Returns [`ReportError::Unreadable`] with a reason.
     pub(crate) fn unreadable(what: impl Into<String>) -> Self {
         Self::Unreadable(what.into())
     }
 
-    /// The stable name of the variant, for the corpus and for records.
+    /// Returns the variant's name on corpus pages.
     #[cfg(test)]
     pub(crate) fn kind(&self) -> &'static str {
         match self {

@@ -138,12 +138,12 @@ fn shown_diagnostic(diagnostic: &Diagnostic) -> String {
     };
     let rule = diagnostic.rule.as_deref().unwrap_or("-");
     let message = diagnostic.message.replace('\n', "\n  | ");
-    format!("{} {at}{end} {rule} {message}", diagnostic.severity.text())
+    format!("{} {at}{end} {rule} {message}", diagnostic.severity.as_str())
 }
 
 fn shown_test(test: &TestCase) -> String {
     let mut shown =
-        format!("{} {} ({})", test.outcome.text(), test.id, place(test.path.as_ref(), test.line, None));
+        format!("{} {} ({})", test.outcome.as_str(), test.id, place(test.path.as_ref(), test.line, None));
     if test.attempts > 1 {
         shown += &format!(" tried {} times", test.attempts);
     }
@@ -270,9 +270,10 @@ fn table() -> String {
     let mut table =
         "| Tool | Gate | Language | Looks at | Imported from |\n|---|---|---|---|---|\n".to_owned();
     for spec in ALL.iter().map(|tool| tool.spec()) {
-        let formats: Vec<String> = spec.formats.iter().map(|format| format!("`{}`", format.text())).collect();
+        let formats: Vec<String> =
+            spec.formats.iter().map(|format| format!("`{}`", format.as_str())).collect();
         let page = format!("[`{0}`](../tests/corpus/gates/{0}.md)", spec.id);
-        let (gate, language) = (spec.gate.as_str(), spec.language.text());
+        let (gate, language) = (spec.gate.as_str(), spec.language.as_str());
         table += &format!("| {page} | `{gate}` | {language} | {} | {} |\n", spec.about, formats.join(", "));
     }
     table
@@ -284,11 +285,15 @@ fn the_documentation_lists_every_tool_as_it_is() {
     let page = std::fs::read_to_string(path).unwrap();
     assert!(page.contains(&table()), "docs/gates.md should have this table:\n{}", table());
     for format in ReportFormat::ALL {
-        assert!(page.contains(&format!("- `{}`", format.text())), "docs/gates.md explains {}", format.text());
+        assert!(
+            page.contains(&format!("- `{}`", format.as_str())),
+            "docs/gates.md explains {}",
+            format.as_str()
+        );
         assert!(
             ALL.iter().any(|tool| tool.spec().formats.contains(format)),
             "{} is read for no tool",
-            format.text()
+            format.as_str()
         );
     }
 }

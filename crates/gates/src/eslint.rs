@@ -5,7 +5,7 @@ use super::contract::{
 };
 use super::project::command;
 
-/// Names of its configuration, flat and legacy.
+/// Names of configuration files, flat and legacy.
 pub(super) const CONFIGURATIONS: &[&str] = &[
     "eslint.config.js",
     "eslint.config.mjs",
@@ -21,7 +21,6 @@ pub(super) const CONFIGURATIONS: &[&str] = &[
     ".eslintrc.yml",
 ];
 
-/// The tool.
 pub(crate) struct Eslint;
 
 impl Tool for Eslint {

@@ -7,7 +7,6 @@ use super::contract::{
 use super::project::go_command;
 use super::readers::go;
 
-/// The tool.
 pub(crate) struct GoTest;
 
 impl Tool for GoTest {
@@ -29,10 +28,10 @@ impl Tool for GoTest {
         Some(CommandTemplate { retries: true, ..template })
     }
 
-    /// Before Go 1.24 what does not compile is told on standard error alone.
+    /// Adds compiler errors from standard error, the only place where Go before 1.24 prints them.
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
         let report = super::judge::report_bytes(self.spec(), command)?;
-        let mut read = self.read(ReportFormat::GoTestJson, &report, places)?;
+        let mut read = self.read_report(ReportFormat::GoTestJson, &report, places)?;
         if read.tests.iter().any(|test| test.outcome.fails()) {
             read.diagnostics.extend(go::compiler_errors(&String::from_utf8_lossy(command.stderr), places));
         }

@@ -5,7 +5,6 @@ use super::contract::{
 };
 use super::project::go_command;
 
-/// The tool.
 pub(crate) struct GoVet;
 
 impl Tool for GoVet {

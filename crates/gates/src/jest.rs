@@ -7,11 +7,10 @@ use super::contract::{
 use super::project::{SCRATCH, command, prints};
 use super::vitest;
 
-/// Names of its configuration.
+/// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] =
     &["jest.config.js", "jest.config.mjs", "jest.config.cjs", "jest.config.ts", "jest.config.json"];
 
-/// The tool.
 pub(crate) struct Jest;
 
 impl Tool for Jest {
@@ -41,7 +40,7 @@ impl Tool for Jest {
         Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
     }
 
-    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+    fn printed_meaning(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
         prints(command.stderr, "No tests found, exiting with code").then_some(ExitMeaning::Nothing)
     }
 }

@@ -1,4 +1,4 @@
-//! The one place that says what "passed" means.
+//! Decides whether a gate passed, from its exit status and its report.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use super::report::{Outcome, TestCase, Totals};
 use super::text;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 
-/// The rule of the one diagnostic that stands for a status nothing in the report explains.
+/// Rule of the diagnostic for an exit status that means faults beside a report without one.
 pub(crate) const EXIT_STATUS: &str = "exit-status";
 
-/// A result that can be relied on.
+/// Result of a tool whose report could be read completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Whether the gate passed, as far as this tool decides it.
+    /// True if the tool found no fault.
     pub passed: bool,
-    /// What the tool said, and what its exit status said beside it.
+    /// The tool's report, with a diagnostic for an exit status that it does not explain.
     pub report: Report,
 }
 
-/// Reads what a tool left and says whether that is a pass.
+/// Reads a tool's output and decides whether it is a pass.
 ///
-/// It is one only if the exit status, where there is one, means "clean", the report was read to its end, nothing in it
-/// is at error level, and, where the gate has tests, one of them ran and none failed. What cannot be read, and what did
-/// not run, is an error, which is never a pass.
+/// It is a pass only if the exit status, where there is one, means "clean", the report was read to its end, nothing in
+/// it is at error level, and, where the gate has tests, one of them ran and none failed. Output that cannot be read and
+/// a run without tests are errors, which are never a pass.
 pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError> {
     let spec = tool.spec();
     match &output.source {
@@ -34,7 +34,7 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
             if !spec.formats.contains(format) {
                 return Err(ReportError::Format(*format));
             }
-            let mut report = tool.read(*format, checked(report)?, &output.places)?.finish();
+            let mut report = tool.read_report(*format, checked(report)?, &output.places)?.finish();
             if let Some(doubt) = &report.doubt {
                 if !report.totals.has_faults() {
                     return Err(ReportError::Unreadable(doubt.clone()));
@@ -47,10 +47,10 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
     }
 }
 
-/// As [`judge`], of several attempts at one command, each made because a test failed in the one before (C-15).
+/// Judges several attempts at one command, each made because a test failed in the one before (C-15).
 ///
-/// A test that passed in any attempt and failed in another is flaky. What is no test is taken as the last attempt has
-/// it, and an attempt without a result leaves none at all.
+/// A test that passed in one attempt and failed in another is flaky. Diagnostics are those of the last attempt. An
+/// attempt that cannot be judged makes the whole an error.
 pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged, ReportError> {
     let mut judged = Vec::with_capacity(attempts.len());
     for attempt in attempts {
@@ -64,14 +64,8 @@ pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged
     let mut tests: BTreeMap<String, TestCase> = BTreeMap::new();
     for mut test in judged.into_iter().flat_map(|earlier| earlier.report.tests).chain(last.report.tests) {
         let earlier = tests.remove(&test.id);
-        let outcomes = [Some(test.outcome), earlier.as_ref().map(|earlier| earlier.outcome)];
-        let has = |wanted: fn(Outcome) -> bool| outcomes.into_iter().flatten().any(wanted);
-        let passed = has(|outcome| matches!(outcome, Outcome::Passed | Outcome::Flaky));
-        if passed && has(|outcome| outcome.fails() || outcome == Outcome::Flaky) {
-            test.outcome = Outcome::Flaky;
-        } else if let Some(earlier) = earlier.as_ref().filter(|earlier| earlier.outcome.fails()) {
-            // Skipping what failed is no way to pass.
-            test.outcome = if test.outcome.fails() { test.outcome } else { earlier.outcome };
+        if let Some(earlier) = &earlier {
+            test.outcome = merge_outcomes(earlier.outcome, test.outcome);
         }
         if test.outcome.fails() || test.outcome == Outcome::Flaky {
             test.attempts = test.attempts.max(tries);
@@ -84,9 +78,24 @@ pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged
     last.report.tests = tests.into_values().collect();
     last.report.recount();
     last.report.totals = Totals { files, warnings, left_out, ..last.report.totals };
-    // Tests that are only counted may be among those that fail.
+    // Tests over the limit are only counted, and may be among those that fail.
     last.passed = (last.passed || left_out == 0) && !last.report.totals.has_faults();
     Ok(last)
+}
+
+/// Returns the outcome of a test over two attempts.
+fn merge_outcomes(earlier: Outcome, later: Outcome) -> Outcome {
+    let outcomes = [earlier, later];
+    let has_passed = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Passed | Outcome::Flaky));
+    let has_failed = outcomes.iter().any(|outcome| outcome.fails() || *outcome == Outcome::Flaky);
+    if has_passed && has_failed {
+        Outcome::Flaky
+    } else if earlier.fails() && !later.fails() {
+        // Skipping a test that failed is no way to pass.
+        earlier
+    } else {
+        later
+    }
 }
 
 fn judge_command(
@@ -99,36 +108,35 @@ fn judge_command(
     if command.capped {
         return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
     }
-    let broken = || ReportError::Broken { exit, said: text::tail(command.stdout, command.stderr, places) };
-    let nothing = || ReportError::Nothing(text::tail(command.stdout, command.stderr, places));
-    let meaning = spec.meaning(exit);
+    let output = text::tail(command.stdout, command.stderr, places);
+    let meaning = spec.exit_meaning(exit);
     match meaning {
         ExitMeaning::Clean | ExitMeaning::Faults => {}
-        ExitMeaning::Nothing => return Err(nothing()),
-        ExitMeaning::Broken => return Err(broken()),
+        ExitMeaning::Nothing => return Err(ReportError::Nothing(output)),
+        ExitMeaning::Broken => return Err(ReportError::Broken { exit, output }),
     }
-    let read = tool.read_command(command, places).map(Report::finish);
-    if read.as_ref().is_ok_and(|report| report.totals.has_faults()) {
-        return read.and_then(|report| decide(spec, report, meaning));
-    }
-    match tool.beside(command) {
-        Some(ExitMeaning::Nothing) => return Err(nothing()),
-        Some(ExitMeaning::Broken) => return Err(broken()),
+    let read = match tool.read_command(command, places).map(Report::finish) {
+        Ok(report) if report.totals.has_faults() => return decide(spec, report, meaning),
+        read => read,
+    };
+    match tool.printed_meaning(command) {
+        Some(ExitMeaning::Nothing) => return Err(ReportError::Nothing(output)),
+        Some(ExitMeaning::Broken) => return Err(ReportError::Broken { exit, output }),
         Some(ExitMeaning::Clean | ExitMeaning::Faults) | None => {}
     }
     let report = match read {
         Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
-            return Err(broken());
+            return Err(ReportError::Broken { exit, output });
         }
         read => read?,
     };
     if meaning == ExitMeaning::Faults && !(spec.gate.runs_tests() && report.tests.is_empty()) {
-        let said = text::tail(command.stdout, command.stderr, places);
-        return Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &said) });
+        return Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &output) });
     }
     decide(spec, report, meaning)
 }
 
+/// Decides whether a complete report is a pass.
 fn decide(spec: &ToolSpec, mut report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
     if report.totals.has_faults() {
         let totals = &report.totals;
@@ -151,8 +159,8 @@ fn decide(spec: &ToolSpec, mut report: Report, meaning: ExitMeaning) -> Result<J
     Ok(Judged { passed: meaning == ExitMeaning::Clean, report })
 }
 
-/// A status that means faults and a report without one: something failed that the report does not show (D-4).
-fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, said: &str) -> Report {
+/// Adds a diagnostic for an exit status that means faults which the report does not contain (D-4).
+fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, output: &str) -> Report {
     report.totals.errors += 1;
     report.partial = Some("its exit status says more than its report".to_owned());
     report.diagnostics.insert(
@@ -162,7 +170,7 @@ fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, said: &str) 
             line: None,
             column: None,
             rule: Some(EXIT_STATUS.to_owned()),
-            message: format!("{} ended with status {exit} and reported no error; it said: {said}", spec.id),
+            message: format!("{} ended with status {exit} and reported no error; it said: {output}", spec.id),
             severity: DiagnosticSeverity::Error,
             end_line: None,
             end_column: None,
@@ -171,7 +179,7 @@ fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, said: &str) 
     report
 }
 
-/// The bytes of the report that our own command makes.
+/// Returns the bytes of our own command's report, from the stream or file that the tool writes it to.
 pub(crate) fn report_bytes<'a>(
     spec: &ToolSpec,
     command: &CommandOutput<'a>,
@@ -188,6 +196,7 @@ pub(crate) fn report_bytes<'a>(
     checked(bytes).map(Into::into)
 }
 
+/// Returns the report if it is neither too large nor empty.
 fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
     if report.len() > MAX_REPORT_BYTES {
         return Err(ReportError::TooLarge(format!(

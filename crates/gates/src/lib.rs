@@ -13,23 +13,24 @@ pub mod judge;
 #[cfg(test)]
 mod mutation_tests;
 mod mypy;
+pub mod normalize;
 mod playwright;
 mod project;
 mod pytest;
 mod readers;
 pub mod report;
 mod ruff;
-pub mod steady;
+
+pub mod selection;
 pub mod stories;
 mod tags;
 mod text;
 mod tsc;
 mod vitest;
-pub mod wanted;
 
 use contract::Tool;
 
-/// Every tool, by id. A tool that is not listed here does not exist.
+/// Registry of tools, sorted by id.
 pub static ALL: &[&dyn Tool] = &[
     &cargo_test::CargoTest,
     &clippy::Clippy,
@@ -45,12 +46,12 @@ pub static ALL: &[&dyn Tool] = &[
     &vitest::Vitest,
 ];
 
-/// Whether a file of the commit would be taken for what a command of ours leaves, or for what an earlier one left.
+/// Returns whether a committed file has a name that our commands write to, or that a tool reuses as build state.
 pub fn is_leftover(name: &[u8]) -> bool {
     name.starts_with(project::SCRATCH.as_bytes()) || name.ends_with(b".tsbuildinfo")
 }
 
-/// The tool of an id.
+/// Returns the tool with that id.
 pub fn find(id: &str) -> Option<&'static dyn Tool> {
     ALL.iter().copied().find(|tool| tool.spec().id == id)
 }

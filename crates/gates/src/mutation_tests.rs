@@ -297,12 +297,12 @@ fn a_report_made_to_take_long_does_not() {
     ];
     for (format, report) in reports {
         let places = Places { roots: &[], directory: "", module: "" };
-        let judged = super::readers::read(format, report.as_bytes(), &places)
+        let judged = super::readers::read_report(format, report.as_bytes(), &places)
             .map(|report| report.finish().totals.ran());
         assert!(
             judged.is_ok() || matches!(judged, Err(ReportError::TooLarge(_))),
             "{}: {judged:?}",
-            format.text()
+            format.as_str()
         );
     }
 }

@@ -6,10 +6,9 @@ use super::contract::{
 };
 use super::project::{PYTHON, command, prints};
 
-/// Names of its configuration.
+/// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] = &["mypy.ini", ".mypy.ini"];
 
-/// The tool.
 pub(crate) struct Mypy;
 
 impl Tool for Mypy {
@@ -29,7 +28,7 @@ impl Tool for Mypy {
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
         let used =
             project.has_file(CONFIGURATIONS) || project.python_uses("mypy", &["[tool.mypy]", "[mypy]"]);
-        // A cache in the change would answer for files nobody looked at.
+        // No cache: one that is part of the change could hide errors.
         let words = [
             "mypy",
             "--cache-dir=/dev/null",
@@ -40,28 +39,28 @@ impl Tool for Mypy {
             "--no-color-output",
             "--error-summary",
         ];
-        // What a project says mypy is to check would give way to a path of ours.
-        let everything: &[&str] = if says_what_to_check(project) { &[] } else { &["."] };
+        // A path on the command line would override the targets that the project configures.
+        let everything: &[&str] = if has_configured_targets(project) { &[] } else { &["."] };
         let words = [&words[..], everything].concat();
         (used && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS))).then(|| command(project, &words))
     }
 
-    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+    fn printed_meaning(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
         if prints(command.stderr, "There are no .py[i] files in directory") {
             return Some(ExitMeaning::Nothing);
         }
-        // mypy goes on with its defaults when its configuration cannot be read, and calls that a success.
+        // If its configuration cannot be read, mypy uses its defaults and exits with success unless they find errors.
         let files = ["pyproject.toml: ", "setup.cfg: ", "mypy.ini: ", ".mypy.ini: "];
-        let said = String::from_utf8_lossy(command.stderr);
-        let ignored = said.lines().any(|line| files.iter().any(|file| line.starts_with(file)));
+        let stderr = String::from_utf8_lossy(command.stderr);
+        let ignored = stderr.lines().any(|line| files.iter().any(|file| line.starts_with(file)));
         ignored.then_some(ExitMeaning::Broken)
     }
 }
 
-/// Whether the project's own configuration names files, packages or modules.
-fn says_what_to_check(project: &Project<'_>) -> bool {
+/// Returns whether the project's configuration lists files, packages or modules for mypy.
+fn has_configured_targets(project: &Project<'_>) -> bool {
     let files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
-    let mut texts = files.iter().flat_map(|file| project.named(file));
+    let mut texts = files.iter().flat_map(|file| project.manifests_named(file));
     texts.any(|(_, text)| {
         let mut inside = false;
         text.lines().map(str::trim).any(|line| {

@@ -5,11 +5,10 @@ use super::contract::{
 };
 use super::project::command;
 
-/// Names of its configuration.
+/// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] =
     &["playwright.config.js", "playwright.config.ts", "playwright.config.mjs", "playwright.config.mts"];
 
-/// The tool.
 pub(crate) struct Playwright;
 
 impl Tool for Playwright {

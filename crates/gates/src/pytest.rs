@@ -7,11 +7,10 @@ use super::contract::{
 use super::project::{PYTHON, SCRATCH, command};
 use super::readers::junit;
 
-/// Names of its configuration.
+/// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] =
     &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"];
 
-/// The tool.
 pub(crate) struct Pytest;
 
 impl Tool for Pytest {
@@ -24,7 +23,7 @@ impl Tool for Pytest {
             about: "Tests of Python",
             formats: &[ReportFormat::Junit],
             stream: Stream::File,
-            // 2 is an interrupted run, which is what files that do not load end in; 3 and 4 are its own troubles.
+            // 2 is an interrupted run, also caused by files that fail to load; 3 and 4 are pytest's internal errors.
             exits: &[
                 (0, ExitMeaning::Clean),
                 (1, ExitMeaning::Faults),
@@ -44,8 +43,8 @@ impl Tool for Pytest {
         }
         let report = format!("{SCRATCH}-pytest.xml");
         let to = format!("--junitxml={report}");
-        // The first family of attributes has the file and the line of a test.
-        // A file that does not load must not keep the others from being run.
+        // `junit_family=xunit1` writes the file and the line of each test; `--continue-on-collection-errors` runs the
+        // other files when one fails to load.
         let words = [
             "pytest",
             "-p",
@@ -59,8 +58,13 @@ impl Tool for Pytest {
         Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
     }
 
-    fn read(&self, format: ReportFormat, report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+    fn read_report(
+        &self,
+        format: ReportFormat,
+        report: &[u8],
+        places: &Places<'_>,
+    ) -> Result<Report, ReportError> {
         debug_assert_eq!(format, ReportFormat::Junit, "the only one of the description");
-        junit::read(report, places, 0)
+        junit::read_report(report, places, 0)
     }
 }

@@ -1,23 +1,23 @@
-//! What a report says once it is read: diagnostics and tests, in an order that the report did not choose.
+//! A parsed report: diagnostics and tests, sorted independently of the report's own order.
 
 use qa_contracts::ids::{CommitId, RepoPath};
 
-/// The most diagnostics and the most tests kept; the rest is counted.
+/// Maximum number of diagnostics, and of tests, in a report; more are only counted.
 pub(crate) const MAX_KEPT: usize = 5_000;
 
-/// How bad a diagnostic is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DiagnosticSeverity {
     /// Fails the gate.
     Error,
-    /// Is told and changes nothing (D-9).
+    /// Is reported without failing the gate (D-9).
     Warning,
 }
 
 impl DiagnosticSeverity {
     /// Returns the name on corpus pages.
     #[cfg(test)]
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
@@ -25,7 +25,7 @@ impl DiagnosticSeverity {
     }
 }
 
-/// What a tool says about a place. The order of the members is the order of a report.
+/// A message of a tool about a source location. Fields are listed in sort order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Diagnostic {
     /// The file, when the report names one inside the repository.
@@ -36,35 +36,34 @@ pub struct Diagnostic {
     pub column: Option<u32>,
     /// The tool's name for the rule or the error.
     pub rule: Option<String>,
-    /// What it says, without control characters other than line ends.
+    /// The message, without control characters other than line ends.
     pub message: String,
-    /// How bad it is.
     pub severity: DiagnosticSeverity,
-    /// The last line.
+    /// The last line, from 1.
     pub end_line: Option<u32>,
     /// The column after the last.
     pub end_column: Option<u32>,
 }
 
-/// How a test ended.
+/// Outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// It asserted something that is not so.
+    /// An assertion failed.
     Failed,
-    /// It could not be run to an end: it does not load, its setup failed, the process died.
+    /// The test did not finish: it failed to load, its setup failed, or the process died.
     Errored,
-    /// It failed and then passed in the same run.
+    /// The test failed and then passed in the same run.
     Flaky,
-    /// It passed.
+    /// The test passed.
     Passed,
-    /// It was not run.
+    /// The test was not run.
     Skipped,
 }
 
 impl Outcome {
     /// Returns the name on corpus pages.
     #[cfg(test)]
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Failed => "failed",
             Self::Errored => "errored",
@@ -74,13 +73,13 @@ impl Outcome {
         }
     }
 
-    /// Whether it fails the gate.
+    /// Returns whether the outcome fails the gate.
     pub fn fails(self) -> bool {
         matches!(self, Self::Failed | Self::Errored)
     }
 }
 
-/// A feature, and the step of it, that a test says it shows.
+/// A feature, or one of its steps, that a test claims to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Story {
     /// The feature's id.
@@ -89,57 +88,58 @@ pub struct Story {
     pub step: Option<u32>,
 }
 
-/// A file that a test left, such as a screenshot.
+/// A file written by a test, such as a screenshot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attachment {
     /// The file, when it is inside the repository.
     pub path: Option<RepoPath>,
-    /// What the test calls it.
+    /// The name that the test gave it.
     pub(crate) name: String,
     /// The media type as the report states it; empty when it does not.
     pub(crate) media_type: String,
 }
 
 impl Attachment {
-    /// Whether it is a picture.
+    /// Returns whether it is a picture: by its media type, or by the file's extension where none is stated.
     pub fn is_screenshot(&self) -> bool {
-        let ends = |name: &str| [".png", ".jpg", ".jpeg", ".webp"].iter().any(|end| name.ends_with(end));
-        self.media_type.starts_with("image/")
-            || (self.media_type.is_empty() && self.path.as_ref().is_some_and(|path| ends(&path.to_text())))
+        if !self.media_type.is_empty() {
+            return self.media_type.starts_with("image/");
+        }
+        let Some(path) = &self.path else { return false };
+        let name = path.to_text();
+        [".png", ".jpg", ".jpeg", ".webp"].iter().any(|extension| name.ends_with(extension))
     }
 }
 
-/// A test.
+/// Result of one test.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestCase {
-    /// Names it from run to run: file or module, suites and title. Equal ids of a report are numbered.
+    /// Identifies the test across runs: file or module, suites and title. Equal ids in a report are numbered.
     pub id: String,
-    /// How it ended.
     pub outcome: Outcome,
     /// Its file, when the report names one inside the repository.
     pub path: Option<RepoPath>,
-    /// Where it, or its failure, stands.
+    /// Line of the failure, or else of the test.
     pub line: Option<u32>,
-    /// Why it failed.
+    /// Message of the failure.
     pub message: Option<String>,
-    /// How often it was tried in this run.
+    /// Number of attempts in this run, from 1.
     pub attempts: u32,
-    /// What it says it shows, sorted.
+    /// Features and steps that the test claims to verify, sorted.
     pub stories: Vec<Story>,
-    /// What it left, sorted.
+    /// Files that the test wrote, sorted.
     pub attachments: Vec<Attachment>,
 }
 
-/// A tool as a report names it.
+/// Name and version of the tool that wrote a report, as the report states them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolVersion {
-    /// The name.
     pub(crate) name: String,
     /// The version, when it is stated.
     pub(crate) version: Option<String>,
 }
 
-/// How much there is of everything, before anything was left out.
+/// Numbers of diagnostics and tests, including those over the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Diagnostics at error level.
@@ -156,51 +156,51 @@ pub struct Totals {
     pub flaky: u64,
     /// Tests that were not run.
     pub skipped: u64,
-    /// Files that were looked at, when the report counts them.
+    /// Files that were checked, if the report counts them.
     pub(crate) files: Option<u64>,
     /// Diagnostics and tests over the limit, which only these totals count.
     pub(crate) left_out: u64,
 }
 
 impl Totals {
-    /// Tests that ran.
+    /// Returns the number of tests that ran.
     pub(crate) fn ran(&self) -> u64 {
         self.passed + self.failed + self.errored + self.flaky
     }
 
-    /// Whether anything of it fails a gate.
+    /// Returns whether anything counted here fails a gate.
     pub fn has_faults(&self) -> bool {
         self.errors + self.failed + self.errored > 0
     }
 }
 
-/// A report, read whole.
+/// A report, parsed completely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// By path, line, column, rule and message; errors are never left out before warnings.
+    /// Sorted by path, line, column, rule and message. Over the limit, warnings are dropped before errors.
     pub diagnostics: Vec<Diagnostic>,
-    /// By id; faults and tests of stories are never left out before the rest.
+    /// Sorted by id. Over the limit, faults and tests with stories are dropped last.
     pub tests: Vec<TestCase>,
-    /// How much there is.
     pub totals: Totals,
-    /// Who made it.
+    /// The tool that wrote the report.
     pub(crate) tool: Option<ToolVersion>,
-    /// The commit it was made of, where it says so.
+    /// The commit that was checked, if the report states it.
     pub commit: Option<CommitId>,
-    /// Why not everything was looked at, although the report is whole: something stopped the tool, or kept tests from
-    /// running. What the base says too must not excuse such a report: nobody knows what the rest would have said.
+    /// Reason for which the tool may not have checked everything, although the report is complete: it was stopped, or
+    /// some tests could not run. Failures that the base has too must not excuse such a report, as it may lack others.
     pub partial: Option<String>,
-    /// Why it may have been cut between two entries, which an exit status can rule out and nothing else.
+    /// Reason for which the report may have been truncated between two entries, which only an exit status can rule
+    /// out.
     pub(crate) doubt: Option<String>,
 }
 
 impl Report {
-    /// Puts everything in order, numbers equal ids, counts, and leaves out what is over the limit.
+    /// Sorts the report, numbers equal ids, counts, and drops what is over the limit.
     pub(crate) fn finish(mut self) -> Self {
         self.diagnostics.sort();
         self.diagnostics.dedup();
         for test in &mut self.tests {
-            super::tags::in_order(&mut test.stories);
+            super::tags::sort_stories(&mut test.stories);
             test.attachments.sort();
             test.attachments.dedup();
         }
@@ -208,15 +208,15 @@ impl Report {
         number_equal_ids(&mut self.tests);
         self.count();
         let before = self.diagnostics.len() + self.tests.len();
-        keep(&mut self.diagnostics, |diagnostic| diagnostic.severity == DiagnosticSeverity::Error);
-        keep(&mut self.tests, |test| {
+        truncate(&mut self.diagnostics, |diagnostic| diagnostic.severity == DiagnosticSeverity::Error);
+        truncate(&mut self.tests, |test| {
             test.outcome.fails() || test.outcome == Outcome::Flaky || !test.stories.is_empty()
         });
         self.totals.left_out = (before - self.diagnostics.len() - self.tests.len()) as u64;
         self
     }
 
-    /// Counts again, after outcomes were changed.
+    /// Recomputes the totals after a change of outcomes.
     pub(super) fn recount(&mut self) {
         self.totals = Totals::default();
         self.count();
@@ -242,7 +242,7 @@ impl Report {
     }
 }
 
-/// The second test of an id becomes `id #2`: a table of cases may give all its rows one name.
+/// Renames the second test of an id to `id #2`, since all rows of a table-driven test may share one name.
 fn number_equal_ids(tests: &mut [TestCase]) {
     let mut previous = String::new();
     let mut seen = 1;
@@ -257,8 +257,8 @@ fn number_equal_ids(tests: &mut [TestCase]) {
     }
 }
 
-/// Keeps the first [`MAX_KEPT`], important ones before others, in their order.
-fn keep<T>(items: &mut Vec<T>, important: impl Fn(&T) -> bool) {
+/// Keeps the first [`MAX_KEPT`] items in their order, and prefers important ones.
+fn truncate<T>(items: &mut Vec<T>, important: impl Fn(&T) -> bool) {
     if items.len() <= MAX_KEPT {
         return;
     }

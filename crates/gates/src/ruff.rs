@@ -9,7 +9,6 @@ use super::project::{PYTHON, command, prints};
 /// Names of its configuration.
 pub(super) const CONFIGURATIONS: &[&str] = &["ruff.toml", ".ruff.toml"];
 
-/// The tool.
 pub(crate) struct Ruff;
 
 impl Tool for Ruff {
@@ -35,7 +34,7 @@ impl Tool for Ruff {
         })
     }
 
-    fn beside(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
+    fn printed_meaning(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {
         prints(command.stderr, "No Python files found under the given path").then_some(ExitMeaning::Nothing)
     }
 }

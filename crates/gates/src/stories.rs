@@ -1,117 +1,130 @@
-//! Whether each step of a feature has a test that passes: tests say what they show by tags, features list their steps.
+//! Checks that each step of a feature has a passing test, bound to it by the test's tags or by a bindings file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::{Outcome, Story, TestCase};
-use qa_contracts::v1::{FeatureList, StepNumber, StoryBindings, TestIds};
+use super::report::{Outcome, TestCase};
+use qa_contracts::v1::{FeatureList, StepNumber, StoryBindings};
 
-/// A step that is not shown.
+/// A step of a feature that no test verifies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unshown {
+pub struct UnverifiedStep {
     pub feature: u64,
     /// The step's number, from 1; 0 for a feature without steps.
     pub step: u32,
-    /// What the step says.
+    /// The step's text.
     pub text: String,
-    pub why: Why,
+    pub reason: Reason,
 }
 
-/// Why a step is not shown.
+/// Reason for which a step is not verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// No test says that it shows it.
+pub enum Reason {
+    /// No test is bound to the step.
     Unbound,
-    /// The tests that do were not run.
+    /// All tests bound to the step were skipped.
     Skipped,
-    /// A test that does failed; its id.
+    /// A test bound to the step failed; its id.
     Failed(String),
-    /// A test that was named for it is none of those that there are; its id.
+    /// The bindings name a test that is in no report; its id.
     Missing(String),
 }
 
-/// What the features come to.
+/// Result of checking the steps of features against tests.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    pub unshown: Vec<Unshown>,
-    /// How many steps were looked at.
+pub struct StepCoverage {
+    pub unverified: Vec<UnverifiedStep>,
+    /// Number of checked steps.
     pub steps: u64,
-    /// Features and steps that tests or files name and the list does not have.
+    /// Features and steps that tests or bindings name and the list does not contain.
     pub unknown: BTreeSet<(u64, Option<u32>)>,
 }
 
-/// The features that have to be shown: the one that is worked on, and those said to pass, so that none is lost.
-pub fn wanted(list: &FeatureList, current: Option<u64>) -> BTreeSet<u64> {
+/// Returns the features to verify: the current one, and those marked as passing, to detect regressions.
+pub fn required_features(list: &FeatureList, current: Option<u64>) -> BTreeSet<u64> {
     list.0.iter().filter(|feature| feature.passes).map(|feature| feature.id).chain(current).collect()
 }
 
-/// Holds tests against the steps of the wanted features. A step is shown when a test that is bound to it passed, and none
-/// that is bound to it failed or is missing. A test is bound by its tags or by the bindings of its feature; one that
-/// names the feature alone shows no single step.
-pub fn shown(
+/// Checks the steps of the required features against tests. A step is verified if a test bound to it passed, and none
+/// bound to it failed or is missing. A test is bound by its tags or by the bindings of its feature. A test that is
+/// tagged with the feature alone verifies no single step.
+pub fn check_steps(
     list: &FeatureList,
-    wanted: &BTreeSet<u64>,
+    required: &BTreeSet<u64>,
     tests: &[TestCase],
     bindings: &BTreeMap<u64, StoryBindings>,
-) -> Shown {
-    let mut shown = Shown::default();
-    let nothing = StoryBindings::default();
-    for feature in list.0.iter().filter(|feature| wanted.contains(&feature.id)) {
-        let StoryBindings(named) = bindings.get(&feature.id).unwrap_or(&nothing);
+) -> StepCoverage {
+    let mut coverage = StepCoverage::default();
+    for feature in list.0.iter().filter(|feature| required.contains(&feature.id)) {
         if feature.steps.is_empty() {
-            shown.look(feature.id, 0, feature.description.clone(), &[], tests);
+            coverage.check_step(feature.id, 0, feature.description.clone(), &[], tests);
         }
         for (step, text) in (1..).zip(&feature.steps) {
-            let named = named.get(&StepNumber(step)).map_or(&[][..], TestIds::ids);
-            shown.look(feature.id, step, text.to_text(), named, tests);
+            let named = match bindings.get(&feature.id).and_then(|steps| steps.0.get(&StepNumber(step))) {
+                Some(ids) => ids.ids(),
+                None => &[],
+            };
+            coverage.check_step(feature.id, step, text.to_text(), named, tests);
         }
     }
     let by_tests = tests.iter().flat_map(|test| &test.stories).map(|story| (story.feature, story.step));
     let by_files = bindings.iter().flat_map(|(feature, StoryBindings(steps))| {
         steps.keys().map(|StepNumber(step)| (*feature, Some(*step)))
     });
-    shown.unknown = by_tests
-        .chain(by_files)
-        .filter(|(feature, step)| {
-            let feature = list.0.iter().find(|listed| listed.id == *feature);
-            let steps = feature.map(|feature| feature.steps.len());
-            steps.is_none_or(|steps| step.is_some_and(|step| step == 0 || step as usize > steps))
-        })
-        .collect();
-    shown
+    coverage.unknown =
+        by_tests.chain(by_files).filter(|(feature, step)| !is_listed(list, *feature, *step)).collect();
+    coverage
 }
 
-impl Shown {
-    fn look(&mut self, feature: u64, step: u32, text: String, named: &[String], tests: &[TestCase]) {
-        self.steps += 1;
-        let binds = |test: &&TestCase| {
-            let tagged = |story: &Story| story.feature == feature && (step == 0 || story.step == Some(step));
-            test.stories.iter().any(tagged) || named.iter().any(|id| is_named(&test.id, id))
-        };
-        let missing = named.iter().find(|id| !tests.iter().any(|test| is_named(&test.id, id)));
-        let bound: Vec<&TestCase> = tests.iter().filter(binds).collect();
-        let failed = bound.iter().find(|test| test.outcome.fails());
-        let why = match (failed, missing) {
-            (Some(test), _) => Why::Failed(test.id.clone()),
-            (None, Some(id)) => Why::Missing(id.clone()),
-            (None, None) if bound.is_empty() => Why::Unbound,
-            (None, None) if bound.iter().all(|test| test.outcome == Outcome::Skipped) => Why::Skipped,
-            (None, None) => return,
-        };
-        self.unshown.push(Unshown { feature, step, text, why });
+/// Returns whether the list contains a feature and, where a step is given, that step.
+fn is_listed(list: &FeatureList, feature: u64, step: Option<u32>) -> bool {
+    let Some(feature) = list.0.iter().find(|listed| listed.id == feature) else { return false };
+    match step {
+        Some(step) => step > 0 && step as usize <= feature.steps.len(),
+        None => true,
     }
 }
 
-/// Whether a binding names a test: by the id of the report, or as pytest selects it. One that is run with several
-/// parameters, or that a report has several times, is named as a whole.
-fn is_named(test: &str, binding: &str) -> bool {
-    let of = |id: &str| {
-        test.strip_prefix(id)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with(" #"))
-    };
-    of(binding) || pytest_id(binding).is_some_and(|id| of(&id))
+impl StepCoverage {
+    fn check_step(&mut self, feature: u64, step: u32, text: String, named: &[String], tests: &[TestCase]) {
+        self.steps += 1;
+        let missing = named.iter().find(|id| !tests.iter().any(|test| is_bound(&test.id, id)));
+        let bound: Vec<&TestCase> = tests
+            .iter()
+            .filter(|test| is_tagged(test, feature, step) || named.iter().any(|id| is_bound(&test.id, id)))
+            .collect();
+        let failed = bound.iter().find(|test| test.outcome.fails());
+        let reason = match (failed, missing) {
+            (Some(test), _) => Reason::Failed(test.id.clone()),
+            (None, Some(id)) => Reason::Missing(id.clone()),
+            (None, None) if bound.is_empty() => Reason::Unbound,
+            (None, None) if bound.iter().all(|test| test.outcome == Outcome::Skipped) => Reason::Skipped,
+            (None, None) => return,
+        };
+        self.unverified.push(UnverifiedStep { feature, step, text, reason });
+    }
 }
 
-/// `tests/test_sum.py::TestSum::test_adds` as reports have it: `tests.test_sum.TestSum::test_adds`.
+/// Returns whether a test is tagged with a step. Step 0 matches any tag of the feature.
+fn is_tagged(test: &TestCase, feature: u64, step: u32) -> bool {
+    test.stories.iter().any(|story| story.feature == feature && (step == 0 || story.step == Some(step)))
+}
+
+/// Returns whether a binding names a test, by its id in the report or by pytest's node id. It also names all
+/// parameters of a test (`id[…]`) and repeated ids (`id #2`).
+fn is_bound(test: &str, binding: &str) -> bool {
+    is_instance(test, binding) || matches!(pytest_id(binding), Some(id) if is_instance(test, &id))
+}
+
+/// Returns whether a test's id is `id`, `id[…]` or `id #…`.
+fn is_instance(test: &str, id: &str) -> bool {
+    match test.strip_prefix(id) {
+        Some(rest) => rest.is_empty() || rest.starts_with('[') || rest.starts_with(" #"),
+        None => false,
+    }
+}
+
+/// Converts pytest's node id `tests/test_sum.py::TestSum::test_adds` to the id in reports,
+/// `tests.test_sum.TestSum::test_adds`.
 fn pytest_id(node: &str) -> Option<String> {
     let (file, test) = node.split_once(".py::")?;
     let module = file.replace('/', ".");
@@ -124,6 +137,7 @@ fn pytest_id(node: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Story;
     use qa_contracts::v1::{Feature, FeatureStep};
 
     fn feature(id: u64, steps: usize, passes: bool) -> Feature {
@@ -156,21 +170,21 @@ mod tests {
     #[test]
     fn a_step_is_shown_by_a_test_that_passes_and_by_none_that_fails() {
         let list = FeatureList(vec![feature(42, 1, false)]);
-        let wanted = wanted(&list, Some(42));
+        let required = required_features(&list, Some(42));
         use Outcome::{Errored, Failed, Flaky, Passed, Skipped};
-        let failed = || Some(Why::Failed("shows 42 Some(1)".to_owned()));
-        for (outcomes, why) in [
-            (vec![], Some(Why::Unbound)),
+        let failed = || Some(Reason::Failed("shows 42 Some(1)".to_owned()));
+        for (outcomes, reason) in [
+            (vec![], Some(Reason::Unbound)),
             (vec![Passed], None),
             (vec![Flaky], None),
-            (vec![Skipped], Some(Why::Skipped)),
+            (vec![Skipped], Some(Reason::Skipped)),
             (vec![Skipped, Passed], None),
             (vec![Passed, Failed], failed()),
             (vec![Errored, Passed], failed()),
         ] {
             let tests: Vec<TestCase> = outcomes.iter().map(|outcome| test(42, Some(1), *outcome)).collect();
-            let found = shown(&list, &wanted, &tests, &BTreeMap::new()).unshown;
-            assert_eq!(found.into_iter().map(|step| step.why).next(), why, "{outcomes:?}");
+            let found = check_steps(&list, &required, &tests, &BTreeMap::new()).unverified;
+            assert_eq!(found.into_iter().map(|step| step.reason).next(), reason, "{outcomes:?}");
         }
     }
 
@@ -182,18 +196,19 @@ mod tests {
             test(1, None, Outcome::Passed),
             test(3, None, Outcome::Passed),
         ];
-        let found = shown(&list, &wanted(&list, None), &tests, &BTreeMap::new());
-        let unshown: Vec<(u64, u32)> = found.unshown.iter().map(|step| (step.feature, step.step)).collect();
-        assert_eq!((unshown, found.steps), (vec![(1, 2)], 3));
-        let found = shown(&list, &wanted(&list, Some(2)), &tests, &BTreeMap::new());
-        assert!(found.unshown.iter().any(|step| step.feature == 2));
+        let found = check_steps(&list, &required_features(&list, None), &tests, &BTreeMap::new());
+        let unverified: Vec<(u64, u32)> =
+            found.unverified.iter().map(|step| (step.feature, step.step)).collect();
+        assert_eq!((unverified, found.steps), (vec![(1, 2)], 3));
+        let found = check_steps(&list, &required_features(&list, Some(2)), &tests, &BTreeMap::new());
+        assert!(found.unverified.iter().any(|step| step.feature == 2));
     }
 
     #[test]
-    fn a_tag_that_names_nothing_is_told() {
+    fn a_tag_of_an_unknown_feature_or_step_is_reported() {
         let list = FeatureList(vec![feature(1, 2, true)]);
         let tests = [test(1, Some(3), Outcome::Passed), test(9, None, Outcome::Passed)];
-        let found = shown(&list, &wanted(&list, None), &tests, &BTreeMap::new());
+        let found = check_steps(&list, &required_features(&list, None), &tests, &BTreeMap::new());
         assert_eq!(found.unknown, BTreeSet::from([(1, Some(3)), (9, None)]));
     }
     fn named(id: &str, outcome: Outcome) -> TestCase {
@@ -203,33 +218,33 @@ mod tests {
     #[test]
     fn a_test_that_a_file_names_shows_a_step_and_one_that_is_gone_does_not() {
         let list = FeatureList(vec![feature(42, 1, true)]);
-        let wanted = wanted(&list, None);
+        let required = required_features(&list, None);
         use Outcome::{Failed, Passed, Skipped};
         let bindings = r#"{"1": ["sums", "tests/test_sum.py::test_adds"], "2": "sums"}"#;
         let bindings = BTreeMap::from([(42, serde_json::from_str(bindings).unwrap())]);
         let adds = "tests.test_sum::test_adds";
-        for (tests, why) in [
+        for (tests, reason) in [
             (vec![named("sums", Passed), named(adds, Passed)], None),
             (vec![named("sums", Passed), named(adds, Skipped)], None),
-            (vec![named("sums", Skipped), named(adds, Skipped)], Some(Why::Skipped)),
+            (vec![named("sums", Skipped), named(adds, Skipped)], Some(Reason::Skipped)),
             (
                 vec![named("sums", Passed), named("sums #2", Failed), named(adds, Passed)],
-                Some(Why::Failed("sums #2".into())),
+                Some(Reason::Failed("sums #2".into())),
             ),
-            (vec![named("sums", Passed)], Some(Why::Missing("tests/test_sum.py::test_adds".into()))),
+            (vec![named("sums", Passed)], Some(Reason::Missing("tests/test_sum.py::test_adds".into()))),
             (
                 vec![named("sums", Passed), named("tests.test_sum::test_adds_none", Passed)],
-                Some(Why::Missing("tests/test_sum.py::test_adds".into())),
+                Some(Reason::Missing("tests/test_sum.py::test_adds".into())),
             ),
-            (vec![named(adds, Passed), test(42, Some(1), Passed)], Some(Why::Missing("sums".into()))),
+            (vec![named(adds, Passed), test(42, Some(1), Passed)], Some(Reason::Missing("sums".into()))),
             (
                 vec![named("sums", Passed), named(adds, Passed), test(42, Some(1), Failed)],
-                Some(Why::Failed("shows 42 Some(1)".into())),
+                Some(Reason::Failed("shows 42 Some(1)".into())),
             ),
             (vec![named("sums", Passed), named("tests.test_sum::test_adds[two]", Passed)], None),
         ] {
-            let found = shown(&list, &wanted, &tests, &bindings);
-            assert_eq!(found.unshown.into_iter().map(|step| step.why).next(), why, "{tests:?}");
+            let found = check_steps(&list, &required, &tests, &bindings);
+            assert_eq!(found.unverified.into_iter().map(|step| step.reason).next(), reason, "{tests:?}");
             assert_eq!(found.unknown, BTreeSet::from([(42, Some(2))]));
         }
     }

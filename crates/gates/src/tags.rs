@@ -1,12 +1,12 @@
-//! Finds in names, tags and properties of tests which feature and step they show: `@feature:42 @step:3`.
+//! Reads the features and steps that a test claims to verify from its name, tags and properties: `@feature:42 @step:3`.
 
 use super::report::Story;
 
-/// The stories of a test from its texts, outer suites first: a step belongs to the feature named last before it, and a
-/// feature without a step is shown as a whole.
+/// Returns the stories tagged in a test's texts, given from the outer suites inwards. A step belongs to the last feature
+/// before it; a feature without steps stands for the feature as a whole.
 pub(crate) fn stories<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Story> {
     let mut reader = StoryReader::default();
-    texts.into_iter().for_each(|text| reader.read(text));
+    texts.into_iter().for_each(|text| reader.read_tags(text));
     reader.finish()
 }
 
@@ -14,7 +14,7 @@ fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '@' | ':')
 }
 
-/// Collects stories where a format has members for them.
+/// Collects stories from tags, and from the members that some formats have for them.
 #[derive(Debug, Default)]
 pub(crate) struct StoryReader {
     found: Vec<Story>,
@@ -23,8 +23,8 @@ pub(crate) struct StoryReader {
 }
 
 impl StoryReader {
-    /// Takes the tags of a text.
-    pub(crate) fn read(&mut self, text: &str) {
+    /// Adds the tags of a text.
+    pub(crate) fn read_tags(&mut self, text: &str) {
         for word in text.split(|character: char| !is_word(character)) {
             if let Some((kind, number)) = word.strip_prefix('@').and_then(|word| word.split_once(':')) {
                 self.add(kind, number);
@@ -32,7 +32,7 @@ impl StoryReader {
         }
     }
 
-    /// Takes a `feature` or a `step`; anything else, and a number that is none, is no tag.
+    /// Adds a `feature` or a `step`. Ignores other kinds and invalid numbers.
     pub(crate) fn add(&mut self, kind: &str, number: &str) {
         match kind {
             "feature" => {
@@ -50,10 +50,10 @@ impl StoryReader {
         }
     }
 
-    /// The stories, sorted, each once.
+    /// Returns the stories, sorted and without duplicates.
     pub(crate) fn finish(mut self) -> Vec<Story> {
         self.close();
-        in_order(&mut self.found);
+        sort_stories(&mut self.found);
         self.found
     }
 
@@ -65,8 +65,8 @@ impl StoryReader {
     }
 }
 
-/// Sorts, leaves each out but once, and leaves a whole feature out where steps of it are there.
-pub(crate) fn in_order(stories: &mut Vec<Story>) {
+/// Sorts stories, and removes duplicates and whole features of which steps are listed.
+pub(crate) fn sort_stories(stories: &mut Vec<Story>) {
     stories.sort();
     stories.dedup();
     let with_steps: Vec<u64> =
@@ -74,7 +74,7 @@ pub(crate) fn in_order(stories: &mut Vec<Story>) {
     stories.retain(|story| story.step.is_some() || with_steps.binary_search(&story.feature).is_err());
 }
 
-/// Digits alone: no sign, no leading zero, within what every reader of JSON keeps.
+/// Parses a number of digits alone, without sign or leading zero, and small enough for every JSON reader.
 fn plain_number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits && !text.starts_with('0'))?;

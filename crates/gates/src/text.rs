@@ -1,66 +1,72 @@
-//! Makes text and paths of a report fit to be kept: nothing of the machine, of the clock or of the terminal stays.
+//! Cleans text and paths of a report: removes terminal escapes, memory addresses and the machine's own paths.
+
+use std::ops::Range;
 
 use crate::contract::Places;
 use qa_contracts::ids::RepoPath;
 use qa_core::escape::visible;
 use qa_core::{masking, secrets};
 
-/// The longest message kept, in characters.
+/// Maximum length of a message, in characters.
 pub(crate) const MAX_MESSAGE: usize = 2_000;
-/// The longest name kept, in characters.
+/// Maximum length of a name, in characters.
 pub(crate) const MAX_NAME: usize = 500;
 
-/// Where runners keep a checkout: below these, two components of one name are the root of the repository.
-const TWICE: &[&str] = &["/home/runner/work", "/Users/runner/work", "/__w", "/runner/_work", "C:/a", "D:/a"];
-/// Where the root of the repository is in a container of a runner.
-const WORKSPACES: &[&str] = &["/github/workspace"];
+/// Workspace directories of CI runners, which check a repository out at `NAME/NAME` below them.
+const RUNNER_WORKSPACES: &[&str] =
+    &["/home/runner/work", "/Users/runner/work", "/__w", "/runner/_work", "C:/a", "D:/a"];
+/// Roots of the repository in containers of CI runners.
+const CONTAINER_ROOTS: &[&str] = &["/github/workspace"];
 
-/// A message: lines stay, colours, control characters and places of this machine go.
+/// Returns a message without colours, control characters, memory addresses and the repository's root. Keeps its lines.
 pub(crate) fn message(text: &str, places: &Places<'_>) -> String {
     let plain = without_escapes(head(text, 8 * MAX_MESSAGE)).replace("\r\n", "\n");
     let lines: Vec<String> = plain.trim().split('\n').map(|line| visible(line.trim_end())).collect();
-    kept(&without_addresses(&without_roots(&lines.join("\n"), places)), MAX_MESSAGE)
+    mask_and_truncate(&without_addresses(&without_roots(&lines.join("\n"), places)), MAX_MESSAGE)
 }
 
-/// A name: one line.
+/// Returns a name as one line, cleaned like a [`message`].
 pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
     let plain = without_escapes(head(text, 8 * MAX_NAME));
     let words: Vec<&str> = plain.split_whitespace().collect();
-    kept(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
+    mask_and_truncate(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
 }
 
-/// The last lines of what a tool printed, for a person who asks why there is no result.
+/// Returns the last ten lines that a tool printed, to explain a missing result. Prefers standard error.
 pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String {
     let stream = if stderr.trim_ascii().is_empty() { stdout } else { stderr };
     let start = stream.len().saturating_sub(4 * MAX_MESSAGE);
     let text = without_escapes(&String::from_utf8_lossy(&stream[start..]));
     let lines: Vec<String> = text.lines().map(|line| visible(line.trim_end())).collect();
-    // The calls that led to an error of node say less than the lines above them.
-    let is_call = |line: &str| line.starts_with(' ') && line.trim_start().starts_with("at ");
-    let kept: Vec<&str> =
-        lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_call(line)).collect();
-    let last = kept[kept.len().saturating_sub(10)..].join("\n");
+    let useful: Vec<&str> =
+        lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_stack_frame(line)).collect();
+    let last = useful[useful.len().saturating_sub(10)..].join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
 }
 
-/// The beginning of a text, at most so many bytes: what is looked at costs no more than what is kept is worth.
+/// Returns whether a line is a frame of a JavaScript stack, which says less than the error above it.
+fn is_stack_frame(line: &str) -> bool {
+    line.starts_with(' ') && line.trim_start().starts_with("at ")
+}
+
+/// Returns the beginning of a text, at most `limit` bytes, to bound the cost of cleaning it.
 pub(crate) fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// Returns a text without its secrets, cut. The report is masked before it is read; what it has in several pieces, such as
-/// lines of a test's output, is whole only here.
-fn kept(text: &str, limit: usize) -> String {
+/// Masks secrets in a text and truncates it to `limit` characters. The report is masked before it is parsed, but a
+/// secret in several pieces, such as lines of a test's output, is complete only here.
+fn mask_and_truncate(text: &str, limit: usize) -> String {
     let text = secrets::masked(text.to_owned());
     if text.chars().count() <= limit {
         return text;
     }
-    let mut kept: String = text.chars().take(limit - 1).collect();
-    kept.push('…');
-    kept
+    let mut truncated: String = text.chars().take(limit - 1).collect();
+    truncated.push('…');
+    truncated
 }
 
-/// Removes terminal sequences: `ESC [ … letter`, `ESC ] … BEL`, and `ESC` with one sign.
+/// Removes terminal escape sequences: `ESC [ … letter`, `ESC ] … BEL`, and `ESC` with one character.
 pub(super) fn without_escapes(text: &str) -> String {
     if !text.contains(['\u{1b}', '\u{9b}']) {
         return text.to_owned();
@@ -85,7 +91,7 @@ pub(super) fn without_escapes(text: &str) -> String {
     out
 }
 
-/// Addresses in memory differ from run to run.
+/// Removes memory addresses, which differ from run to run.
 fn without_addresses(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -101,7 +107,7 @@ fn without_addresses(text: &str) -> String {
 /// Removes the root of the repository from the paths of a text.
 fn without_roots(text: &str, places: &Places<'_>) -> String {
     let mut roots: Vec<&str> = places.roots.iter().map(|root| root.trim_end_matches('/')).collect();
-    roots.extend(WORKSPACES);
+    roots.extend(CONTAINER_ROOTS);
     roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
     let mut text = text.to_owned();
     for root in roots.into_iter().filter(|root| !root.is_empty()) {
@@ -109,30 +115,31 @@ fn without_roots(text: &str, places: &Places<'_>) -> String {
             text = text.replace(&format!("{root}/"), "");
         }
     }
-    for above in TWICE {
-        while let Some((start, length)) = find_twice(&text, above) {
-            text.replace_range(start..start + length, "");
+    for workspace in RUNNER_WORKSPACES {
+        while let Some(root) = find_checkout(&text, workspace) {
+            text.replace_range(root, "");
         }
     }
     text
 }
 
-/// The first `above/NAME/NAME/` of a text.
-fn find_twice(text: &str, above: &str) -> Option<(usize, usize)> {
-    text.match_indices(above).find_map(|(start, _)| {
-        let below = text[start + above.len()..].strip_prefix('/')?;
+/// Finds the first `WORKSPACE/NAME/NAME/` in a text.
+fn find_checkout(text: &str, workspace: &str) -> Option<Range<usize>> {
+    text.match_indices(workspace).find_map(|(start, _)| {
+        let below = text[start + workspace.len()..].strip_prefix('/')?;
         let (name, rest) = below.split_once('/')?;
-        let again = rest.strip_prefix(name)?.starts_with('/') && !name.is_empty();
-        again.then_some((start, above.len() + 2 * (name.len() + 1) + 1))
+        let is_repeated = rest.strip_prefix(name)?.starts_with('/') && !name.is_empty();
+        let end = start + workspace.len() + 2 * (name.len() + 1) + 1;
+        is_repeated.then_some(start..end)
     })
 }
 
-/// The path of a report as a path of the repository; `None` when it is outside of it or no usable path.
+/// Converts a path of a report to one relative to the repository. Returns `None` if it is outside or invalid.
 pub(crate) fn path(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     if text.trim().is_empty() {
         return None;
     }
-    let text = forward(text);
+    let text = with_forward_slashes(text);
     let text = if is_drive(text.trim_start_matches('/')) { text.trim_start_matches('/') } else { &text };
     let relative = if text.starts_with('/') || is_drive(text) {
         below_root(text, places)?
@@ -153,8 +160,8 @@ pub(crate) fn path(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     Some(masking::masked_name(&path).unwrap_or(path))
 }
 
-/// As [`path`], of an address: `file:` or relative, with percent signs for what an address cannot have.
-pub(crate) fn address(text: &str, places: &Places<'_>) -> Option<RepoPath> {
+/// Converts a percent-encoded URI, `file:` or relative, to a path relative to the repository.
+pub(crate) fn uri_path(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     let local = text.strip_prefix("file://localhost/").map(|rest| format!("/{rest}"));
     let local = local
         .or_else(|| text.strip_prefix("file://").map(str::to_owned))
@@ -165,8 +172,8 @@ pub(crate) fn address(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     path(&percent_decoded(local.as_deref().unwrap_or(text))?, places)
 }
 
-/// Reports made on Windows separate with backslashes, which hardly any path of git has.
-fn forward(text: &str) -> String {
+/// Replaces backslashes, which separate paths in reports from Windows and are rare in paths of git.
+fn with_forward_slashes(text: &str) -> String {
     text.replace('\\', "/")
 }
 
@@ -175,21 +182,28 @@ fn is_drive(text: &str) -> bool {
     bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && &bytes[1..3] == b":/"
 }
 
+/// Strips the repository's root from an absolute path.
 fn below_root(text: &str, places: &Places<'_>) -> Option<String> {
-    let roots =
-        places.roots.iter().map(|root| forward(root)).chain(WORKSPACES.iter().map(|&root| root.into()));
-    let below = |root: String| {
-        let root = root.trim_end_matches('/');
-        text.strip_prefix(root)?.strip_prefix('/').filter(|_| !root.is_empty()).map(str::to_owned)
-    };
+    let given = places.roots.iter().map(|root| with_forward_slashes(root));
+    let roots = given.chain(CONTAINER_ROOTS.iter().map(|&root| root.to_owned()));
     // The longest root leaves the shortest path.
-    let stated = roots.filter_map(below).min_by_key(String::len);
-    stated.or_else(|| {
-        TWICE.iter().find_map(|above| {
-            let (start, length) = find_twice(text, above)?;
-            (start == 0).then(|| text[length..].to_owned())
-        })
-    })
+    let below = roots.filter_map(|root| strip_root(text, &root)).min_by_key(|path| path.len());
+    if let Some(path) = below {
+        return Some(path.to_owned());
+    }
+    for workspace in RUNNER_WORKSPACES {
+        if let Some(root) = find_checkout(text, workspace)
+            && root.start == 0
+        {
+            return Some(text[root.end..].to_owned());
+        }
+    }
+    None
+}
+
+fn strip_root<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    let root = root.trim_end_matches('/');
+    if root.is_empty() { None } else { path.strip_prefix(root)?.strip_prefix('/') }
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
@@ -254,7 +268,7 @@ mod tests {
             ("a%zz", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(address(text, &PLACES).map(|path| path.to_string()).as_deref(), *expected, "{text}");
+            assert_eq!(uri_path(text, &PLACES).map(|path| path.to_string()).as_deref(), *expected, "{text}");
         }
     }
 

@@ -5,7 +5,6 @@ use super::contract::{
 };
 use super::project::{SCRATCH, command};
 
-/// The tool.
 pub(crate) struct Tsc;
 
 impl Tool for Tsc {
@@ -23,7 +22,7 @@ impl Tool for Tsc {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let (directory, configuration) = *project.named("tsconfig.json").first()?;
+        let (directory, configuration) = *project.manifests_named("tsconfig.json").first()?;
         if directory != project.directory {
             return None;
         }
@@ -33,7 +32,7 @@ impl Tool for Tsc {
                 &["tsc", "--build", "--force", "--noEmit", "--pretty", "false", "--listFiles"],
             ));
         }
-        // What was built before is in the change and proves nothing, so that the compiler gets a place of its own.
+        // Build state in the change is untrusted, so the compiler gets a state file of its own.
         let state = format!("{SCRATCH}-tsc");
         let words = [
             "tsc",
@@ -49,7 +48,7 @@ impl Tool for Tsc {
     }
 }
 
-/// Whether a configuration only names others, which `tsc` without `--build` would answer with silence and success.
+/// Returns whether a configuration only references others. `tsc` without `--build` checks nothing there and succeeds.
 fn is_solution(configuration: &str) -> bool {
     let squeezed: String = configuration.chars().filter(|character| !character.is_whitespace()).collect();
     squeezed.contains("\"references\":[") && squeezed.contains("\"files\":[]")

@@ -5,7 +5,7 @@ use super::contract::{
 };
 use super::project::{SCRATCH, command};
 
-/// Names of its configuration.
+/// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] = &[
     "vitest.config.js",
     "vitest.config.mjs",
@@ -17,7 +17,6 @@ pub(super) const CONFIGURATIONS: &[&str] = &[
     "vitest.workspace.ts",
 ];
 
-/// The tool.
 pub(crate) struct Vitest;
 
 impl Tool for Vitest {

@@ -176,7 +176,7 @@ fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
             policy_text::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
             let Some(format) = &report.format else { continue };
             let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
-            let names: BTreeSet<&str> = formats.map(|format| format.text()).collect();
+            let names: BTreeSet<&str> = formats.map(|format| format.as_str()).collect();
             policy_text::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
         }
     }

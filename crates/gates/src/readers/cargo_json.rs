@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::{child, flag, line, lines, list, position, text, text_if};
+use super::json::{child, flag, line, lines, list, optional_string, position, string};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
@@ -30,15 +30,15 @@ impl CargoReader {
             return Ok(false);
         }
         let message = line(number, shown)?;
-        match text(&message, "reason")? {
+        match string(&message, "reason")? {
             "compiler-message" => {
                 if let Some(diagnostic) = diagnostic(child(&message, "message")?, places)? {
                     self.report.diagnostics.push(diagnostic);
                 }
             }
             "compiler-artifact" => {
-                let is_test =
-                    flag(child(&message, "profile")?, "test")? && text_if(&message, "executable")?.is_some();
+                let is_test = flag(child(&message, "profile")?, "test")?
+                    && optional_string(&message, "executable")?.is_some();
                 self.programs += usize::from(is_test);
             }
             "build-finished" if self.success.is_some() => {
@@ -83,7 +83,7 @@ impl CargoReader {
 }
 
 /// Reads a report.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let mut reader = CargoReader::default();
     for (number, shown) in lines(report)? {
         if reader.is_finished() {
@@ -95,9 +95,9 @@ pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportE
 }
 
 fn diagnostic(message: &Value, places: &Places<'_>) -> Result<Option<Diagnostic>, ReportError> {
-    let said = text(message, "message")?;
+    let said = string(message, "message")?;
     let spans = list(message, "spans")?;
-    let severity = match text(message, "level")? {
+    let severity = match string(message, "level")? {
         "error" | "error: internal compiler error" => DiagnosticSeverity::Error,
         "warning" => DiagnosticSeverity::Warning,
         _ => return Ok(None),
@@ -112,10 +112,10 @@ fn diagnostic(message: &Value, places: &Places<'_>) -> Result<Option<Diagnostic>
     let place = primary.map(|span| own_place(span, places)).transpose()?.unwrap_or(&Value::Null);
     let code = message.get("code").filter(|code| code.is_object());
     Ok(Some(Diagnostic {
-        path: text_if(place, "file_name")?.and_then(|path| clean::path(path, places)),
+        path: optional_string(place, "file_name")?.and_then(|path| clean::path(path, places)),
         line: position(place, "line_start")?,
         column: position(place, "column_start")?,
-        rule: code.map(|code| text(code, "code")).transpose()?.map(|code| clean::name(code, places)),
+        rule: code.map(|code| string(code, "code")).transpose()?.map(|code| clean::name(code, places)),
         message: clean::message(said, places),
         severity,
         end_line: position(place, "line_end")?,
@@ -127,7 +127,7 @@ fn diagnostic(message: &Value, places: &Places<'_>) -> Result<Option<Diagnostic>
 fn own_place<'a>(span: &'a Value, places: &Places<'_>) -> Result<&'a Value, ReportError> {
     let mut place = span;
     for _ in 0..MAX_EXPANSIONS {
-        if clean::path(text(place, "file_name")?, places).is_some() {
+        if clean::path(string(place, "file_name")?, places).is_some() {
             return Ok(place);
         }
         match place.get("expansion").and_then(|expansion| expansion.get("span")) {

@@ -1,20 +1,20 @@
 //! ESLint's formatter `json`: one entry per file that was linted, clean ones included.
 
-use super::json::{document, flag_or_no, items, list, number, object, position, text, text_if};
+use super::json::{document, flag_or_false, items, list, number, object, optional_string, position, string};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 /// Reads a report. One without any file is a run that looked at nothing.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let value = document(report)?;
     let files = items(&value)?;
     let mut read = Report::default();
     read.totals.files = Some(files.len() as u64);
     for file in files {
-        let path = clean::path(text(object(file, "an entry")?, "filePath")?, places);
+        let path = clean::path(string(object(file, "an entry")?, "filePath")?, places);
         let mut errors = 0;
         for entry in list(file, "messages")? {
-            let fatal = flag_or_no(entry, "fatal")?;
+            let fatal = flag_or_false(entry, "fatal")?;
             let severity = match number(entry, "severity")? {
                 1 if !fatal => DiagnosticSeverity::Warning,
                 1 | 2 => DiagnosticSeverity::Error,
@@ -25,8 +25,8 @@ pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportE
                 path: path.clone(),
                 line: position(entry, "line")?,
                 column: position(entry, "column")?,
-                rule: text_if(entry, "ruleId")?.map(|rule| clean::name(rule, places)),
-                message: clean::message(text(entry, "message")?, places),
+                rule: optional_string(entry, "ruleId")?.map(|rule| clean::name(rule, places)),
+                message: clean::message(string(entry, "message")?, places),
                 severity,
                 end_line: position(entry, "endLine")?,
                 end_column: position(entry, "endColumn")?,
@@ -34,7 +34,7 @@ pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportE
         }
         let declared = number(file, "errorCount")?;
         if declared != errors {
-            let name = clean::name(text(file, "filePath")?, places);
+            let name = clean::name(string(file, "filePath")?, places);
             return Err(ReportError::Inconsistent(format!(
                 "{name} has {errors} errors and states {declared}"
             )));

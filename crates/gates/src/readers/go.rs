@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::json::{document, line, lines, text, text_if};
+use super::json::{document, line, lines, optional_string, string};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::StoryReader;
 use crate::text as clean;
@@ -101,8 +101,8 @@ fn read_package(shown: &str, places: &Places<'_>, read: &mut Report) -> Result<(
                 )));
             }
             for entry in found.as_array().ok_or_else(wrong)? {
-                let place = format!("{}: ", text(entry, "posn")?);
-                let message = text(entry, "message")?;
+                let place = format!("{}: ", string(entry, "posn")?);
+                let message = string(entry, "message")?;
                 let captures = PLACE.captures(&place).ok_or_else(wrong)?;
                 read.diagnostics.push(diagnostic(&captures, Some(analyzer), message, places));
             }
@@ -137,8 +137,8 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             continue;
         }
         let event = line(number, shown)?;
-        let action = text(&event, "Action")?;
-        let output = text_if(&event, "Output")?.unwrap_or("");
+        let action = string(&event, "Action")?;
+        let output = optional_string(&event, "Output")?.unwrap_or("");
         if action == "build-output" {
             read.diagnostics.extend(compiler_errors(output, places));
             continue;
@@ -147,9 +147,9 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             build_failed = true;
             continue;
         }
-        let package = text(&event, "Package")?.to_owned();
+        let package = string(&event, "Package")?.to_owned();
         let of_package = packages.entry(package.clone()).or_default();
-        let state = match text_if(&event, "Test")? {
+        let state = match optional_string(&event, "Test")? {
             Some(test) => tests.entry((package, test.to_owned())).or_default(),
             None => of_package,
         };
@@ -158,9 +158,10 @@ pub(crate) fn read_test(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             "fail" => state.outcome = Some(Outcome::Failed),
             "skip" => state.outcome = Some(Outcome::Skipped),
             "output" if state.output.len() < 16 * clean::MAX_MESSAGE => state.output.push_str(output),
-            "attr" => state
-                .stories
-                .add(text_if(&event, "Key")?.unwrap_or(""), text_if(&event, "Value")?.unwrap_or("")),
+            "attr" => state.stories.add(
+                optional_string(&event, "Key")?.unwrap_or(""),
+                optional_string(&event, "Value")?.unwrap_or(""),
+            ),
             // `start`, `run`, `pause`, `cont`, and what newer versions add beside the ends of tests.
             _ => {}
         }
@@ -207,7 +208,7 @@ fn package_fault(package: &str, output: &str, places: &Places<'_>) -> TestCase {
 }
 
 fn test_case(package: &str, test: &str, mut state: State, places: &Places<'_>) -> TestCase {
-    state.stories.read(test);
+    state.stories.read_tags(test);
     let said = without_frames(&state.output);
     let at = said.lines().find_map(|line| AT.captures(line));
     let path = at.as_ref().and_then(|found| file_of(package, &found["file"], places));

@@ -2,17 +2,19 @@
 
 use serde_json::Value;
 
-use super::json::{document, flag, flag_or_no, list, list_or_empty, number, object, position, text, text_if};
+use super::json::{
+    document, flag, flag_or_false, list, list_or_empty, number, object, optional_string, position, string,
+};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text as clean;
 use qa_contracts::ids::RepoPath;
 
 /// Reads a report.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let value = document(report)?;
     object(&value, "the document")?;
-    if flag_or_no(&value, "wasInterrupted")? {
+    if flag_or_false(&value, "wasInterrupted")? {
         return Err(ReportError::Unfinished("`wasInterrupted` is true".to_owned()));
     }
     let mut read = Report::default();
@@ -49,7 +51,7 @@ fn without_a_test() -> Diagnostic {
 }
 
 fn read_file(file: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
-    let name = text(file, "name")?;
+    let name = string(file, "name")?;
     let path = clean::path(name, places);
     let shown = path.as_ref().map_or_else(|| clean::name(name, places), |path| path.to_text().into_owned());
     let mut failing = false;
@@ -58,8 +60,8 @@ fn read_file(file: &Value, places: &Places<'_>, read: &mut Report) -> Result<(),
         failing |= test.outcome.fails();
         read.tests.push(test);
     }
-    if text(file, "status")? == "failed" && !failing {
-        let said = clean::message(why_not_loaded(text_if(file, "message")?.unwrap_or("")), places);
+    if string(file, "status")? == "failed" && !failing {
+        let said = clean::message(why_not_loaded(optional_string(file, "message")?.unwrap_or("")), places);
         read.tests.push(TestCase {
             id: shown,
             outcome: Outcome::Errored,
@@ -84,13 +86,13 @@ fn read_case(
     for title in list(case, "ancestorTitles")? {
         titles.push(title.as_str().ok_or_else(|| ReportError::unreadable("a title is no text"))?);
     }
-    titles.push(text(case, "title")?);
+    titles.push(string(case, "title")?);
     let failures: Vec<&str> =
         list_or_empty(case, "failureMessages")?.iter().filter_map(Value::as_str).collect();
     // Jest counts how often it ran a test, Vitest keeps what failed before.
     let invocations = position(case, "invocations")?.unwrap_or(1);
     let earlier = u32::try_from(failures.len()).unwrap_or(u32::MAX - 1);
-    let outcome = match text(case, "status")? {
+    let outcome = match string(case, "status")? {
         "passed" | "focused" if failures.is_empty() && invocations == 1 => Outcome::Passed,
         "passed" | "focused" => Outcome::Flaky,
         "failed" => Outcome::Failed,

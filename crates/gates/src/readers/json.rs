@@ -58,13 +58,13 @@ pub(crate) fn child<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Report
 }
 
 /// A text that has to be there.
-pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, ReportError> {
+pub(crate) fn string<'a>(value: &'a Value, key: &str) -> Result<&'a str, ReportError> {
     value.get(key).and_then(Value::as_str).ok_or_else(|| wrong(key, "text"))
 }
 
 /// A text that may be absent.
-pub(crate) fn text_if<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, ReportError> {
-    if member(value, key).is_none() { Ok(None) } else { text(value, key).map(Some) }
+pub(crate) fn optional_string<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, ReportError> {
+    if member(value, key).is_none() { Ok(None) } else { string(value, key).map(Some) }
 }
 
 /// A number, not negative, that has to be there.
@@ -78,7 +78,7 @@ pub(crate) fn flag(value: &Value, key: &str) -> Result<bool, ReportError> {
 }
 
 /// A truth value that may be absent, which means no.
-pub(crate) fn flag_or_no(value: &Value, key: &str) -> Result<bool, ReportError> {
+pub(crate) fn flag_or_false(value: &Value, key: &str) -> Result<bool, ReportError> {
     if member(value, key).is_none() { Ok(false) } else { flag(value, key) }
 }
 

@@ -20,7 +20,11 @@ const NO_MESSAGE: &[&str] =
     &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
 
 /// Reads a report whose lines are counted from `first_line`.
-pub(crate) fn read(report: &[u8], places: &Places<'_>, first_line: u32) -> Result<Report, ReportError> {
+pub(crate) fn read_report(
+    report: &[u8],
+    places: &Places<'_>,
+    first_line: u32,
+) -> Result<Report, ReportError> {
     let root = parse(report)?;
     let mut read = Report::default();
     match root.name.as_str() {
@@ -203,7 +207,7 @@ fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoP
         let digits = after.bytes().take_while(u8::is_ascii_digit).count();
         let line = after[..digits].parse().ok().filter(|&line: &u32| line > 0)?;
         let full = &said[start..at + path.len()];
-        Some((full, text::address(full, places)?, line))
+        Some((full, text::uri_path(full, places)?, line))
     });
     let named: Vec<_> = named.collect();
     let full = named
@@ -275,11 +279,11 @@ mod tests {
 
     fn shown(report: &str) -> Result<Vec<String>, &'static str> {
         let places = Places { roots: &[], directory: "", module: "" };
-        let read = read(report.as_bytes(), &places, 1).map_err(|error| error.kind())?.finish();
+        let read = read_report(report.as_bytes(), &places, 1).map_err(|error| error.kind())?.finish();
         let one = |test: &TestCase| {
             let stories: Vec<String> =
                 test.stories.iter().map(|it| format!("{}.{:?}", it.feature, it.step)).collect();
-            let words = [test.outcome.text(), &test.id, test.message.as_deref().unwrap_or("-")];
+            let words = [test.outcome.as_str(), &test.id, test.message.as_deref().unwrap_or("-")];
             format!("{} x{} {}", words.join(" | "), test.attempts, stories.join(" ")).trim().to_owned()
         };
         Ok(read.tests.iter().map(one).collect())
@@ -339,7 +343,7 @@ mod tests {
     fn the_commit_and_steps_stand_in_properties() {
         let report = r#"<testsuite name="s"><properties><property name="git.commit" value="0123456789abcdef0123456789abcdef01234567"/></properties><testcase name="a"><properties><property name="feature" value="3"/><property name="step" value="1"/></properties></testcase></testsuite>"#;
         let places = Places { roots: &[], directory: "", module: "" };
-        let read = read(report.as_bytes(), &places, 1).unwrap();
+        let read = read_report(report.as_bytes(), &places, 1).unwrap();
         assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
         assert_eq!(read.tests[0].stories, [Story { feature: 3, step: Some(1) }]);
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::cargo_json::CargoReader;
-use super::json::{line, lines, number, text, text_if};
+use super::json::{line, lines, number, optional_string, string};
 use crate::contract::{Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text as clean;
@@ -233,8 +233,8 @@ pub(crate) fn read_json(report: &[u8], places: &Places<'_>) -> Result<Report, Re
     let mut seen = 0;
     for (at, shown) in lines(report)? {
         let event = line(at, shown)?;
-        let word = text(&event, "event")?;
-        match (text(&event, "type")?, word) {
+        let word = string(&event, "event")?;
+        match (string(&event, "type")?, word) {
             ("suite", "started") if open.is_none() => {
                 open = Some(number(&event, "test_count")?);
                 seen = 0;
@@ -264,8 +264,9 @@ pub(crate) fn read_json(report: &[u8], places: &Places<'_>) -> Result<Report, Re
                     other => return Err(ReportError::unreadable(format!("line {at}: `event` is {other:?}"))),
                 };
                 seen += 1;
-                let output = text_if(&event, "stdout")?.or(text_if(&event, "message")?).unwrap_or("");
-                let (name, attempts) = attempt(text(&event, "name")?);
+                let output =
+                    optional_string(&event, "stdout")?.or(optional_string(&event, "message")?).unwrap_or("");
+                let (name, attempts) = attempt(string(&event, "name")?);
                 let flaky = outcome == Outcome::Passed && attempts > 1;
                 let outcome = if flaky { Outcome::Flaky } else { outcome };
                 read.tests.push(TestCase { attempts, ..test_case("", name, outcome, output, places) });

@@ -17,21 +17,25 @@ mod tsc_text;
 mod xml;
 
 /// Reads a report of a format.
-pub(crate) fn read(format: ReportFormat, report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(
+    format: ReportFormat,
+    report: &[u8],
+    places: &Places<'_>,
+) -> Result<Report, ReportError> {
     match format {
-        ReportFormat::CargoJson => cargo_json::read(report, places),
+        ReportFormat::CargoJson => cargo_json::read_report(report, places),
         ReportFormat::CargoTest => libtest::read_cargo_test(report, places, &[]),
-        ReportFormat::EslintJson => eslint_json::read(report, places),
+        ReportFormat::EslintJson => eslint_json::read_report(report, places),
         ReportFormat::GoTestJson => go::read_test(report, places),
         ReportFormat::GoVetJson => go::read_vet(report, places),
-        ReportFormat::JestJson => jest_json::read(report, places),
-        ReportFormat::Junit => junit::read(report, places, 1),
+        ReportFormat::JestJson => jest_json::read_report(report, places),
+        ReportFormat::Junit => junit::read_report(report, places, 1),
         ReportFormat::LibtestJson => libtest::read_json(report, places),
         ReportFormat::MypyJson => mypy::read_json(report, places),
         ReportFormat::MypyText => mypy::read_text(report, places),
-        ReportFormat::PlaywrightJson => playwright_json::read(report, places),
-        ReportFormat::RuffJson => ruff_json::read(report, places),
-        ReportFormat::Sarif => sarif::read(report, places),
-        ReportFormat::TscText => tsc_text::read(report, places),
+        ReportFormat::PlaywrightJson => playwright_json::read_report(report, places),
+        ReportFormat::RuffJson => ruff_json::read_report(report, places),
+        ReportFormat::Sarif => sarif::read_report(report, places),
+        ReportFormat::TscText => tsc_text::read_report(report, places),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::json::{line, lines, position, text, text_if};
+use super::json::{line, lines, optional_string, position, string};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
@@ -91,21 +91,21 @@ pub(crate) fn read_json(report: &[u8], places: &Places<'_>) -> Result<Report, Re
     let mut read = Report { doubt: Some(doubt.to_owned()), ..Report::default() };
     for (number, entry) in lines(report)? {
         let entry = line(number, entry)?;
-        match text(&entry, "severity")? {
+        match string(&entry, "severity")? {
             "error" => {}
             "note" => continue,
             other => return Err(ReportError::unreadable(format!("line {number}: `severity` is {other:?}"))),
         }
-        let hint = text_if(&entry, "hint")?.map(|hint| format!("\n{hint}")).unwrap_or_default();
+        let hint = optional_string(&entry, "hint")?.map(|hint| format!("\n{hint}")).unwrap_or_default();
         let column = |key: &str| {
             entry.get(key).and_then(serde_json::Value::as_u64).and_then(|at| u32::try_from(at + 1).ok())
         };
         read.diagnostics.push(Diagnostic {
-            path: clean::path(text(&entry, "file")?, places),
+            path: clean::path(string(&entry, "file")?, places),
             line: position(&entry, "line")?,
             column: column("column"),
-            rule: text_if(&entry, "code")?.map(|code| clean::name(code, places)),
-            message: clean::message(&format!("{}{hint}", text(&entry, "message")?), places),
+            rule: optional_string(&entry, "code")?.map(|code| clean::name(code, places)),
+            message: clean::message(&format!("{}{hint}", string(&entry, "message")?), places),
             severity: DiagnosticSeverity::Error,
             end_line: position(&entry, "end_line")?,
             end_column: column("end_column"),

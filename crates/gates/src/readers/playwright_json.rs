@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::{child, document, list, list_or_empty, number, object, position, text, text_if};
+use super::json::{child, document, list, list_or_empty, number, object, optional_string, position, string};
 use crate::contract::{
     Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase,
 };
@@ -15,13 +15,13 @@ use qa_contracts::ids::CommitId;
 const MAX_SUITES: usize = 32;
 
 /// Reads a report.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let value = document(report)?;
     object(&value, "the document")?;
     let config = child(&value, "config")?;
-    let context = Context { places, root: text_if(config, "rootDir")?.unwrap_or("") };
+    let context = Context { places, root: optional_string(config, "rootDir")?.unwrap_or("") };
     let mut read = Report { commit: commit(config), ..Report::default() };
-    read.tool = text_if(config, "version")?.map(|version| ToolVersion {
+    read.tool = optional_string(config, "version")?.map(|version| ToolVersion {
         name: "playwright".to_owned(),
         version: Some(clean::name(version, places)),
     });
@@ -29,8 +29,9 @@ pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportE
         context.suite(object(suite, "a suite")?, &mut Vec::new(), &mut read)?;
     }
     for error in list(&value, "errors")? {
-        let said =
-            text_if(error, "message")?.or(text_if(error, "value")?).unwrap_or("an error without a message");
+        let said = optional_string(error, "message")?
+            .or(optional_string(error, "value")?)
+            .unwrap_or("an error without a message");
         // Playwright counts this among the errors; it is a run that had nothing to do.
         if said != "Error: No tests found" || !read.tests.is_empty() {
             read.diagnostics.push(context.error(error, said)?);
@@ -76,7 +77,7 @@ impl<'a> Context<'a> {
         if titles.len() >= MAX_SUITES {
             return Err(ReportError::TooLarge(format!("suites nest deeper than {MAX_SUITES}")));
         }
-        titles.push(text(suite, "title")?);
+        titles.push(string(suite, "title")?);
         for spec in list(suite, "specs")? {
             for test in list(object(spec, "a spec")?, "tests")? {
                 read.tests.push(self.test(spec, object(test, "a test")?, titles)?);
@@ -90,12 +91,12 @@ impl<'a> Context<'a> {
     }
 
     fn test(&self, spec: &Value, test: &Value, suites: &[&str]) -> Result<TestCase, ReportError> {
-        let file = text(spec, "file")?;
+        let file = string(spec, "file")?;
         let path = self.path(file);
         let results = list(test, "results")?;
         let interrupted =
-            results.last().map(|result| text(result, "status")).transpose()? == Some("interrupted");
-        let outcome = match text(test, "status")? {
+            results.last().map(|result| string(result, "status")).transpose()? == Some("interrupted");
+        let outcome = match string(test, "status")? {
             "expected" => Outcome::Passed,
             "unexpected" if interrupted => Outcome::Errored,
             "unexpected" => Outcome::Failed,
@@ -107,7 +108,8 @@ impl<'a> Context<'a> {
         let error =
             results.iter().find_map(|result| result.get("error").filter(|error| error.is_object() && faulty));
         let location = error.and_then(|error| error.get("location")).unwrap_or(&Value::Null);
-        let is_here = path.is_some() && text_if(location, "file")?.and_then(|file| self.path(file)) == path;
+        let is_here =
+            path.is_some() && optional_string(location, "file")?.and_then(|file| self.path(file)) == path;
         let failed_at = if is_here { position(location, "line")? } else { None };
         let mut attachments = Vec::new();
         for attachment in results
@@ -125,7 +127,9 @@ impl<'a> Context<'a> {
             line: failed_at.or(position(spec, "line")?),
             path,
             message: match error {
-                Some(error) => text_if(error, "message")?.map(|said| clean::message(said, self.places)),
+                Some(error) => {
+                    optional_string(error, "message")?.map(|said| clean::message(said, self.places))
+                }
                 None => None,
             },
             attempts: u32::try_from(results.len()).unwrap_or(u32::MAX),
@@ -137,8 +141,8 @@ impl<'a> Context<'a> {
     /// The file, the suites, the title and the project; the outermost suite is the file.
     fn id(&self, spec: &Value, test: &Value, suites: &[&str]) -> Result<String, ReportError> {
         let mut words = suites.to_vec();
-        words.push(text(spec, "title")?);
-        let project = text_if(test, "projectName")?.filter(|name| !name.is_empty());
+        words.push(string(spec, "title")?);
+        let project = optional_string(test, "projectName")?.filter(|name| !name.is_empty());
         let project = project.map(|name| format!(" [{name}]")).unwrap_or_default();
         Ok(clean::name(&format!("{}{project}", words.join(" > ")), self.places))
     }
@@ -154,16 +158,16 @@ impl<'a> Context<'a> {
 
     fn attachment(&self, attachment: &Value) -> Result<Attachment, ReportError> {
         Ok(Attachment {
-            path: text_if(attachment, "path")?.and_then(|path| self.path(path)),
-            name: clean::name(text(attachment, "name")?, self.places),
-            media_type: clean::name(text_if(attachment, "contentType")?.unwrap_or(""), self.places),
+            path: optional_string(attachment, "path")?.and_then(|path| self.path(path)),
+            name: clean::name(string(attachment, "name")?, self.places),
+            media_type: clean::name(optional_string(attachment, "contentType")?.unwrap_or(""), self.places),
         })
     }
 
     fn error(&self, error: &Value, said: &str) -> Result<Diagnostic, ReportError> {
         let location = error.get("location").unwrap_or(&Value::Null);
         Ok(Diagnostic {
-            path: text_if(location, "file")?.and_then(|file| self.path(file)),
+            path: optional_string(location, "file")?.and_then(|file| self.path(file)),
             line: position(location, "line")?,
             column: position(location, "column")?,
             rule: None,
@@ -177,14 +181,14 @@ impl<'a> Context<'a> {
 
 fn stories(spec: &Value, test: &Value, suites: &[&str]) -> Result<Vec<crate::report::Story>, ReportError> {
     let mut reader = StoryReader::default();
-    suites.iter().for_each(|title| reader.read(title));
-    reader.read(text(spec, "title")?);
+    suites.iter().for_each(|title| reader.read_tags(title));
+    reader.read_tags(string(spec, "title")?);
     for tag in list_or_empty(spec, "tags")? {
         let tag = tag.as_str().ok_or_else(|| ReportError::unreadable("a tag is no text"))?;
-        reader.read(&format!("@{}", tag.trim_start_matches('@')));
+        reader.read_tags(&format!("@{}", tag.trim_start_matches('@')));
     }
     for annotation in list_or_empty(test, "annotations")? {
-        reader.add(text(annotation, "type")?, text_if(annotation, "description")?.unwrap_or(""));
+        reader.add(string(annotation, "type")?, optional_string(annotation, "description")?.unwrap_or(""));
     }
     Ok(reader.finish())
 }

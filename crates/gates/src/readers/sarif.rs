@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::json::{child, document, flag, list, list_or_empty, object, position, text, text_if};
+use super::json::{child, document, flag, list, list_or_empty, object, optional_string, position, string};
 use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::report::ToolVersion;
 use crate::text as clean;
@@ -16,10 +16,10 @@ const MAX_BASES: usize = 8;
 const MAX_ARGUMENTS: usize = 16;
 
 /// Reads a report.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     let value = document(report)?;
     object(&value, "the document")?;
-    match text(&value, "version")? {
+    match string(&value, "version")? {
         "2.1.0" => {}
         other => return Err(ReportError::unreadable(format!("it is SARIF {other:?} and not 2.1.0"))),
     }
@@ -47,14 +47,15 @@ fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), R
     if run.get("results").is_none_or(Value::is_null) {
         return Err(ReportError::Unfinished("a run has no list of results".to_owned()));
     }
-    let version = text_if(driver, "semanticVersion")?.or(text_if(driver, "version")?);
+    let version = optional_string(driver, "semanticVersion")?.or(optional_string(driver, "version")?);
     read.tool = Some(ToolVersion {
-        name: clean::name(text(driver, "name")?, places),
+        name: clean::name(string(driver, "name")?, places),
         version: version.map(|version| clean::name(version, places)),
     });
     for control in list_or_empty(run, "versionControlProvenance")? {
-        read.commit =
-            text_if(control, "revisionId")?.and_then(|id| CommitId::parse(id).ok()).or(read.commit.take());
+        read.commit = optional_string(control, "revisionId")?
+            .and_then(|id| CommitId::parse(id).ok())
+            .or(read.commit.take());
     }
     let rules = Rules::of(driver)?;
     for result in list(run, "results")? {
@@ -71,22 +72,22 @@ fn read_result(
     run: &Value,
     places: &Places<'_>,
 ) -> Result<Option<Diagnostic>, ReportError> {
-    let is_fault = text_if(result, "kind")?.is_none_or(|kind| kind == "fail");
-    let is_gone = text_if(result, "baselineState")? == Some("absent");
+    let is_fault = optional_string(result, "kind")?.is_none_or(|kind| kind == "fail");
+    let is_gone = optional_string(result, "baselineState")? == Some("absent");
     if !is_fault || is_gone || is_suppressed(result)? {
         return Ok(None);
     }
     let rule = rules.find(result)?;
-    let level =
-        text_if(result, "level")?.or_else(|| rule?.get("defaultConfiguration")?.get("level")?.as_str());
+    let level = optional_string(result, "level")?
+        .or_else(|| rule?.get("defaultConfiguration")?.get("level")?.as_str());
     let severity = match level.unwrap_or("warning") {
         "error" => DiagnosticSeverity::Error,
         "warning" | "note" | "none" => DiagnosticSeverity::Warning,
         other => return Err(ReportError::unreadable(format!("`level` is {other:?}"))),
     };
-    let id = match text_if(result, "ruleId")? {
+    let id = match optional_string(result, "ruleId")? {
         Some(id) => Some(id),
-        None => rule.map(|rule| text(rule, "id")).transpose()?,
+        None => rule.map(|rule| string(rule, "id")).transpose()?,
     };
     let place =
         list_or_empty(result, "locations")?.first().and_then(|location| location.get("physicalLocation"));
@@ -108,7 +109,7 @@ fn read_result(
 fn is_suppressed(result: &Value) -> Result<bool, ReportError> {
     let suppressions = list_or_empty(result, "suppressions")?;
     let accepted = |suppression: &Value| {
-        text_if(suppression, "status").map(|status| status.is_none_or(|it| it == "accepted"))
+        optional_string(suppression, "status").map(|status| status.is_none_or(|it| it == "accepted"))
     };
     let decided: Vec<bool> = suppressions.iter().map(accepted).collect::<Result<_, _>>()?;
     Ok(!decided.is_empty() && decided.into_iter().all(|accepted| accepted))
@@ -133,16 +134,16 @@ impl<'a> Rules<'a> {
         if let Some(found) = index.and_then(|index| self.listed.get(usize::try_from(index).ok()?)) {
             return Ok(Some(found));
         }
-        let id = text_if(result, "ruleId")?.or(text_if(reference, "id")?);
+        let id = optional_string(result, "ruleId")?.or(optional_string(reference, "id")?);
         Ok(id.and_then(|id| self.named.get(id).copied()))
     }
 }
 
 fn said(message: &Value, rule: Option<&Value>) -> Result<String, ReportError> {
-    if let Some(text) = text_if(message, "text")?.or(text_if(message, "markdown")?) {
+    if let Some(text) = optional_string(message, "text")?.or(optional_string(message, "markdown")?) {
         return Ok(text.to_owned());
     }
-    let id = text(message, "id")?;
+    let id = string(message, "id")?;
     let template = rule.and_then(|rule| rule.get("messageStrings")?.get(id)?.get("text")?.as_str());
     let mut said = clean::head(template.unwrap_or(id), clean::MAX_MESSAGE).to_owned();
     for (index, argument) in list_or_empty(message, "arguments")?.iter().enumerate().take(MAX_ARGUMENTS) {
@@ -163,24 +164,24 @@ fn address(
         run.get("artifacts")?.get(index)?.get("location")
     };
     let location = if artifact.get("uri").is_none() { listed().unwrap_or(artifact) } else { artifact };
-    let Some(uri) = text_if(location, "uri")? else { return Ok(None) };
+    let Some(uri) = optional_string(location, "uri")? else { return Ok(None) };
     let mut full = uri.to_owned();
-    let mut base = text_if(location, "uriBaseId")?;
+    let mut base = optional_string(location, "uriBaseId")?;
     for _ in 0..MAX_BASES {
         let known = base.and_then(|base| run.get("originalUriBaseIds")?.get(base));
         let Some(known) = known else { break };
         if full.contains("://") {
             break;
         }
-        let above = text_if(known, "uri")?.unwrap_or("");
+        let above = optional_string(known, "uri")?.unwrap_or("");
         full = if above.is_empty() || above.ends_with('/') {
             format!("{above}{full}")
         } else {
             format!("{above}/{full}")
         };
-        base = text_if(known, "uriBaseId")?;
+        base = optional_string(known, "uriBaseId")?;
     }
-    Ok(clean::address(&full, places))
+    Ok(clean::uri_path(&full, places))
 }
 
 #[cfg(test)]
@@ -190,10 +191,10 @@ mod tests {
     fn shown(run: &str) -> Result<String, &'static str> {
         let places = Places { roots: &[], directory: "", module: "" };
         let report = format!(r#"{{"version":"2.1.0","runs":[{run}]}}"#);
-        let read = read(report.as_bytes(), &places).map_err(|error| error.kind())?;
+        let read = read_report(report.as_bytes(), &places).map_err(|error| error.kind())?;
         let one = |it: &Diagnostic| {
             let path = it.path.as_ref().map_or("-".to_owned(), ToString::to_string);
-            format!("{} {path} {} {}", it.severity.text(), it.rule.as_deref().unwrap_or("-"), it.message)
+            format!("{} {path} {} {}", it.severity.as_str(), it.rule.as_deref().unwrap_or("-"), it.message)
         };
         Ok(read.diagnostics.iter().map(one).collect::<Vec<_>>().join("; "))
     }
@@ -249,14 +250,14 @@ mod tests {
         }
         assert_eq!(shown(""), Err("nothing"));
         let places = Places { roots: &[], directory: "", module: "" };
-        assert!(read(br#"{"version":"2.0.0","runs":[]}"#, &places).is_err());
+        assert!(read_report(br#"{"version":"2.0.0","runs":[]}"#, &places).is_err());
     }
 
     #[test]
     fn the_commit_is_the_one_the_run_names() {
         let places = Places { roots: &[], directory: "", module: "" };
         let report = br#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x","semanticVersion":"1.2.3"}},"results":[],"versionControlProvenance":[{"repositoryUri":"https://example.com","revisionId":"0123456789abcdef0123456789abcdef01234567"}]}]}"#;
-        let read = read(report, &places).unwrap();
+        let read = read_report(report, &places).unwrap();
         assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
         assert_eq!(read.tool.unwrap().version.as_deref(), Some("1.2.3"));
     }

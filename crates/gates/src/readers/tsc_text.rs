@@ -19,7 +19,7 @@ static FILE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Reads a report. Without the list of files a clean run prints nothing, and nothing is no proof.
-pub(crate) fn read(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
+pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
     if !report.ends_with(b"\n") {
         return Err(ReportError::unreadable("it ends in the middle of a line"));
     }

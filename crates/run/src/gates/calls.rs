@@ -11,7 +11,9 @@ use qa_core::gates::class;
 use qa_core::permissions::Permission;
 use qa_core::policy::Policy;
 use qa_core::secrets;
-use qa_gates::wanted::{Calls, Decides, Wanted, calls, decides, directory_of, upwards};
+use qa_gates::selection::{
+    ManifestUse, SelectedCommand, Selection, directory_of, manifest_use, select_commands, upwards,
+};
 
 /// Longer manifests are not read, and what they say is not known.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
@@ -22,13 +24,13 @@ pub fn of_gate(
     policy: &Policy,
     change_set: &ChangeSet,
     recorded: &RecordedExecution,
-) -> Calls {
+) -> Selection {
     let Some(settings) = policy.gates.get(&gate).filter(|settings| !settings.run.is_empty()) else {
-        return Calls::default();
+        return Selection::default();
     };
     let tools: Vec<_> = settings.run.iter().filter_map(|id| qa_gates::find(id)).collect();
     let changed: BTreeSet<(Option<&str>, Option<&str>)> = changed(change_set).collect();
-    calls(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files)
+    select_commands(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files)
 }
 
 /// Where each file was and is, as directories.
@@ -41,8 +43,8 @@ fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option
 }
 
 /// The commands as a plan has them.
-pub fn specs(gate: GateName, calls: &Calls) -> Vec<ExecutionCommandSpec> {
-    let spec = |(ordinal, wanted): (usize, &Wanted)| ExecutionCommandSpec {
+pub fn specs(gate: GateName, calls: &Selection) -> Vec<ExecutionCommandSpec> {
+    let spec = |(ordinal, wanted): (usize, &SelectedCommand)| ExecutionCommandSpec {
         ordinal: ordinal as u64,
         command: wanted.template.argv.clone(),
         cwd_mode: CwdMode::EphemeralWorktree,
@@ -57,7 +59,7 @@ pub fn specs(gate: GateName, calls: &Calls) -> Vec<ExecutionCommandSpec> {
 }
 
 /// What the policy says to a gate's commands.
-pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Calls) -> Permission {
+pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Selection) -> Permission {
     policy.execution.permission(gate.as_str(), class(gate), &specs(gate, calls))
 }
 
@@ -75,10 +77,10 @@ pub fn manifests(
         for (name, id) in objects.files_in(commit, directory)? {
             let path = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
             let Ok(path) = RepoPath::from_bytes(path.as_bytes()) else { continue };
-            let text = match decides(&name) {
-                Decides::Not => continue,
-                Decides::ByName => None,
-                Decides::ByText => match reader.blob(&id, MAX_MANIFEST_BYTES)? {
+            let text = match manifest_use(&name) {
+                ManifestUse::None => continue,
+                ManifestUse::ByName => None,
+                ManifestUse::ByText => match reader.blob(&id, MAX_MANIFEST_BYTES)? {
                     BlobRead::Content(bytes) => String::from_utf8(bytes).ok().map(secrets::masked),
                     BlobRead::TooLarge { .. } => None,
                 },

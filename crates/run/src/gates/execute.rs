@@ -23,8 +23,8 @@ use qa_core::policy::{GatePolicy, Policy};
 use qa_core::secrets;
 use qa_gates::contract::{CommandTemplate, Report};
 use qa_gates::judge::Judged;
-use qa_gates::steady::steady;
-use qa_gates::wanted::{Calls, Wanted};
+use qa_gates::normalize::normalize_output;
+use qa_gates::selection::{SelectedCommand, Selection};
 
 /// How often a test command is tried in all (C-15).
 const ATTEMPTS: u64 = 3;
@@ -46,7 +46,7 @@ impl Executing<'_> {
     /// Runs what the gates want and the policy allows, one command after another, and records it. Where one gate wants
     /// what is not allowed, nothing of any gate is run.
     pub fn run(&self, recorded: &mut RecordedExecution) -> Result<(), PortError> {
-        let gates: Vec<(GateName, Calls, Permission)> = self
+        let gates: Vec<(GateName, Selection, Permission)> = self
             .policy
             .gates
             .keys()
@@ -243,7 +243,7 @@ enum Broken {
 struct Command<'a> {
     gate: GateName,
     ordinal: u64,
-    wanted: &'a Wanted,
+    wanted: &'a SelectedCommand,
 }
 
 impl Command<'_> {
@@ -304,11 +304,11 @@ fn resolved(place: &dyn Place, argv: &[String]) -> Result<Vec<String>, SandboxEr
 
 /// Secrets are masked before anything else sees the text: a test may print what it was given. Masking must not change
 /// what a command comes to, or what it prints could hide what stands after it.
-fn masked(wanted: &Wanted, as_it_is: RecordedCommand) -> RecordedCommand {
+fn masked(wanted: &SelectedCommand, as_it_is: RecordedCommand) -> RecordedCommand {
     let mut masked = as_it_is.clone();
     for output in [&mut masked.stdout, &mut masked.stderr].into_iter().chain(&mut masked.report) {
         output.text = secrets::masked(std::mem::take(&mut output.text));
-        output.normalized_sha256 = canonical::sha256(steady(&output.text).as_bytes());
+        output.normalized_sha256 = canonical::sha256(normalize_output(&output.text).as_bytes());
     }
     let says = |command: &RecordedCommand| {
         judged_alone(wanted, command)
@@ -324,7 +324,7 @@ fn masked(wanted: &Wanted, as_it_is: RecordedCommand) -> RecordedCommand {
 }
 
 /// What an attempt comes to as if it were the first and only one.
-fn judged_alone(wanted: &Wanted, command: &RecordedCommand) -> Result<Judged, (Code, String)> {
+fn judged_alone(wanted: &SelectedCommand, command: &RecordedCommand) -> Result<Judged, (Code, String)> {
     judged(wanted, &[RecordedCommand { attempt: 1, ..command.clone() }])
 }
 
@@ -343,7 +343,7 @@ fn output(captured: Captured, place: &dyn Place, room: &mut usize) -> RecordedOu
     let text = if fits { somewhere(&captured.text(), place) } else { String::new() };
     *room -= if fits { kept } else { 0 };
     let Captured { bytes, sha256, .. } = captured;
-    let normalized_sha256 = canonical::sha256(steady(&text).as_bytes());
+    let normalized_sha256 = canonical::sha256(normalize_output(&text).as_bytes());
     RecordedOutput { text, bytes, sha256, normalized_sha256, capped: !whole }
 }
 

@@ -14,7 +14,7 @@ use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::{json_places, workflow};
 use qa_gates::contract::TestCase;
-use qa_gates::stories::{self, Unshown, Why};
+use qa_gates::stories::{self, Reason, UnverifiedStep};
 
 impl Heard {
     /// Every step of the wanted features has to be shown by a test.
@@ -33,17 +33,17 @@ impl Heard {
                 return;
             }
         };
-        let shown = stories::shown(&features.list, &features.wanted, tests, &features.bindings);
+        let shown = stories::check_steps(&features.list, &features.wanted, tests, &features.bindings);
         self.summary.push(format!(
             "{} of {} steps shown",
-            shown.steps - shown.unshown.len() as u64,
+            shown.steps - shown.unverified.len() as u64,
             shown.steps
         ));
         if shown.steps == 0 {
             self.passed = false;
             self.errors.insert(Code::GateNothingRan);
         }
-        for step in &shown.unshown {
+        for step in &shown.unverified {
             let statement = features.statement(step, mode);
             self.passed &= statement.severity > GateRule::Failure.severity();
             self.statements.push(statement);
@@ -99,7 +99,7 @@ impl<'a> Features<'a> {
                 format!("{FEATURE_LIST} does not have feature {current}, which {WORKFLOW_STATE} names");
             return Err((Code::FeatureListInvalid, problem));
         }
-        let wanted = stories::wanted(&list, current);
+        let wanted = stories::required_features(&list, current);
         let read = |story: &RecordedStory| match bindings(story) {
             Ok(bindings) => Ok((story.feature_id, bindings)),
             Err(problem) => {
@@ -115,14 +115,16 @@ impl<'a> Features<'a> {
     }
 
     /// A step that is not shown, where it stands. One that no test claims is a failure in strict runs alone.
-    fn statement(&self, step: &Unshown, mode: RunMode) -> Statement {
+    fn statement(&self, step: &UnverifiedStep, mode: RunMode) -> Statement {
         let number = if step.step == 0 { String::new() } else { format!(" step {}", step.step) };
-        let (rule, why) = match (&step.why, mode) {
-            (Why::Unbound, RunMode::Strict) => (GateRule::Failure, "no test is bound to it".to_owned()),
-            (Why::Unbound, RunMode::BestEffort) => (GateRule::Warning, "no test is bound to it".to_owned()),
-            (Why::Skipped, _) => (GateRule::Failure, "its tests were skipped".to_owned()),
-            (Why::Failed(test), _) => (GateRule::Failure, format!("{test} failed")),
-            (Why::Missing(test), _) => {
+        let (rule, why) = match (&step.reason, mode) {
+            (Reason::Unbound, RunMode::Strict) => (GateRule::Failure, "no test is bound to it".to_owned()),
+            (Reason::Unbound, RunMode::BestEffort) => {
+                (GateRule::Warning, "no test is bound to it".to_owned())
+            }
+            (Reason::Skipped, _) => (GateRule::Failure, "its tests were skipped".to_owned()),
+            (Reason::Failed(test), _) => (GateRule::Failure, format!("{test} failed")),
+            (Reason::Missing(test), _) => {
                 let path = bindings_path(step.feature);
                 (GateRule::Failure, format!("{path} names {test}, and no test of that id was run"))
             }
@@ -137,18 +139,18 @@ impl<'a> Features<'a> {
         Statement {
             rule_id: rule_id(gate, rule),
             severity: rule.severity(),
-            fix: match step.why {
-                Why::Unbound => {
+            fix: match step.reason {
+                Reason::Unbound => {
                     format!(
                         "Tag the test that shows it with `@feature:{} @step:{}`.",
                         step.feature, step.step
                     )
                 }
-                Why::Missing(_) => format!(
+                Reason::Missing(_) => format!(
                     "Run the test, or give its id in {} as the report has it.",
                     bindings_path(step.feature)
                 ),
-                Why::Skipped | Why::Failed(_) => rule.fix().to_owned(),
+                Reason::Skipped | Reason::Failed(_) => rule.fix().to_owned(),
             },
             moves: false,
             file: RepoPath::from_bytes(FEATURE_LIST.as_bytes()).expect("a plain path"),

@@ -13,7 +13,7 @@ use qa_core::permissions::Permission;
 use qa_core::policy::POLICY_PATH;
 use qa_gates::contract::{CommandOutput, Output, Places, ReportError, Source};
 use qa_gates::judge::{Judged, judge_attempts};
-use qa_gates::wanted::{Calls, Wanted};
+use qa_gates::selection::{SelectedCommand, Selection};
 
 impl Heard {
     /// What the tools say that the gate runs itself.
@@ -66,7 +66,7 @@ impl Heard {
         }
     }
 
-    fn hear_calls(&mut self, gate: GateName, calls: &Calls, evidence: &Evidence<'_>) -> Vec<Judged> {
+    fn hear_calls(&mut self, gate: GateName, calls: &Selection, evidence: &Evidence<'_>) -> Vec<Judged> {
         let execution = evidence.execution;
         let mut all = Vec::new();
         let mut head = None;
@@ -111,7 +111,7 @@ fn of(
 }
 
 /// Whether another attempt could end better: tests failed, and nothing else did.
-pub(super) fn needs_another(wanted: &Wanted, attempts: &[RecordedCommand]) -> bool {
+pub(super) fn needs_another(wanted: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
     judged(wanted, attempts).is_ok_and(|judged| {
         let totals = &judged.report.totals;
         !judged.passed && totals.errors == 0 && totals.failed + totals.errored > 0
@@ -119,11 +119,14 @@ pub(super) fn needs_another(wanted: &Wanted, attempts: &[RecordedCommand]) -> bo
 }
 
 /// What the attempts at a command come to.
-pub(super) fn judged(wanted: &Wanted, attempts: &[RecordedCommand]) -> Result<Judged, (Code, String)> {
+pub(super) fn judged(
+    wanted: &SelectedCommand,
+    attempts: &[RecordedCommand],
+) -> Result<Judged, (Code, String)> {
     judged_of(wanted, &attempts.iter().collect::<Vec<_>>())
 }
 
-fn judged_of(wanted: &Wanted, attempts: &[&RecordedCommand]) -> Result<Judged, (Code, String)> {
+fn judged_of(wanted: &SelectedCommand, attempts: &[&RecordedCommand]) -> Result<Judged, (Code, String)> {
     if attempts.is_empty() || !(1..).zip(attempts).all(|(number, attempt)| attempt.attempt == number) {
         let problem = "what became of its command is not in the recording";
         return Err((Code::ExecutionAuditUnavailable, problem.to_owned()));
@@ -166,13 +169,13 @@ fn left(attempt: &RecordedCommand) -> CommandOutput<'_> {
 }
 
 /// Where the tool's findings point that name no file: the manifest of the project it ran in.
-fn origin(wanted: &Wanted, execution: &RecordedExecution) -> Origin {
+fn origin(wanted: &SelectedCommand, execution: &RecordedExecution) -> Origin {
     let directory = &wanted.template.directory;
     let files = match wanted.side {
         Side::Head => &execution.head_files,
         Side::Base => &execution.base_files,
     };
-    let manifest = files.iter().find(|file| qa_gates::wanted::directory_of(&file.path) == directory);
+    let manifest = files.iter().find(|file| qa_gates::selection::directory_of(&file.path) == directory);
     let policy = || RepoPath::from_bytes(POLICY_PATH.as_bytes()).expect("a plain path");
     Origin {
         tool: wanted.tool.spec().id,
@@ -185,7 +188,7 @@ fn origin(wanted: &Wanted, execution: &RecordedExecution) -> Origin {
 fn audit(
     gate: GateName,
     plan_ordinal: u64,
-    calls: &Calls,
+    calls: &Selection,
     evidence: &Evidence<'_>,
 ) -> Option<ExecutionAudit> {
     let result = |command: &RecordedCommand| {
