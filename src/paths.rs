@@ -1,15 +1,22 @@
-//! Paths to write to: below the current directory a commit can put a link in the place of any component.
+//! Paths to write to: in a checkout a commit can put a link in the place of any component.
 
 use std::io;
 use std::path::Path;
 
-/// Refuses a path that leads through a link, or to one, below the current directory. What stands outside of it is as the
-/// person who named the path wants it.
+/// Refuses a path that leads through a link, or to one, below the current directory or in a checkout. What stands elsewhere
+/// is as the person who named the path wants it.
 pub(crate) fn refuse_links(path: &Path) -> io::Result<()> {
-    let mut place = std::env::current_dir()?;
+    let current = std::env::current_dir()?;
     let full = std::path::absolute(path)?;
-    let Ok(below) = full.strip_prefix(&place) else { return Ok(()) };
-    let below = below.to_owned();
+    let is_checkout = |directory: &&Path| std::fs::symlink_metadata(directory.join(".git")).is_ok();
+    let checkout = full.ancestors().skip(1).filter(is_checkout).last();
+    let current = full.starts_with(&current).then_some(current.as_path());
+    let Some(mut place) =
+        checkout.into_iter().chain(current).min_by_key(|place| place.as_os_str().len()).map(Path::to_owned)
+    else {
+        return Ok(());
+    };
+    let below = full.strip_prefix(&place).map_err(io::Error::other)?.to_owned();
     for component in below.components() {
         place.push(component);
         match std::fs::symlink_metadata(&place) {

@@ -49,6 +49,9 @@ pub(crate) fn in_actions() -> bool {
 impl ActionEnvironment {
     /// Reads the process environment.
     pub(crate) fn read() -> Result<Self, SettingsError> {
+        if let Some(name) = super::variable_that_is_not_unicode() {
+            return Err(SettingsError::Environment(format!("{name} is not UTF-8")));
+        }
         Self::from_variables(variables())
     }
 

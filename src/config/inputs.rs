@@ -233,6 +233,13 @@ impl Inputs {
             no_model: read.flag("no-model", false)?,
             live: read.flag("live", false)?,
         };
+        if inputs.require_artifact && !inputs.upload_artifact {
+            return Err(invalid(
+                "require-artifact",
+                "true",
+                "possible beside `upload-artifact: false`".to_owned(),
+            ));
+        }
         Ok((inputs, read.settings))
     }
 }

@@ -61,6 +61,15 @@ fn variables() -> impl Iterator<Item = (String, String)> {
     unicode.filter(|(name, _)| !name.contains(char::is_lowercase))
 }
 
+/// Returns the name of a variable of the runner that is not Unicode: it must not count as one that is not set.
+fn variable_that_is_not_unicode() -> Option<String> {
+    std::env::vars_os().find_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        let is_ours = name.starts_with("INPUT_") || name.starts_with("GITHUB_");
+        (is_ours && value.to_str().is_none()).then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,12 +58,16 @@ fn is_git_directory(directory: &Path) -> bool {
     directory.join("HEAD").is_file() && directory.join("objects").is_dir() && has_refs
 }
 
-/// Returns whether the head of a repository tracks a directory of its work tree, as files or as a submodule.
+/// Returns whether the head or the index of a repository has a directory of its work tree, as files or as a submodule.
 fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
     let failed = |error: &git2::Error| unreadable(around, &reason(error));
     let repository = Repository::open(around).map_err(|error| failed(&error))?;
     guard::check_repository(repository.path(), repository.commondir())?;
     let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
+    // Files of another commit may stand in the work tree without being of this one.
+    if is_in_index(&repository, relative).map_err(|error| failed(&error))? {
+        return Ok(true);
+    }
     let head = match repository.head() {
         Ok(head) => head,
         Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
@@ -78,6 +82,15 @@ fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
         Err(error) if error.code() == ErrorCode::NotFound => Ok(is_in_submodule(tree, relative)),
         Err(error) => Err(failed(&error)),
     }
+}
+
+fn is_in_index(repository: &Repository, directory: &Path) -> Result<bool, git2::Error> {
+    let index = repository.index()?;
+    let directory = directory.as_os_str().as_encoded_bytes();
+    Ok(index.iter().any(|entry| match entry.path.strip_prefix(directory) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+        None => false,
+    }))
 }
 
 /// Returns whether a directory above is a submodule, whose files the tree does not list.

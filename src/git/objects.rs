@@ -80,6 +80,19 @@ fn port(error: &GitError) -> PortError {
     PortError { code: error.code(), message: format!("failed to {error}"), hint: error.hint() }
 }
 
+/// Returns whether a tree has something at a path, or something that is no directory on the way there.
+fn is_tracked(repository: &Repository, mut tree: Oid, path: &str) -> Result<bool, GitError> {
+    for part in path.split('/') {
+        let found = repository.find_tree(tree).map_err(|error| GitError::object(tree, &error))?;
+        let Some(entry) = found.get_name(part) else { return Ok(false) };
+        if entry.kind() != Some(git2::ObjectType::Tree) {
+            return Ok(true);
+        }
+        tree = entry.id();
+    }
+    Ok(true)
+}
+
 impl Objects for GitObjects {
     fn compare(
         &self,
@@ -111,7 +124,15 @@ impl Objects for GitObjects {
                         .map_err(|error| GitError::Other(error.to_string()))
                 }
                 Ok(_) => Err(GitError::Unsupported(format!("{path} is not a regular file"))),
-                Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+                // Where a file or a link stands in the place of a directory, somebody means something by it.
+                Err(error) if error.code() == git2::ErrorCode::NotFound => {
+                    match is_tracked(&handle, id, path)? {
+                        true => Err(GitError::Unsupported(format!(
+                            "{path} is below something that is no directory"
+                        ))),
+                        false => Ok(None),
+                    }
+                }
                 Err(error) => Err(GitError::object(path, &error)),
             }
         })();
@@ -120,18 +141,7 @@ impl Objects for GitObjects {
 
     fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError> {
         let handle = self.handle();
-        let found = (|| {
-            let mut id = tree_of(&handle, commit)?;
-            for part in path.split('/') {
-                let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
-                let Some(entry) = tree.get_name(part) else { return Ok(false) };
-                if entry.kind() != Some(git2::ObjectType::Tree) {
-                    return Ok(true);
-                }
-                id = entry.id();
-            }
-            Ok(true)
-        })();
+        let found = tree_of(&handle, commit).and_then(|tree| is_tracked(&handle, tree, path));
         found.map_err(|error| port(&error))
     }
 

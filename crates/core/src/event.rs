@@ -109,10 +109,8 @@ pub fn task(runner: RunnerVariables<'_>, payload: &Value) -> Result<Task, EventE
 fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -> Result<Task, EventError> {
     // The ref of a merged pull request is its base branch. One that only claims to be closed is judged: the payload is a
     // file that an earlier step can rewrite.
-    if merged
-        && event.string("/action").as_deref() == Some("closed")
-        && pull_request_of(runner.git_ref).is_none()
-    {
+    let is_branch = runner.git_ref.starts_with("refs/heads/");
+    if merged && is_branch && event.string("/action").as_deref() == Some("closed") {
         return Ok(Task::Nothing("the pull request is merged"));
     }
     let head = event.commit("/pull_request/head/sha")?;
@@ -350,6 +348,10 @@ mod tests {
             of("push", "refs/heads/topic", &json!({"deleted": true, "after": ZEROS, "before": BASE}));
         assert!(matches!(deleted, Err(EventError::Malformed(_))), "{deleted:?}");
         assert_eq!(of("schedule", "refs/heads/main", &json!({"schedule": "0 3 * * *"})), Ok(Task::Drift));
+        for git_ref in ["", "refs/pull/8/merge", "refs/pull/7/merge/x", "refs/tags/v1"] {
+            let closed = of("pull_request", git_ref, &pull("closed", json!({"id": 1})));
+            assert!(matches!(closed, Err(EventError::Contradicted { .. })), "{git_ref}: {closed:?}");
+        }
         for name in ["issue_comment", "workflow_run", "release", ""] {
             assert!(
                 matches!(of(name, "refs/heads/main", &json!({})), Err(EventError::NotForThis { .. })),

@@ -145,16 +145,20 @@ pub fn judge(
 /// Drops repeated statements about one place; those without doubt win, then the more severe.
 fn without_repeats(mut statements: Vec<Statement>) -> Vec<Statement> {
     statements.sort_by_cached_key(|statement| {
-        let Statement { rule_id, file, side, start_line, start_column, .. } = statement;
-        let place = (file.clone(), *start_line, *start_column, rule_id.clone(), *side);
-        let Statement { subject, doubt, severity, quote, .. } = statement;
-        (place, subject.clone(), *doubt, *severity, quote.clone())
+        let Statement { doubt, severity, quote, .. } = statement;
+        (place(statement), *doubt, *severity, quote.clone())
     });
-    statements.dedup_by(|next, kept| {
-        (&next.rule_id, &next.file, next.side, next.start_line, next.start_column, &next.subject)
-            == (&kept.rule_id, &kept.file, kept.side, kept.start_line, kept.start_column, &kept.subject)
-    });
+    statements.dedup_by(|next, kept| place(next) == place(kept));
     statements
+}
+
+/// Place and subject of a statement. Two secrets on a line begin at the same column where their quotes show the line from
+/// its beginning, and are told apart by end and value.
+fn place(statement: &Statement) -> impl Ord + use<> {
+    let Statement { rule_id, file, side, start_line, start_column, end_column, subject, value, .. } =
+        statement;
+    let columns = (*start_column, *end_column);
+    (file.clone(), *start_line, columns, rule_id.clone(), *side, subject.clone(), *value)
 }
 
 /// Returns a file's scope; a path that is not in the change counts as product code.

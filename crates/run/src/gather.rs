@@ -178,6 +178,7 @@ impl<'a> Gathering<'a> {
         let deleted = lone(|change| (change.old.as_ref(), change.new.as_ref()));
         let added = lone(|change| (change.new.as_ref(), change.old.as_ref()));
         let mut pairs = renames::exact(&deleted, &added);
+        pairs.retain(|pair| classify::is_same_place(&pair.old, &pair.new, &self.globs));
         let exact = pairs.len() as u64;
         let left = |files: Vec<Lone>, taken: fn(&Renamed) -> &RepoPath| -> Vec<Lone> {
             let taken: std::collections::BTreeSet<&RepoPath> = pairs.iter().map(taken).collect();
@@ -204,7 +205,8 @@ impl<'a> Gathering<'a> {
             Ok(prints)
         };
         let (deleted, added) = (fingerprints(deleted)?, fingerprints(added)?);
-        let similar = renames::inexact(&deleted, &added);
+        let mut similar = renames::inexact(&deleted, &added);
+        similar.retain(|pair| classify::is_same_place(&pair.old, &pair.new, &self.globs));
         summary.inexact = similar.len() as u64;
         pairs.extend(similar);
         Ok((pairs, summary))
@@ -278,8 +280,16 @@ impl<'a> Gathering<'a> {
         let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
         file.codes.retain(|code| *code == Code::SecretInName);
         file.hunks.clear();
-        let old = self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?;
-        let is_shared = file.old_blob == file.new_blob && file.old_mode.is_some() && file.new_mode.is_some();
+        // What was the target of a link is read as a file for the first time.
+        let is_reread = file.kind == ChangeKind::TypeChanged && file.old_blob == file.new_blob;
+        let old = match is_reread {
+            true => Version::Absent,
+            false => self.version(reader, file.old_mode.as_deref(), file.old_blob.as_ref())?,
+        };
+        let is_shared = !is_reread
+            && file.old_blob == file.new_blob
+            && file.old_mode.is_some()
+            && file.new_mode.is_some();
         let separate = match is_shared {
             true => None,
             false => Some(self.version(reader, file.new_mode.as_deref(), file.new_blob.as_ref())?),

@@ -8,7 +8,7 @@ use super::surfaces::annotate;
 use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::upload::{StoredArtifact, Storing, store_directories};
-use crate::config::{ActionEnvironment, now};
+use crate::config::{ActionEnvironment, Inputs, now};
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, MOST_NAMES, RunService};
 use qa_contracts::codes::Code;
 use qa_core::shard::Shard;
@@ -17,8 +17,18 @@ use qa_run::ports::Cancellation;
 /// How long an upload may take; a run directory has a few megabytes.
 const BUDGET: Duration = Duration::from_secs(300);
 
+/// Tells that there is no artifact service, or fails where the workflow requires an artifact.
+fn without_service(failure: Failure, inputs: &Inputs) -> Result<Option<StoredArtifact>, Failure> {
+    if inputs.require_artifact {
+        return Err(failure);
+    }
+    let text = format!("{}\n{}", failure.message, failure.hint);
+    annotate("notice", Code::ArtifactUploadUnsupported.as_str(), &text);
+    Ok(None)
+}
+
 /// Uploads directories as one artifact. None where it is not wanted, or where there is no such service: then what was
-/// made stays in the workspace and a notice says so.
+/// made stays in the workspace and a notice says so, unless the workflow requires the artifact.
 pub(crate) fn keep(
     environment: &ActionEnvironment,
     directories: &[PathBuf],
@@ -32,17 +42,15 @@ pub(crate) fn keep(
     let token = variables.runtime_token();
     if token.is_none() && variables.results_url().is_none() {
         let code = Code::ArtifactUploadUnsupported;
-        annotate("notice", code.as_str(), &format!("there is no artifact service here\n{}", code.hint()));
-        return Ok(None);
+        let failure = Failure::with_code(code, "there is no artifact service here");
+        return without_service(failure, inputs);
     }
     let service =
         RunService::new(variables.server(), variables.results_url(), token.as_ref(), variables.run_attempt());
     let service = match service.map_err(Failure::from) {
         Ok(service) => service,
         Err(failure) if failure.code == Some(Code::ArtifactUploadUnsupported) => {
-            let text = format!("{}\n{}", failure.message, failure.hint);
-            annotate("notice", Code::ArtifactUploadUnsupported.as_str(), &text);
-            return Ok(None);
+            return without_service(failure, inputs);
         }
         Err(failure) => return Err(failure),
     };

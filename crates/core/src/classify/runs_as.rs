@@ -10,6 +10,8 @@ use qa_contracts::v1::{ChangedFile, FileClass, Side};
 const SCRIPT_EXTENSIONS: &[&str] = &[
     "am",
     "applescript",
+    "asp",
+    "aspx",
     "awk",
     "bzl",
     "cgi",
@@ -28,11 +30,13 @@ const SCRIPT_EXTENSIONS: &[&str] = &[
     "gyp",
     "gypi",
     "hbs",
+    "hcl",
     "hta",
     "ipynb",
     "j2",
     "jinja",
     "jl",
+    "jsp",
     "ksh",
     "m4",
     "mak",
@@ -48,12 +52,30 @@ const SCRIPT_EXTENSIONS: &[&str] = &[
     "sed",
     "service",
     "star",
+    "svg",
     "tcl",
     "tcsh",
+    "tmpl",
+    "tpl",
     "vbs",
     "vim",
     "wsf",
 ];
+/// Names of files that an interpreter or a build tool runs, and of those that a service obeys.
+const SCRIPT_NAMES: &[&str] = &[
+    "authorized_keys",
+    "build",
+    "configure",
+    "crontab",
+    "entrypoint",
+    "gemfile",
+    "go.mod",
+    "meson.build",
+    "pkgbuild",
+    "workspace",
+];
+/// Directories whose files are run by their names where these have no extension.
+const SCRIPT_DIRS: &[&str] = &["bin", "debian", "script", "scripts", "tools"];
 /// Extensions of compiled programs, libraries and archives that a loader, a virtual machine or an installer takes.
 const COMPILED_EXTENSIONS: &[&str] = &[
     "exe", "dll", "so", "dylib", "a", "o", "lib", "class", "jar", "war", "pyc", "pyd", "wasm", "node", "msi",
@@ -72,7 +94,7 @@ pub enum RunsAs {
     Script,
     /// Text that a program reads as settings; the target of a link too.
     Configuration,
-    /// Program by its executable bit alone.
+    /// Program by its executable bit or its directory alone.
     Executable,
     /// Compiled code by its extension.
     Compiled,
@@ -91,13 +113,18 @@ pub fn runs_as(path: &RepoPath, mode: Option<&str>) -> RunsAs {
         RunsAs::Compiled
     } else if is_script_name(&parts) {
         RunsAs::Script
-    } else if mode == Some("100755") {
+    } else if mode == Some("100755") || is_in_script_dir(&parts) {
         RunsAs::Executable
     } else if CONFIG_EXTENSIONS.contains(&extension) || class(path) == FileClass::Config {
         RunsAs::Configuration
     } else {
         RunsAs::Nothing
     }
+}
+
+fn is_in_script_dir(parts: &Parts) -> bool {
+    let is_script_dir = |directory: &String| SCRIPT_DIRS.contains(&directory.as_str());
+    parts.extension.is_empty() && parts.directories.iter().any(is_script_dir)
 }
 
 /// Returns the use of one version of a changed file.
@@ -121,6 +148,9 @@ fn is_script_name(parts: &Parts) -> bool {
     let extension = parts.extension.as_str();
     if language_of_extension(extension).is_some() || SCRIPT_EXTENSIONS.contains(&extension) || is_infra(parts)
     {
+        return true;
+    }
+    if SCRIPT_NAMES.contains(&parts.name.as_str()) {
         return true;
     }
     let mut inner = parts.name.split('.').skip(1);
@@ -163,7 +193,11 @@ mod tests {
             ("lib/native.so", "100755", RunsAs::Compiled),
             ("lib/libz.so.1", "100644", RunsAs::Compiled),
             ("wrapper.jar", "100644", RunsAs::Compiled),
-            ("bin/run", "100644", RunsAs::Nothing),
+            ("bin/run", "100644", RunsAs::Executable),
+            ("scripts/deploy", "100644", RunsAs::Executable),
+            ("configure", "100644", RunsAs::Script),
+            ("bin/data.bin", "100644", RunsAs::Nothing),
+            ("lib/run", "100644", RunsAs::Nothing),
             ("logo.png", "100644", RunsAs::Nothing),
             (".github/logo.png", "100644", RunsAs::Nothing),
             ("icon.m.png", "100644", RunsAs::Nothing),

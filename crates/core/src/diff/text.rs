@@ -17,6 +17,8 @@ pub enum Content<'a> {
 pub const SNIFFED_BYTES: usize = 8000;
 /// One of so many bytes has to be a control byte before a file without a known use counts as binary.
 const CONTROL_SHARE: usize = 20;
+/// Bytes of ASCII in a row that UTF-16 does not have but by chance: four Chinese characters in a row.
+const ASCII_RUN: usize = 8;
 
 /// Decides whether a blob is text.
 ///
@@ -24,11 +26,11 @@ const CONTROL_SHARE: usize = 20;
 /// whatever bytes they have, because a comment full of control bytes runs as well as any other; of files that are
 /// executable by their mode alone only a compiled program is binary. Other files are binary when they have a NUL and
 /// more than one control byte in [`CONTROL_SHARE`], over all of their bytes. UTF-16 with a byte order mark is text and is
-/// transcoded.
+/// transcoded, but for runs of ASCII in it: a shell runs a file by its bytes, whatever stands before them.
 pub fn content(bytes: &[u8], runs_as: RunsAs) -> Content<'_> {
     match bytes {
-        [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_le_bytes))),
-        [0xfe, 0xff, rest @ ..] => return Content::Text(Cow::Owned(from_utf16(rest, u16::from_be_bytes))),
+        [0xff, 0xfe, rest @ ..] => return Content::Text(Cow::Owned(mixed_text(rest, u16::from_le_bytes))),
+        [0xfe, 0xff, rest @ ..] => return Content::Text(Cow::Owned(mixed_text(rest, u16::from_be_bytes))),
         _ => {}
     }
     let is_text = match runs_as {
@@ -74,6 +76,31 @@ pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// Decodes UTF-16 and leaves runs of ASCII as they are.
+fn mixed_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes.len());
+    let mut decoded_to = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let run = bytes[at..].iter().take_while(|&&byte| is_ascii_text(byte)).count();
+        if run >= ASCII_RUN {
+            // Units begin at even places, wherever a run ends.
+            text.extend(from_utf16(&bytes[decoded_to..at], unit));
+            text.extend_from_slice(&bytes[at..at + run]);
+            decoded_to = (at + run).next_multiple_of(2).min(bytes.len());
+        }
+        at += run.max(1);
+    }
+    if decoded_to < bytes.len() {
+        text.extend(from_utf16(&bytes[decoded_to..], unit));
+    }
+    text
+}
+
+fn is_ascii_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')
+}
+
 fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text: String = char::decode_utf16(pairs.iter().map(|&pair| unit(pair)))
@@ -100,6 +127,7 @@ mod tests {
             ("a NUL first in source", b"\0let a = 1;\nlet b = 2;\n", Script, true),
             ("UTF-16 with a mark", b"\xff\xfea\0\n\0", Nothing, true),
             ("UTF-16 big endian", b"\xfe\xff\0a\0\n", Nothing, true),
+            ("a script behind a mark of UTF-16", b"\xfe\xff\necho hidden\n", Nothing, true),
             ("Latin-1", b"caf\xe9\n", Nothing, true),
             ("ANSI art", b"\x1b[31mred\x1b[0m\n", Nothing, true),
             ("an empty file", b"", Nothing, true),
@@ -120,6 +148,24 @@ mod tests {
         ];
         for (name, bytes, runs_as, text) in cases {
             assert_eq!(matches!(content(bytes, *runs_as), Content::Text(_)), *text, "{name}");
+        }
+    }
+
+    #[test]
+    fn utf_16_is_decoded_and_ascii_within_it_stays() {
+        let utf_16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+        for (bytes, expected) in [
+            (utf_16("a = 1\r\nécole 上海\n"), "a = 1\r\nécole 上海\n"),
+            (b"\nexport T=hidden\n".to_vec(), "\nexport T=hidden\n"),
+            ([utf_16("é\n"), b"run hidden \n".to_vec(), utf_16("\nè\n")].concat(), "é\nrun hidden \n\nè\n"),
+            (
+                [utf_16("é"), b"run hidden\n".to_vec(), b"\xff".to_vec(), utf_16("è")].concat(),
+                "érun hidden\nè",
+            ),
+        ] {
+            let marked = [b"\xfe\xff".to_vec(), bytes].concat();
+            let Content::Text(text) = content(&marked, RunsAs::Nothing) else { panic!("{expected} is text") };
+            assert_eq!(lossy(&text), expected);
         }
     }
 }

@@ -205,10 +205,19 @@ fn match_at(
         Some(group) => begin + group.start()..begin + group.end(),
         None => begin + shown.min(whole.len())..begin + whole.end(),
     };
-    let goes_on = matches!(
-        bytes.get(begin + whole.end()), Some(next) if next.is_ascii_alphanumeric() || *next == b'_'
-    );
-    (!goes_on && plausible::is_token(&bytes[span.clone()], compiled.token.entropy)).then_some(span)
+    // A token that cannot have an underscore ends before one: in the name of a variable, in the emphasis of Markdown.
+    let ends = match bytes.get(begin + whole.end()) {
+        Some(b'_') => !takes_underscores(compiled.token.pattern),
+        Some(next) => !next.is_ascii_alphanumeric(),
+        None => true,
+    };
+    (ends && plausible::is_token(&bytes[span.clone()], compiled.token.entropy)).then_some(span)
+}
+
+/// Returns whether a class of a pattern has the underscore.
+fn takes_underscores(pattern: &str) -> bool {
+    let classes = pattern.split('[').skip(1).filter_map(|rest| rest.split(']').next());
+    pattern.contains(r"\w") || classes.into_iter().any(|class| class.contains('_'))
 }
 
 fn is_token_byte(byte: u8) -> bool {

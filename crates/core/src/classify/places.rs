@@ -1,0 +1,107 @@
+//! Tells whether two paths are held to the same rules, so that a file may be renamed from one to the other.
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{FileClass, Scope};
+
+use super::{RunsAs, ScopeGlobs, class, is_executed, is_test_name, parts, runs_as};
+
+/// Hooks that git runs, of which a hook directory has one file each.
+const GIT_HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// What rules and tools hold a file to by its path.
+#[derive(PartialEq, Eq)]
+struct Place {
+    class: FileClass,
+    scope: Scope,
+    runs_as: RunsAs,
+    /// Extension of a file that a platform runs: a workflow by another ending is none.
+    executed: Option<String>,
+    /// Name of the hook that git runs it as.
+    hook: Option<String>,
+    /// Whether a test runner collects it by its name.
+    is_collected: bool,
+    /// Path below the directory of our own policy, where each file means something else.
+    own: Option<Vec<u8>>,
+}
+
+impl Place {
+    fn new(path: &RepoPath, globs: &ScopeGlobs) -> Self {
+        let class = class(path);
+        let parts = parts(path);
+        let is_own = path.as_bytes().starts_with(b".qa-skill/");
+        Self {
+            class,
+            scope: globs.scope(path, class),
+            runs_as: runs_as(path, None),
+            executed: is_executed(path).then(|| match parts.extension.as_str() {
+                "yaml" => "yml".to_owned(),
+                extension => extension.to_owned(),
+            }),
+            hook: GIT_HOOKS.contains(&parts.name.as_str()).then(|| parts.name.clone()),
+            is_collected: is_test_name(&parts),
+            own: is_own.then(|| path.as_bytes().to_vec()),
+        }
+    }
+}
+
+/// Returns whether a file that moves from one path to the other stays under the same rules. One that does not is a file
+/// that goes and a file that comes: a name must not choose what its content is held to, nor hide that a check is gone.
+pub fn is_same_place(old: &RepoPath, new: &RepoPath, globs: &ScopeGlobs) -> bool {
+    Place::new(old, globs) == Place::new(new, globs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_stays_under_the_same_rules_or_is_none() {
+        let globs = ScopeGlobs::new(|_| &[]).unwrap();
+        let cases = [
+            ("src/a.py", "src/b/c.py", true),
+            ("src/a.js", "src/a.ts", true),
+            ("tests/test_a.py", "tests/unit/test_b.py", true),
+            (".github/workflows/ci.yml", ".github/workflows/build.yaml", true),
+            (".github/workflows/ci.yml", ".github/workflows/build.yml", true),
+            ("logo.png", "img/logo.png", true),
+            ("README.md", "docs/README.md", true),
+            ("docs/e.yml", ".github/workflows/e.yml", false),
+            (".github/workflows/ci.yml", ".github/workflows/ci.yml.off", false),
+            (".husky/pre-commit", ".husky/pre-commit.off", false),
+            (".qa-skill/policy.toml", ".qa-skill/policy.toml.bak", false),
+            ("old.toml", ".qa-skill/policy.toml", false),
+            ("tests/test_a.py", "tests/a_old.py", false),
+            ("docs/t.md", "src/t.py", false),
+            ("vendor/a.py", "src/a.py", false),
+            ("docs/b.txt", ".env", false),
+            ("a.txt", ".npmrc", false),
+        ];
+        for (old, new, expected) in cases {
+            let path = |name: &str| RepoPath::from_bytes(name.as_bytes()).unwrap();
+            assert_eq!(is_same_place(&path(old), &path(new), &globs), expected, "{old} -> {new}");
+        }
+    }
+}
