@@ -173,6 +173,16 @@ fn every_input_changes_what_a_step_does() {
     let world = World::of(&clean());
     world.hub.0.lock().unwrap().out_of_order = true;
     assert_eq!(Ran::in_world(world, &[("require-artifact", "true")]).outcome.exit, 3);
+    let contradiction = [("require-artifact", "true"), ("upload-artifact", "false")];
+    assert_eq!(Ran::with(&clean(), &contradiction).outcome.code(), "INPUT_INVALID");
+    let world = World::of(&clean());
+    let step = Step::on_pull_request_in(world.origin.checkout(&world.proxy, 2), &world.origin, &world.proxy);
+    let program = world.program(&step).env("INPUT_REQUIRE-ARTIFACT", "true");
+    program
+        .env("ACTIONS_RESULTS_URL", "")
+        .env("ACTIONS_RUNTIME_TOKEN", "")
+        .run()
+        .expect_code(3, "ARTIFACT_UPLOAD_UNSUPPORTED");
 
     of(&["upload-sarif"]);
     let ran = Ran::with(&faulty(), &[("upload-sarif", "true")]);

@@ -16,6 +16,7 @@ mod action;
 mod action_publish;
 mod architecture;
 #[cfg(target_os = "linux")]
+mod borders;
 mod browser;
 mod calibrate;
 mod canaries;

@@ -8,7 +8,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
-pub use places::is_same_place;
+pub use places::{is_collected, is_git_hook, is_same_place};
 pub use runs_as::{RunsAs, has_compiled_name, runs_as, runs_as_at};
 
 /// Error of a policy's glob that does not compile.

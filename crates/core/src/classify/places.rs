@@ -31,6 +31,16 @@ const GIT_HOOKS: &[&str] = &[
     "update",
 ];
 
+/// Returns whether git runs a file of this name in its directory of hooks.
+pub fn is_git_hook(name: &str) -> bool {
+    GIT_HOOKS.contains(&name)
+}
+
+/// Returns whether a test runner that goes by names collects a file.
+pub fn is_collected(path: &RepoPath) -> bool {
+    is_test_name(&parts(path))
+}
+
 /// What rules and tools hold a file to by its path.
 #[derive(PartialEq, Eq)]
 struct Place {
@@ -60,7 +70,7 @@ impl Place {
                 "yaml" => "yml".to_owned(),
                 extension => extension.to_owned(),
             }),
-            hook: GIT_HOOKS.contains(&parts.name.as_str()).then(|| parts.name.clone()),
+            hook: is_git_hook(&parts.name).then(|| parts.name.clone()),
             is_collected: is_test_name(&parts),
             own: is_own.then(|| path.as_bytes().to_vec()),
         }

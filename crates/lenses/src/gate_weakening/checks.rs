@@ -12,6 +12,7 @@ use crate::idioms::{Idiom, Table, code};
 use crate::pattern::Pattern;
 use crate::scan;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
+use qa_core::classify;
 use qa_core::packet::{Line, Packet};
 
 const JS: &[&str] = &["javascript", "typescript"];
@@ -135,6 +136,11 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         symbols::inspect(packet, &mut seen);
     }
     if !names::knows(language) || !(is_test || language == Some("rust")) {
+        return seen;
+    }
+    // Tests in a file that no runner collects take the place of none.
+    let is_by_name = matches!(language, Some("go" | "python"));
+    if packet.file.kind == ChangeKind::Added && is_by_name && !classify::is_collected(packet.path()) {
         return seen;
     }
     match (packet.file.kind, &packet.text.full_base, &packet.text.full_head) {

@@ -11,6 +11,7 @@ use crate::scan;
 use crate::successors;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::ChangeKind;
+use qa_core::classify;
 use qa_core::packet::{HunkView, Line, Packet};
 
 const WORKFLOW_DELETED: &str = "workflow deleted";
@@ -120,7 +121,7 @@ pub(super) fn is_hook(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or("");
     let own = [".husky/", ".githooks/", ".git-hooks/", ".hooks/"].iter().any(|folder| lower.contains(folder));
-    own && !name.starts_with(['.', '_']) && !name.ends_with(".md")
+    own && classify::is_git_hook(name)
         || matches!(
             name,
             ".pre-commit-config.yaml"
@@ -475,7 +476,10 @@ mod tests {
     fn every_pattern_compiles() {
         SOFT.check();
         assert!(is_workflow(".github/workflows/ci.yml"));
-        assert!(is_hook(".husky/pre-commit") && !is_hook(".husky/.gitignore"));
+        assert!(is_hook(".husky/pre-commit"));
+        for name in [".husky/.gitignore", ".husky/pre-commit.off", ".husky/lib.sh"] {
+            assert!(!is_hook(name), "{name}");
+        }
         assert_eq!(command("      - run: cargo test --all").as_deref(), Some("cargo test --all"));
         assert!(
             HARMLESS.is_match("rm -rf x ") && CHECK.is_match("cargo test") && NO_CODE.is_match("- '**.md'")

@@ -1,0 +1,117 @@
+//! Renames and other moves by which a file comes under other rules: what goes counts as gone, what comes as new.
+
+use crate::support::{Files, Repo, other_token, token};
+
+const POLICY: (&str, &str) = (".qa-skill/policy.toml", "version = 1\npreset = \"guarded\"\n");
+const WORKFLOW: &str = "on: pull_request\npermissions: {}\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    steps:\n    - run: make test\n";
+const OPEN_WORKFLOW: &str = "on: pull_request_target\npermissions: write-all\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n    - run: echo ${{ github.event.pull_request.title }}\n";
+
+/// Judges a change and returns the rules of its blocking findings, sorted, each once.
+fn blocking(base: &Files, head: &Files) -> Vec<String> {
+    let repo = Repo::new();
+    repo.change(base, head);
+    let outcome = repo.judge().run();
+    let run = repo.run_dir();
+    run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    let verdict = run.json("final-verdict.json");
+    let findings = verdict["blockingFindings"].as_array().unwrap();
+    let rules = findings.iter().map(|finding| finding["ruleId"].as_str().unwrap().to_owned());
+    let rules: std::collections::BTreeSet<String> = rules.collect();
+    assert_eq!(outcome.exit, i32::from(!rules.is_empty()), "{}", outcome.text());
+    rules.into_iter().collect()
+}
+
+#[test]
+fn a_check_that_is_renamed_away_is_removed() {
+    let hook = "#!/bin/sh\nset -e\nnpm test\n";
+    let test = "def test_x():\n    assert 1 + 1 == 2\n";
+    for (old, new, text) in [
+        (".qa-skill/policy.toml", "docs/policy.txt", POLICY.1),
+        (".qa-skill/policy.toml", ".qa-skill/policy.toml.bak", POLICY.1),
+        (".github/workflows/ci.yml", "docs/ci.yml", WORKFLOW),
+        (".github/workflows/ci.yml", ".github/workflows/ci.yml.off", WORKFLOW),
+        (".husky/pre-commit", ".husky/pre-commit.off", hook),
+        ("tests/test_a.py", "tests/a_old.py", test),
+    ] {
+        let files = Files::of(&[POLICY, ("z", "z\n")]);
+        let base = files.clone().with(old, text);
+        let without = || match old == POLICY.0 {
+            true => Files::of(&[("z", "z\n")]),
+            false => files.clone(),
+        };
+        let deleted = blocking(&base, &without());
+        assert!(!deleted.is_empty(), "{old} is deleted");
+        assert_eq!(blocking(&base, &without().with(new, text)), deleted, "{old} -> {new}");
+    }
+}
+
+#[test]
+fn what_comes_under_stricter_rules_is_judged_as_new() {
+    let secret = format!("T = \"{}\"\n", token());
+    let waiver = format!(
+        "[[waiver]]\nrule = \"merge-leftover/conflict-marker\"\nevidence-hash = \"{}\"\nowner = \"o\"\nreason = \"r\"\nexpires = \"2099-12-31\"\n",
+        "1".repeat(64)
+    );
+    for (old, new, text) in [
+        ("docs/e.yml", ".github/workflows/e.yml", OPEN_WORKFLOW),
+        (".github/workflows/e.yml.off", ".github/workflows/e.yml", OPEN_WORKFLOW),
+        ("docs/t.md", "src/t.py", &secret),
+        ("vendor/t.py", "src/t.py", &secret),
+        ("docs/t.txt", ".env", &secret),
+        ("w.toml", ".qa-skill/waivers.toml", &waiver),
+    ] {
+        let files = Files::of(&[POLICY, ("z", "z\n")]);
+        let added = blocking(&files, &files.clone().with(new, text));
+        assert!(!added.is_empty(), "{new} is added");
+        let base = files.clone().with(old, text);
+        assert_eq!(blocking(&base, &files.clone().with(new, text)), added, "{old} -> {new}");
+    }
+    // What was the target of a link becomes a program of the same bytes.
+    let files = Files::of(&[POLICY, ("z", "z\n")]);
+    let base = files.clone().mode("120000", "run", secret.as_bytes());
+    let head = files.mode("100755", "run", secret.as_bytes());
+    assert!(blocking(&base, &head).contains(&"secret-token/provider-token".to_owned()));
+}
+
+#[test]
+fn a_second_secret_on_a_line_is_new() {
+    let (one, two) = (token(), other_token());
+    let lines = |text: String| Files::of(&[("keys.json", text.as_str())]);
+    let base = lines(format!("{{\"a\":\"{one}\"}}\n"));
+    let url = "postgres://u:Zq8Wm3RtK5vXc1Lp@db.example.net/x";
+    for second in [two.as_str(), url] {
+        for between in [0, 20, 60, 100] {
+            let head = lines(format!("{{\"a\":\"{one}\",{}\"b\":\"{second}\"}}\n", " ".repeat(between)));
+            assert!(!blocking(&base, &head).is_empty(), "{second} {between}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_before_an_underscore_is_found_and_masked() {
+    let secret = token();
+    let repo = Repo::new();
+    let base = Files::of(&[("z", "z\n")]);
+    repo.change(
+        &base,
+        &base
+            .clone()
+            .with("b.py", format!("T = \"{secret}_old\"\n"))
+            .with(format!("key_{secret}_old.txt"), "x\n"),
+    );
+    repo.judge().run().expect(1);
+    let run = repo.run_dir();
+    for name in run.files() {
+        assert!(!String::from_utf8_lossy(&run.bytes(&name)).contains(&secret), "{name}");
+    }
+}
+
+#[test]
+fn a_policy_below_something_that_is_no_directory_is_no_absent_policy() {
+    for (mode, content) in [("120000", "cfg"), ("100644", "version = 1\n")] {
+        let base = Files::of(&[("cfg/policy.toml", POLICY.1)]).mode(mode, ".qa-skill", content.as_bytes());
+        let repo = Repo::new();
+        repo.change(&base, &base.clone().with("a.py", "a = 1\n"));
+        repo.judge().run().expect_code(3, "REPOSITORY_UNSUPPORTED");
+    }
+}
