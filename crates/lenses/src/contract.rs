@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use qa_contracts::ids::RepoPath;
@@ -127,15 +128,30 @@ pub struct Draft {
     pub severity: Option<Severity>,
 }
 
-/// Something seen in one file that means something only beside other files: `conclude` gets all of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// An observation in one file that means something only beside other files: `conclude` gets all of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Fact {
-    /// The kind, in the lens's own words.
+    /// Kind of an untyped fact.
     pub kind: Cow<'static, str>,
-    /// What it is about: a test's name, a file's stem.
+    /// Subject of an untyped fact.
     pub name: String,
+    /// The typed fact, serialised: each lens has one enum of its facts.
+    pub value: Value,
     /// The finding it becomes unless another fact explains it.
     pub draft: Option<Draft>,
+}
+
+impl Fact {
+    /// Wraps a value of the lens's enum of facts.
+    pub(crate) fn new<T: Serialize>(value: &T, draft: Option<Draft>) -> Self {
+        let value = serde_json::to_value(value).expect("facts are numbers, texts and lists of them");
+        Self { value, draft, ..Self::default() }
+    }
+
+    /// Returns the value that [`Fact::new`] wrapped, or `None` for what is no such value: a shard's part may hold anything.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(&self.value).ok()
+    }
 }
 
 /// What one file gave.

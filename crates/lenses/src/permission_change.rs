@@ -160,7 +160,7 @@ impl Lens for PermissionChange {
 }
 
 fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind: kind.into(), name, draft }
+    Fact { kind: kind.into(), name, draft, ..Fact::default() }
 }
 
 /// Whether each side that exists is a regular file.

@@ -27,6 +27,7 @@ pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: F
                 .map(|fact| StatedFact {
                     kind: fact.kind.into_owned(),
                     name: fact.name,
+                    value: fact.value,
                     draft: fact.draft.map(stated_draft),
                 })
                 .collect(),
@@ -81,7 +82,7 @@ fn inspection(stated: StatedOutcome, lens: &dyn Lens) -> Option<Inspection> {
                 Some(stated) => Some(draft(stated, lens)?),
                 None => None,
             };
-            Some(Fact { kind: fact.kind.into(), name: fact.name, draft: inner })
+            Some(Fact { kind: fact.kind.into(), name: fact.name, value: fact.value, draft: inner })
         })
         .collect();
     Some(Inspection { drafts: drafts?, facts: facts? })

@@ -59,6 +59,8 @@ pub struct StatedFact {
     pub kind: String,
     /// Subject of the fact.
     pub name: String,
+    /// The fact as the lens's own type, serialised.
+    pub value: Value,
     /// The finding it becomes unless another fact explains it.
     pub draft: Option<StatedDraft>,
 }

@@ -172,13 +172,23 @@ fn co_changes(packet: &Packet<'_>, path: &str, rubric: &Rubric, facts: &mut Vec<
         rubric.conventions.iter().filter(|convention| convention.family == ConventionFamily::CoChange);
     for convention in pairs.filter(|convention| convention.strength != Strength::Off) {
         if convention.form == path {
-            facts.push(Fact { kind: FOLLOWED.into(), name: convention.id.clone(), draft: None });
+            facts.push(Fact {
+                kind: FOLLOWED.into(),
+                name: convention.id.clone(),
+                draft: None,
+                ..Fact::default()
+            });
         }
         if convention.topic == path && packet.file.kind == ChangeKind::Modified {
             let rule = rule_of(convention.family, convention.strength);
             let draft = Draft::on_file(rule, packet.path(), Side::Head, summary(convention, path, ""))
                 .with("convention", convention.id.clone());
-            facts.push(Fact { kind: DUE.into(), name: convention.id.clone(), draft: Some(draft) });
+            facts.push(Fact {
+                kind: DUE.into(),
+                name: convention.id.clone(),
+                draft: Some(draft),
+                ..Fact::default()
+            });
         }
     }
 }

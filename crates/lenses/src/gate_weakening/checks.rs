@@ -129,7 +129,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let mut seen = Inspection::default();
     if packet.file.kind == ChangeKind::Deleted && packet.file.class == FileClass::Source {
         let name = stem(&packet.path().to_text());
-        seen.facts.push(Fact { kind: DELETED_SOURCE.into(), name, draft: None });
+        seen.facts.push(Fact { kind: DELETED_SOURCE.into(), name, draft: None, ..Fact::default() });
     }
     let is_test = packet.file.scope == Scope::Test;
     if !is_test && packet.file.scope == Scope::Product {

@@ -173,7 +173,12 @@ fn soften(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     for draft in drafts {
         if new.contains(&draft.start_line) {
             let name = draft.quote.clone();
-            seen.facts.push(Fact { kind: SOFT_IN_NEW_JOB.into(), name, draft: Some(draft) });
+            seen.facts.push(Fact {
+                kind: SOFT_IN_NEW_JOB.into(),
+                name,
+                draft: Some(draft),
+                ..Fact::default()
+            });
         } else {
             seen.drafts.push(draft);
         }
@@ -274,7 +279,8 @@ fn judges_changes<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
 }
 
 fn workflow(packet: &Packet<'_>, seen: &mut Inspection) {
-    let fact = |kind: &'static str, name: String, draft| Fact { kind: kind.into(), name, draft };
+    let fact =
+        |kind: &'static str, name: String, draft| Fact { kind: kind.into(), name, draft, ..Fact::default() };
     for line in packet.added() {
         if let Some(command) = command(line.text) {
             recipes::call(&command, true, seen);
@@ -389,7 +395,8 @@ fn hook(packet: &Packet<'_>, seen: &mut Inspection) {
         let text = line.trim();
         !text.is_empty() && !text.starts_with('#') && !text.starts_with(". ")
     };
-    let fact = |kind: &'static str, draft| Fact { kind: kind.into(), name: String::new(), draft };
+    let fact =
+        |kind: &'static str, draft| Fact { kind: kind.into(), name: String::new(), draft, ..Fact::default() };
     if packet.file.kind == ChangeKind::Added {
         seen.facts.push(fact(HOOK_ADDED, None));
     }

@@ -168,8 +168,12 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     ];
     let (folder, name) = place(path);
     let name = name.to_lowercase();
-    let fact =
-        |kind: &'static str, name: &str, draft| Fact { kind: kind.into(), name: name.to_owned(), draft };
+    let fact = |kind: &'static str, name: &str, draft| Fact {
+        kind: kind.into(),
+        name: name.to_owned(),
+        draft,
+        ..Fact::default()
+    };
     // A lock file of somebody else's code takes no other's place.
     let ours = packet.file.scope != Scope::Vendored;
     match packet.file.kind {

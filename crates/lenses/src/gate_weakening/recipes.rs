@@ -85,7 +85,7 @@ pub(super) fn inspect(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
     for (target, number, command) in recipes(path, head) {
         let is_new = added.contains(&number) || !before.contains(&target);
         let name = format!("{target}\n{}\n{command}", u8::from(is_new));
-        seen.facts.push(Fact { kind: RECIPE.into(), name, draft: None });
+        seen.facts.push(Fact { kind: RECIPE.into(), name, draft: None, ..Fact::default() });
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn call(command: &str, is_new: bool, seen: &mut Inspection) {
     static PROSE: Pattern = Pattern::new(r"^(?:-\s+)?(?:[\w-]+:(?:\s|$)|echo\b|printf\b)");
     if CALLS.is_match(command) && !PROSE.is_match(command) {
         let name = format!("{}\n{command}", u8::from(is_new));
-        seen.facts.push(Fact { kind: CALL.into(), name, draft: None });
+        seen.facts.push(Fact { kind: CALL.into(), name, draft: None, ..Fact::default() });
     }
 }
 

@@ -142,12 +142,12 @@ pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
     let words_gone: BTreeSet<&str> = keys(packet.removed()).difference(&new_words).copied().collect();
     if !gone.is_empty() || !words_gone.is_empty() {
         let name = format!("{}\n{}\n{}", packet.path().to_text(), join(gone), join(words_gone));
-        seen.facts.push(Fact { kind: SYMBOLS_GONE.into(), name, draft: None });
+        seen.facts.push(Fact { kind: SYMBOLS_GONE.into(), name, draft: None, ..Fact::default() });
     }
     let mut new: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.after).copied().collect();
     new.extend(new_words);
     if !new.is_empty() {
-        seen.facts.push(Fact { kind: SYMBOLS_NEW.into(), name: join(new), draft: None });
+        seen.facts.push(Fact { kind: SYMBOLS_NEW.into(), name: join(new), draft: None, ..Fact::default() });
     }
 }
 

@@ -301,7 +301,7 @@ fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str
 }
 
 fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind: kind.into(), name, draft }
+    Fact { kind: kind.into(), name, draft, ..Fact::default() }
 }
 
 /// Whether an added line belongs to a test that only the new version has, by name. What marks a test stands above it.

@@ -90,7 +90,7 @@ pub(super) fn lines(
     let mut draft = Draft::on_file(rule, path, side, "");
     draft.start_line = start;
     draft.end_line = start + count.saturating_sub(1);
-    Fact { kind: kind.into(), name: String::new(), draft: Some(draft) }
+    Fact { kind: kind.into(), name: String::new(), draft: Some(draft), ..Fact::default() }
 }
 
 /// The facts about a file's hunks that may add an import.

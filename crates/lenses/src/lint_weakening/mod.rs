@@ -71,9 +71,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// Kind of the one fact of this lens: a changed file that may configure a tool.
-const CHANGED: &str = "changed configuration";
-
 /// A changed file that may configure a tool, with the lines that findings may quote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Change {
@@ -121,14 +118,11 @@ impl Lens for LintWeakening {
             removed: packet.removed().map(|line| line.number).collect(),
             added: packet.added().map(|line| line.number).collect(),
         };
-        let name = serde_json::to_string(&change).expect("numbers and texts are JSON");
-        Inspection { drafts: Vec::new(), facts: vec![Fact { kind: CHANGED.into(), name, draft: None }] }
+        Inspection { drafts: Vec::new(), facts: vec![Fact::new(&change, None)] }
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let read = |fact: &Fact| serde_json::from_str(&fact.name).ok();
-        let changes: Vec<Change> =
-            facts.iter().filter(|fact| fact.kind == CHANGED).filter_map(read).collect();
+        let changes: Vec<Change> = facts.iter().filter_map(Fact::read).collect();
         if changes.is_empty() {
             return Vec::new();
         }

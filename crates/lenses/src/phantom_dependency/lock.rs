@@ -63,6 +63,7 @@ pub(super) fn facts(packet: &Packet<'_>) -> Vec<Fact> {
         kind: kind.into(),
         name: name.to_owned(),
         draft,
+        ..Fact::default()
     };
     let about =
         |kind, name: &str| fact(kind, name, Some(Draft::on_file(LOCK_BEHIND, packet.path(), Side::Head, "")));
