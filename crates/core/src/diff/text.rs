@@ -84,9 +84,12 @@ fn mixed_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     while at < bytes.len() {
         let run = bytes[at..].iter().take_while(|&&byte| is_ascii_text(byte)).count();
         if run >= ASCII_RUN {
+            // The first byte of a run may be half of a unit that says the same character.
+            let is_half = at % 2 == 1 && unit([bytes[at - 1], bytes[at]]) == u16::from(bytes[at]);
+            let start = at + usize::from(is_half);
+            text.extend(from_utf16(&bytes[decoded_to..start], unit));
+            text.extend_from_slice(&bytes[start..at + run]);
             // Units begin at even places, wherever a run ends.
-            text.extend(from_utf16(&bytes[decoded_to..at], unit));
-            text.extend_from_slice(&bytes[at..at + run]);
             decoded_to = (at + run).next_multiple_of(2).min(bytes.len());
         }
         at += run.max(1);
