@@ -6,7 +6,7 @@ use std::path::Path;
 
 use qa_contracts::strict_json;
 use qa_core::policy::{Overrides, Policy};
-use qa_core::{canonical, diff, policy_text, secrets};
+use qa_core::{canonical, diff, policy::file, secrets};
 use qa_gates::contract::{Output, Places, Source, Tool};
 
 pub use crate::git::fuzzing::{pack_protocol, tree};
@@ -95,7 +95,7 @@ pub fn policy(bytes: &[u8]) -> bool {
     let registry = qa_lenses::registry();
     let read = Policy::parse(Some(text), &Overrides::default(), &registry);
     assert_eq!(read, Policy::parse(Some(text), &Overrides::default(), &registry));
-    let waivers = policy_text::parse_waivers(text, &registry);
+    let waivers = file::parse_waivers(text, &registry);
     read.is_ok() || waivers.is_ok()
 }
 

@@ -8,8 +8,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin};
+use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
-use qa_core::policy_text;
 use qa_core::rubric;
 use qa_core::secrets;
 use qa_run::inputs::{PolicyInForce, effective_policy};
@@ -124,7 +124,7 @@ pub(crate) fn policy_in_file(
         hint(Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {reason}")))
     };
     let text = std::fs::read_to_string(path).map_err(|error| invalid(&error.to_string()))?;
-    let text = policy_text::without_secrets(&text).ok_or_else(|| invalid(HOLDS_A_SECRET))?;
+    let text = file::without_secrets(&text).ok_or_else(|| invalid(HOLDS_A_SECRET))?;
     let policy = effective_policy(Some(&text), overrides, registry);
     Ok((policy.map_err(|error| hint(Failure::policy(&shown, &error)))?, text, shown))
 }
@@ -137,7 +137,7 @@ pub(super) fn text_in_force(
     path: &str,
 ) -> Result<Option<String>, Failure> {
     let Some(text) = text_at(objects, commit, path)? else { return Ok(None) };
-    policy_text::without_secrets(&text).map(Some).ok_or_else(|| {
+    file::without_secrets(&text).map(Some).ok_or_else(|| {
         let message = format!("failed to read {path}: {HOLDS_A_SECRET}");
         Failure::with_code(Code::PolicyInvalid, message)
     })

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::masking::sanitize_cut;
+use crate::policy::settings;
 use qa_contracts::v1::{
-    ExecutionCommandSpec, LensClass, PermissionProfile, PermissionProfileId, PolicyExecution, PolicyPrefix,
+    ExecutionCommandSpec, LensClass, PermissionProfile, PermissionProfileId, PolicyFile, PolicyPrefix,
     PolicyToolchain, WorktreeMode,
 };
 
@@ -42,13 +43,13 @@ pub struct CommandBounds {
 
 impl ExecutionPolicy {
     /// Returns the settings of `[execution]`, with defaults for absent ones.
-    pub(crate) fn from_file(file: &PolicyExecution) -> Self {
+    pub(crate) fn from_file(policy: &PolicyFile) -> Self {
+        let file = &policy.execution;
         let mut lens_classes = file.lens_classes.clone();
         lens_classes.sort();
         lens_classes.dedup();
         let mut allow = file.allow.clone();
         allow.sort();
-        let limits = &file.limits;
         Self {
             profile: file.profile.unwrap_or(PermissionProfileId::ReadOnly),
             lens_classes,
@@ -57,13 +58,13 @@ impl ExecutionPolicy {
             toolchains: file.toolchains.clone(),
             environment: file.environment.clone(),
             limits: CommandBounds {
-                max_commands_per_plan: limits.max_commands_per_plan.unwrap_or(64),
-                timeout_seconds: limits.timeout_seconds.unwrap_or(600),
-                max_stdout_bytes: limits.max_stdout_bytes.unwrap_or(8 << 20),
-                max_stderr_bytes: limits.max_stderr_bytes.unwrap_or(1 << 20),
-                disk_mib: limits.disk_mib.unwrap_or(2048),
-                memory_mib: limits.memory_mib,
-                processes: limits.processes.unwrap_or(512),
+                max_commands_per_plan: settings::MAX_COMMANDS_PER_PLAN.value(policy),
+                timeout_seconds: settings::TIMEOUT_SECONDS.value(policy),
+                max_stdout_bytes: settings::MAX_STDOUT_BYTES.value(policy),
+                max_stderr_bytes: settings::MAX_STDERR_BYTES.value(policy),
+                disk_mib: settings::DISK_MIB.value(policy),
+                memory_mib: file.limits.memory_mib,
+                processes: settings::PROCESSES.value(policy),
             },
         }
     }
@@ -188,7 +189,7 @@ pub(crate) fn check_examples(rule: &PolicyPrefix) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qa_contracts::v1::{CwdMode, Side};
+    use qa_contracts::v1::{CwdMode, PolicyExecution, Side};
 
     fn words(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
@@ -203,12 +204,13 @@ mod tests {
     }
 
     fn policy(profile: Option<PermissionProfileId>, classes: &[LensClass]) -> ExecutionPolicy {
-        ExecutionPolicy::from_file(&PolicyExecution {
+        let execution = PolicyExecution {
             profile,
             lens_classes: classes.to_vec(),
             allow: vec![rule("ruff check", "ruff check .", "ruff format")],
             ..PolicyExecution::default()
-        })
+        };
+        ExecutionPolicy::from_file(&PolicyFile { execution, ..PolicyFile::default() })
     }
 
     fn plan(commands: &[Vec<String>]) -> Vec<ExecutionCommandSpec> {

@@ -23,10 +23,10 @@ use qa_core::coverage::{InspectedPlan, coverage};
 use qa_core::crosscheck::{Subject, cross_check};
 use qa_core::findings::{self, Judge};
 use qa_core::pictures::Screenshot;
+use qa_core::policy::file;
+use qa_core::policy::weakening::{added_waivers, models_changed, reviews_changed, weakened};
 use qa_core::policy::{Policy, WAIVERS_PATH};
-use qa_core::policy_text;
 use qa_core::verdict::{Grounds, verdict};
-use qa_core::weakening::{added_waivers, models_changed, reviews_changed, weakened};
 
 /// The outcome of a run.
 pub struct Outcome {
@@ -224,7 +224,7 @@ fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Vec<WeakenedSetting> {
     };
     let Ok(text) = ports.texts.text(position) else { return Vec::new() };
     let parse = |text: Option<&str>| {
-        text.and_then(|text| policy_text::parse_waivers(text, &inputs.registry).ok()).unwrap_or_default()
+        text.and_then(|text| file::parse_waivers(text, &inputs.registry).ok()).unwrap_or_default()
     };
     let base = inputs.in_force.texts.base_waivers.as_deref();
     added_waivers(&parse(base), &parse(text.full_head.as_deref()))

@@ -15,9 +15,9 @@ use qa_contracts::v1::{
 use qa_core::crosscheck::LineReader;
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
+use qa_core::policy::file::{self, PolicyTextError};
+use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
-use qa_core::policy_text::{self, PolicyTextError};
-use qa_core::reviews::CONSISTENCY;
 use qa_core::rubric::{self, RubricError};
 use qa_lenses::reviews::conventions_template_hash;
 use qa_providers::model::Model;
@@ -116,8 +116,9 @@ impl PolicyInForce {
         let policy = effective_policy(texts.base_policy.as_deref(), overrides, registry)
             .map_err(|error| InForceError::Policy { path: POLICY_PATH, error })?;
         let waivers = match &texts.base_waivers {
-            Some(text) => policy_text::parse_waivers(text, registry).map_err(|error| {
-                InForceError::Policy { path: WAIVERS_PATH, error: PolicyError::Text(error) }
+            Some(text) => file::parse_waivers(text, registry).map_err(|error| InForceError::Policy {
+                path: WAIVERS_PATH,
+                error: PolicyError::Text(error),
             })?,
             None => Default::default(),
         };
@@ -169,15 +170,15 @@ fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
         for id in &settings.run {
             let own: BTreeSet<&str> =
                 tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
-            policy_text::check_known(text, &format!("tool that gate {gate} runs"), id, &own)?;
+            file::check_known(text, &format!("tool that gate {gate} runs"), id, &own)?;
         }
         for report in &settings.reports {
             let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
-            policy_text::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
+            file::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
             let Some(format) = &report.format else { continue };
             let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
             let names: BTreeSet<&str> = formats.map(|format| format.as_str()).collect();
-            policy_text::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
+            file::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
         }
     }
     Ok(())
@@ -190,7 +191,7 @@ fn check_models<'a>(
 ) -> Result<(), PolicyTextError> {
     for (name, model) in models {
         Model::of(name, model).map_err(|message| PolicyTextError {
-            line: policy_text::line_of_table(text, &format!("[models.{name}]")),
+            line: file::line_of_table(text, &format!("[models.{name}]")),
             message,
             suggestion: None,
         })?;

@@ -6,8 +6,8 @@ use super::reviews::Reviews;
 use qa_contracts::v1::{ChangedFile, FileText, LensPlan, RegistryLens};
 use qa_core::classify::PathSet;
 use qa_core::plan::{self, Asking, Candidate, Need};
+use qa_core::policy::reviews::is_review;
 use qa_core::policy::{Policy, WAIVERS_PATH};
-use qa_core::reviews::is_review;
 use qa_lenses::contract::Lens;
 
 /// Returns the lens of an id, or `None` for a gate, a review or an unknown id.

@@ -5,7 +5,7 @@ mod budget;
 mod parts;
 mod selection;
 
-use crate::reviews::is_review;
+use crate::policy::reviews::is_review;
 use serde::Serialize;
 
 use super::canonical;

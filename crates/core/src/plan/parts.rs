@@ -2,7 +2,7 @@
 
 use super::{Candidate, included_hunks, omission_codes, scope_digest};
 use crate::policy::Policy;
-use crate::reviews::{PART_TOKENS, ReviewPolicy, estimated_tokens};
+use crate::policy::reviews::{PART_TOKENS, ReviewPolicy, estimated_tokens};
 use crate::usage::usd;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{ChangedFile, LensPlan, OmissionReason, OmittedHunk, PlannedReview, TokenEstimator};

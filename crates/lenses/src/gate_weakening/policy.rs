@@ -6,8 +6,8 @@ use super::{POLICY_UNREADABLE, POLICY_WEAKENED, whole};
 use crate::contract::{Draft, Inspection};
 use qa_contracts::v1::{Registry, WeakenedSetting};
 use qa_core::packet::{Line, Packet};
+use qa_core::policy::weakening::weakened;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError};
-use qa_core::weakening::weakened;
 
 /// Whether this is the policy, which is compared as a whole.
 pub(super) fn is_policy(path: &[u8]) -> bool {

@@ -50,7 +50,7 @@ pub(super) fn entries() -> impl Iterator<Item = RegistryLens> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qa_core::reviews::is_review;
+    use qa_core::policy::reviews::is_review;
 
     #[test]
     fn a_lens_is_a_review_by_its_name_and_its_rules_are_its_own() {

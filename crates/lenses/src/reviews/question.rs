@@ -9,7 +9,7 @@ use super::packet::fenced;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::Rubric;
 use qa_core::canonical;
-use qa_core::reviews::CONSISTENCY;
+use qa_core::policy::reviews::CONSISTENCY;
 
 /// Words that stand in canaries, one of them in each: a model must not know what it will be shown.
 const WORDS: [&str; 16] = [

@@ -18,7 +18,7 @@ use qa_core::canonical;
 use qa_core::findings::Statement;
 use qa_core::packet::Packet;
 use qa_core::plan::included_hunks;
-use qa_core::reviews::CONSISTENCY;
+use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::usage::usd;
 use qa_lenses::reviews::answer::{Said, locate, read};
 use qa_lenses::reviews::packet::shown_path;

@@ -1,8 +1,8 @@
 //! What a maintainer can write into a policy, and what they are told when it is wrong.
 
+use super::file::parse_waivers;
 use super::*;
-use crate::policy_text::parse_waivers;
-use qa_contracts::v1::{LensClass, RegistryLens, RegistryRule};
+use qa_contracts::v1::{LensClass, PresetStrengths, RegistryLens, RegistryRule};
 
 fn registry() -> Registry {
     let all = |strength| ScopeStrengths {
@@ -49,6 +49,12 @@ fn mistakes_are_named_with_line_and_suggestion() {
             Some("did you mean `mode`?"),
         ),
         ("mode = \"strict\"\nmode = \"strict\"\n", "line 2: duplicate key", None),
+        (
+            "[limits]\nmax-files = 1\n[limits.context]\nmax-files = 0\n",
+            "line 4: limits.context.max-files is 0, it must be from 1 to 1000000",
+            None,
+        ),
+        ("consistency.rubric = 0\n", "line 1: consistency.rubric is 0", None),
         ("preset = \"gaurded\"\n", "line 1: unknown variant `gaurded`", Some("did you mean `guarded`?")),
         (
             "\n[lenses.merge-leftovers]\n",
@@ -60,7 +66,7 @@ fn mistakes_are_named_with_line_and_suggestion() {
             "line 1: there is no rule",
             Some("did you mean `merge-leftover/conflict-marker`?"),
         ),
-        ("[limits]\nmax-files = 0\n", "line 2: max-files is 0", None),
+        ("[limits]\nmax-files = 0\n", "line 2: limits.max-files is 0", None),
         ("[limits]\nmax-files = -1\n", "line 2: ", None),
         ("version = 2\n", "line 1: version 2 is not known", None),
         ("[scopes]\ntest = [\"a[\"]\n", "glob \"a[\"", None),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gates;
-use super::policy::{Policy, in_scope};
 use super::reviews::ReviewPolicy;
+use super::{Policy, in_scope};
+use crate::gates;
 use qa_contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyModel, PolicyReport,
     RunMode, Scope, Strength, WaiverFile, WeakenedSetting,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::policy_text::{PolicyTextError, line_of_table};
+use super::file::{PolicyTextError, line_of_table, nearest};
 use qa_contracts::v1::{PolicyFile, PolicyLens, TokenEstimator};
 
 /// Prefix of the ids of reviews, and of no other lens.
@@ -79,7 +79,7 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         let names = file.models.keys().map(String::as_str);
         return Some((
             format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),
-            super::policy_text::nearest(model, names),
+            nearest(model, names),
         ));
     }
     if id == CONSISTENCY && file.consistency.rubric.is_none() {

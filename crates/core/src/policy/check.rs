@@ -1,0 +1,167 @@
+//! Refuses policies that are well-formed and could not be followed.
+
+use std::collections::BTreeSet;
+
+use super::file::{PolicyTextError, check_known, line_of_key};
+use super::reviews;
+use super::settings::NUMBERS;
+use crate::gates;
+use crate::masking::sanitize_cut;
+use crate::permissions::check_examples;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{GateName, PolicyFile, PolicyGate, Registry};
+
+/// Maximum length of a model's name, in bytes; it becomes part of file names and tables.
+const MAX_MODEL_NAME: usize = 40;
+
+/// Checks a parsed file. The text gives errors their lines.
+pub(super) fn check(text: &str, file: &PolicyFile, registry: &Registry) -> Result<(), PolicyTextError> {
+    check_names(text, file, registry)?;
+    check_ranges(text, file)?;
+    if let Some(id) = &file.repo_id
+        && !is_repo_id(id)
+    {
+        let message = "repo-id must be `owner/name` of letters, digits, `.`, `_` and `-`".to_owned();
+        return Err(PolicyTextError::at_line_of(text, "repo-id", message));
+    }
+    if file.consistency.hash.is_some() && file.consistency.rubric.is_none() {
+        let message = "[consistency] has a hash and names no rubric".to_owned();
+        return Err(PolicyTextError::at_line_of(text, "hash", message));
+    }
+    check_gates(text, file)?;
+    reviews::check(text, file)?;
+    check_execution(text, file)?;
+    check_models(text, file)
+}
+
+/// Checks the names of lenses and rules.
+fn check_names(text: &str, file: &PolicyFile, registry: &Registry) -> Result<(), PolicyTextError> {
+    let (gates, lenses): (BTreeSet<&str>, BTreeSet<&str>) =
+        registry.lenses.iter().map(|lens| lens.lens_id.as_str()).partition(|id| gates::find(id).is_some());
+    let rules: BTreeSet<&str> =
+        registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
+    for name in file.lenses.keys() {
+        if gates.contains(name.as_str()) {
+            let message = format!("`{name}` is a gate; its settings are in [gates.{name}]");
+            return Err(PolicyTextError::at_line_of(text, name, message));
+        }
+        check_known(text, "lens", name, &lenses)?;
+    }
+    for name in file.rules.keys() {
+        check_known(text, "rule", name, &rules)?;
+    }
+    Ok(())
+}
+
+fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    for setting in NUMBERS {
+        let range = setting.least..=setting.most;
+        if let Some(value) = (setting.stated)(file).filter(|value| !range.contains(value)) {
+            let message =
+                format!("{} is {value}, it must be from {} to {}", setting.name, setting.least, setting.most);
+            return Err(PolicyTextError { line: line_of_key(text, setting.name), message, suggestion: None });
+        }
+    }
+    Ok(())
+}
+
+fn is_repo_id(id: &str) -> bool {
+    (1..=200).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
+}
+
+/// Checks the names of models, which become parts of file names.
+fn check_models(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    for name in file.models.keys() {
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if name.is_empty() || name.len() > MAX_MODEL_NAME || !is_plain {
+            let shown = sanitize_cut(name, 80);
+            let message = format!(
+                "the model's name `{shown}` is not 1 to {MAX_MODEL_NAME} lower-case letters, digits and hyphens"
+            );
+            return Err(PolicyTextError::at_line_of(text, name, message));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the gates. A report that no run could read would end every run, so it is refused with the policy.
+fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    for (name, gate) in &file.gates {
+        if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
+            let message =
+                format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
+            return Err(PolicyTextError::at_line_of(text, name.as_str(), message));
+        }
+        for of in &gate.tests_of {
+            let has_tests =
+                of.runs_tests() && *of != GateName::StoryValidation && file.gates.contains_key(of);
+            if *name != GateName::StoryValidation || !has_tests {
+                let message = format!(
+                    "gate `{name}` cannot read the tests of `{of}`; `story_validation` reads those of declared gates with tests"
+                );
+                return Err(PolicyTextError::at_line_of(text, "tests-of", message));
+            }
+        }
+        check_reports(text, *name, gate)?;
+    }
+    Ok(())
+}
+
+fn check_reports(text: &str, name: GateName, gate: &PolicyGate) -> Result<(), PolicyTextError> {
+    let mut seen = BTreeSet::new();
+    for report in &gate.reports {
+        let paths = [Some(&report.path), report.base.as_ref()];
+        for path in paths.into_iter().flatten() {
+            let shown = sanitize_cut(path, 80);
+            if !is_inside(path) {
+                let message = format!("`{shown}` is not a path below the repository's root");
+                return Err(PolicyTextError::at_line_of(text, path, message));
+            }
+            if !seen.insert(path) {
+                let message = format!("gate `{name}` names the report `{shown}` twice");
+                return Err(PolicyTextError::at_line_of(text, path, message));
+            }
+        }
+        if let Some(directory) = report.directory.as_ref().filter(|directory| !is_inside(directory)) {
+            let shown = sanitize_cut(directory, 80);
+            let message = format!("`{shown}` is not a directory below the repository's root");
+            return Err(PolicyTextError::at_line_of(text, directory, message));
+        }
+    }
+    Ok(())
+}
+
+/// Checks `[execution]`. A rule that allows other commands than its author believes would be worse than none.
+fn check_execution(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    for rule in &file.execution.allow {
+        let program = rule.prefix.first().map(String::as_str).unwrap_or_default();
+        check_examples(rule).map_err(|message| PolicyTextError::at_line_of(text, program, message))?;
+    }
+    for toolchain in &file.execution.toolchains {
+        let path = &toolchain.path;
+        let plain = path.strip_prefix('/').unwrap_or(path);
+        if !is_inside(plain) {
+            let message =
+                format!("`{}` is neither an absolute path nor one below the root", sanitize_cut(path, 80));
+            return Err(PolicyTextError::at_line_of(text, path, message));
+        }
+    }
+    for name in file.execution.environment.keys() {
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let fixed = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
+        if name.is_empty() || !is_plain || fixed.contains(&name.as_str()) {
+            let message = format!("the variable `{}` cannot be set for commands", sanitize_cut(name, 80));
+            return Err(PolicyTextError::at_line_of(text, name, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a path is relative, plain and safe, with `/` between its parts.
+fn is_inside(path: &str) -> bool {
+    RepoPath::from_bytes(path.as_bytes()).is_ok()
+        && !path.contains('\\')
+        && !path.chars().any(char::is_control)
+}

@@ -1,0 +1,168 @@
+//! Parses the TOML files of a policy, with errors that have a line and a suggestion.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+
+use super::check;
+use crate::masking::sanitize_cut;
+use crate::{calendar, secrets};
+use qa_contracts::limits::MAX_POLICY_BYTES;
+use qa_contracts::v1::{PolicyFile, Registry, WaiverFile};
+
+/// Error of a file that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}{}", did_you_mean(suggestion.as_deref()))]
+pub struct PolicyTextError {
+    /// Line number, from 1.
+    pub line: usize,
+    pub message: String,
+    /// Known name that is nearest to an unknown one.
+    pub suggestion: Option<String>,
+}
+
+impl PolicyTextError {
+    /// Returns an error at the first line that holds `place`.
+    pub(super) fn at_line_of(text: &str, place: &str, message: String) -> Self {
+        Self { line: line_of(text, place), message, suggestion: None }
+    }
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => String::new(),
+    }
+}
+
+/// Parses a policy file and checks it against the registry.
+pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile, PolicyTextError> {
+    let file: PolicyFile = parse(text)?;
+    check_version(file.version, text)?;
+    check::check(text, &file, registry)?;
+    Ok(file)
+}
+
+/// Parses a waiver file and checks its rules against the registry and its dates against the calendar.
+pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, PolicyTextError> {
+    let file: WaiverFile = parse(text)?;
+    check_version(file.version, text)?;
+    let rules: BTreeSet<&str> =
+        registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str()).collect();
+    for waiver in &file.waiver {
+        check_known(text, "rule", &waiver.rule, &rules)?;
+        if qa_contracts::ids::Sha256Hex::parse(&waiver.evidence_hash).is_err() {
+            let message = "evidence-hash must be 64 lower-case hexadecimal digits".to_owned();
+            return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
+        }
+        if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
+            let message = "a waiver needs an owner and a reason".to_owned();
+            return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
+        }
+        if !calendar::is_day(&waiver.expires) {
+            let message = "expires must be a date as YYYY-MM-DD".to_owned();
+            return Err(PolicyTextError::at_line_of(text, &waiver.expires, message));
+        }
+    }
+    Ok(file)
+}
+
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextError> {
+    if text.len() > MAX_POLICY_BYTES {
+        let message = format!("the file has {} bytes, the limit is {MAX_POLICY_BYTES}", text.len());
+        return Err(PolicyTextError { line: 1, message, suggestion: None });
+    }
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map(|span| span.start.min(text.len())).unwrap_or(0);
+        let line = text[..start].matches('\n').count() + 1;
+        let message = sanitize_cut(error.message(), 300);
+        PolicyTextError { line, suggestion: suggestion_in(&message), message }
+    })
+}
+
+/// Returns the known word nearest to the unknown one. The parser's message has the unknown word first and the known ones
+/// after it, all in backticks.
+fn suggestion_in(message: &str) -> Option<String> {
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let mut words = message.split('`').skip(1).step_by(2);
+    let unknown = words.next()?;
+    nearest(unknown, words)
+}
+
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
+        .min()
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Masks secrets in a policy or waivers, which are recorded with every run; `None` when a value holds one, and not only a
+/// comment.
+pub fn without_secrets(text: &str) -> Option<String> {
+    let masked = secrets::masked(text.to_owned());
+    if masked == text {
+        return Some(masked);
+    }
+    // A text that cannot be parsed is refused for that later, in masked form.
+    let (values, masked_values) = (text.parse::<toml::Table>().ok(), masked.parse::<toml::Table>().ok());
+    (values == masked_values).then_some(masked)
+}
+
+/// Refuses a name that is not among the known ones.
+pub fn check_known(
+    text: &str,
+    kind: &str,
+    name: &str,
+    names: &BTreeSet<&str>,
+) -> Result<(), PolicyTextError> {
+    if names.contains(name) {
+        return Ok(());
+    }
+    Err(PolicyTextError {
+        line: line_of(text, name),
+        message: format!("there is no {kind} `{}`", sanitize_cut(name, 80)),
+        suggestion: nearest(name, names.iter().copied()),
+    })
+}
+
+/// Returns the first line that holds a value parsed from the file, from 1; 1 where the file escapes the value.
+fn line_of(text: &str, value: &str) -> usize {
+    text.lines().position(|line| line.contains(value)).unwrap_or(0) + 1
+}
+
+/// Returns the line of a key path such as `limits.context.max-files`, from 1; that of the key anywhere, or 1, where it is
+/// written in another way.
+pub(super) fn line_of_key(text: &str, name: &str) -> usize {
+    let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
+    let mut current = "";
+    for (position, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        if let Some(header) = line.strip_prefix('[') {
+            current = header.split(']').next().unwrap_or_default();
+        } else if current == table
+            && line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+        {
+            return position + 1;
+        }
+    }
+    line_of(text, key)
+}
+
+/// Returns the line at which a table begins, from 1; 1 where the header is written in another way.
+pub fn line_of_table(text: &str, header: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(header)).unwrap_or(0) + 1
+}
+
+fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {
+    match version {
+        None | Some(1) => Ok(()),
+        Some(other) => Err(PolicyTextError {
+            line: line_of(text, "version"),
+            message: format!("version {other} is not known; this binary reads version 1"),
+            suggestion: None,
+        }),
+    }
+}

@@ -1,0 +1,232 @@
+//! Makes a policy file, the run's inputs and the defaults into the effective policy.
+
+use std::collections::BTreeMap;
+
+use super::settings::{self, NumberSetting};
+use super::strengths::{in_preset, scope_slot};
+use super::{
+    CONSISTENCY, GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, Policy, PolicyError, globs_of,
+    reviews::{self, ReviewPolicy, is_review},
+};
+use crate::classify::{GlobError, PathSet, ScopeGlobs};
+use crate::gates;
+use crate::permissions::ExecutionPolicy;
+use qa_contracts::v1::{
+    BlockingPolicy, EmptyChange, OverflowPolicy, PolicyFile, PolicyImportBoundary, Preset, Registry, RunMode,
+    Scope, ScopeStrengths, SettingOrigin, Severity,
+};
+
+/// Collects each effective value with its origin.
+#[derive(Default)]
+struct Origins(Vec<SettingOrigin>);
+
+impl Origins {
+    fn choose<T: Clone>(
+        &mut self,
+        name: &str,
+        input: Option<&T>,
+        policy: Option<&T>,
+        default: T,
+        show: impl Fn(&T) -> String,
+    ) -> T {
+        let (value, origin) = match (input, policy) {
+            (Some(input), _) => (input.clone(), "input"),
+            (None, Some(policy)) => (policy.clone(), "policy"),
+            (None, None) => (default, "default"),
+        };
+        self.0.push(SettingOrigin { name: name.to_owned(), value: show(&value), origin: origin.to_owned() });
+        value
+    }
+
+    fn number(&mut self, setting: &NumberSetting, file: &PolicyFile) -> u64 {
+        let stated = (setting.stated)(file);
+        self.choose(setting.name, None, stated.as_ref(), setting.value(file), u64::to_string)
+    }
+
+    /// As [`Origins::number`], where the default is the value of another setting.
+    fn number_or(&mut self, setting: &NumberSetting, file: &PolicyFile, default: u64) -> u64 {
+        self.choose(setting.name, None, (setting.stated)(file).as_ref(), default, u64::to_string)
+    }
+}
+
+/// Resolves a file that was checked.
+pub(super) fn resolve(
+    file: &PolicyFile,
+    overrides: &Overrides,
+    registry: &Registry,
+) -> Result<Policy, PolicyError> {
+    let mut origins = Origins::default();
+    let origin = &mut origins;
+    let preset = origin.choose(
+        "preset",
+        overrides.preset.as_ref(),
+        file.preset.as_ref(),
+        Preset::Default,
+        Preset::to_string,
+    );
+    let mode = origin.choose(
+        "mode",
+        overrides.mode.as_ref(),
+        file.mode.as_ref(),
+        RunMode::Strict,
+        RunMode::to_string,
+    );
+    let empty_change = origin.choose(
+        "empty-change",
+        None,
+        file.empty_change.as_ref(),
+        EmptyChange::CouldNotComplete,
+        |value| match value {
+            EmptyChange::CouldNotComplete => "could_not_complete".to_owned(),
+            EmptyChange::Pass => "pass".to_owned(),
+        },
+    );
+    let blocking_policy = origin.choose(
+        "blocking-policy",
+        None,
+        file.blocking_policy.as_ref(),
+        BlockingPolicy::RuleDefined,
+        BlockingPolicy::to_string,
+    );
+    let blocking_threshold = origin.choose(
+        "blocking-threshold",
+        None,
+        file.blocking_threshold.as_ref(),
+        Severity::High,
+        Severity::to_string,
+    );
+    let limits = resolve_limits(file, origin);
+    let theta = origin.number(&settings::THETA_PERMILLE, file);
+    let min_support = origin.number(&settings::MIN_SUPPORT, file);
+    let max_tokens = origin.number(&settings::MAX_TOKENS, file);
+    let max_cost_micro_usd = origin.number(&settings::MAX_COST_MICRO_USD, file);
+    let max_concurrency = origin.choose(
+        settings::MAX_CONCURRENCY.name,
+        overrides.max_concurrency.as_ref(),
+        file.run.max_concurrency.as_ref(),
+        settings::MAX_CONCURRENCY.value(file),
+        u64::to_string,
+    );
+    ScopeGlobs::new(|scope| globs_of(&file.scopes, scope))?;
+    Ok(Policy {
+        preset,
+        mode,
+        repo_id: file.repo_id.clone(),
+        empty_change,
+        blocking_policy,
+        blocking_threshold,
+        limits,
+        scopes: file.scopes.clone(),
+        theta_permille: u16::try_from(theta).unwrap_or(1000),
+        min_support,
+        max_tokens,
+        max_cost_micro_usd,
+        max_pull_request_cost_micro_usd: (settings::MAX_PULL_REQUEST_COST_MICRO_USD.stated)(file),
+        lenses: resolve_lenses(file, registry)?,
+        execution: ExecutionPolicy::from_file(file),
+        gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect(),
+        consistency: file
+            .consistency
+            .rubric
+            .map(|version| NamedRubric { version, hash: file.consistency.hash.clone() }),
+        models: file.models.clone(),
+        rules: resolve_rules(file, registry, preset),
+        import_boundaries: resolve_boundaries(file)?,
+        max_concurrency: max_concurrency.clamp(1, 64),
+        settings: origins.0,
+    })
+}
+
+fn resolve_limits(file: &PolicyFile, origins: &mut Origins) -> Limits {
+    let max_files = origins.number(&settings::MAX_FILES, file);
+    let max_hunks = origins.number(&settings::MAX_HUNKS, file);
+    Limits {
+        max_files,
+        max_hunks,
+        max_blob_bytes: origins.number(&settings::MAX_BLOB_BYTES, file),
+        max_line_diff_bytes: origins.number(&settings::MAX_LINE_DIFF_BYTES, file),
+        max_tree_entries: origins.number(&settings::MAX_TREE_ENTRIES, file),
+        max_rename_pairs: origins.number(&settings::MAX_RENAME_PAIRS, file),
+        allow_omitted: origins.choose(
+            "limits.allow-omitted",
+            None,
+            file.limits.allow_omitted.as_ref(),
+            false,
+            bool::to_string,
+        ),
+        context_max_files: origins.number_or(&settings::CONTEXT_MAX_FILES, file, max_files),
+        context_max_hunks: origins.number_or(&settings::CONTEXT_MAX_HUNKS, file, max_hunks),
+        context_max_changed_lines: origins.number(&settings::CONTEXT_MAX_CHANGED_LINES, file),
+        deadline_seconds: origins.number(&settings::DEADLINE_SECONDS, file),
+    }
+}
+
+fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<String, LensPolicy>, GlobError> {
+    let absent = qa_contracts::v1::PolicyLens::default();
+    let mut lenses = BTreeMap::new();
+    for lens in &registry.lenses {
+        let stated = file.lenses.get(&lens.lens_id).unwrap_or(&absent);
+        PathSet::new(stated.ignore.iter().map(String::as_str))?;
+        let mut ignore = stated.ignore.clone();
+        ignore.sort();
+        ignore.dedup();
+        // The parser refuses a gate in `[lenses]`, so a gate has no settings there.
+        let (enabled, required) = match gates::find(&lens.lens_id).map(|gate| file.gates.get(&gate)) {
+            Some(Some(declared)) => (true, declared.required.unwrap_or(lens.required_by_default)),
+            Some(None) => (false, false),
+            None => {
+                let is_usable = has_rules(file, &lens.lens_id);
+                (
+                    stated.enabled.unwrap_or(true) && is_usable,
+                    stated.required.unwrap_or(lens.required_by_default && is_usable),
+                )
+            }
+        };
+        let settings = LensPolicy {
+            enabled,
+            required,
+            ignore,
+            overflow: stated.overflow.unwrap_or(OverflowPolicy::Stop),
+            review: ReviewPolicy::from_file(stated),
+        };
+        lenses.insert(lens.lens_id.clone(), settings);
+    }
+    Ok(lenses)
+}
+
+fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, GlobError> {
+    let mut boundaries = file.import_boundary.clone();
+    for boundary in &boundaries {
+        for globs in [&boundary.from, &boundary.must_not_import, &boundary.except] {
+            PathSet::new(globs.iter().map(String::as_str))?;
+        }
+    }
+    boundaries.sort();
+    boundaries.dedup();
+    Ok(boundaries)
+}
+
+/// Returns whether a lens has its prerequisites: consistency lenses need a rubric, and reviews need a model.
+fn has_rules(file: &PolicyFile, lens_id: &str) -> bool {
+    let has_model = matches!(file.lenses.get(lens_id), Some(lens) if lens.model.is_some());
+    let has_rubric = file.consistency.rubric.is_some();
+    (!is_review(lens_id) || has_model)
+        && (![CONSISTENCY, reviews::CONSISTENCY].contains(&lens_id) || has_rubric)
+}
+
+fn resolve_rules(file: &PolicyFile, registry: &Registry, preset: Preset) -> BTreeMap<String, ScopeStrengths> {
+    let rules = registry.lenses.iter().flat_map(|lens| &lens.rules);
+    rules
+        .map(|rule| {
+            let mut strengths = in_preset(&rule.strengths, preset);
+            if let Some(stated) = file.rules.get(&rule.rule_id) {
+                for &scope in Scope::ALL {
+                    if let Some(strength) = stated.scopes.get(&scope).copied().or(stated.strength) {
+                        *scope_slot(&mut strengths, scope) = strength;
+                    }
+                }
+            }
+            (rule.rule_id.clone(), strengths)
+        })
+        .collect()
+}
