@@ -1,7 +1,7 @@
 //! Fails every system call of the writer in turn: no half of a run directory, no PASS without its proof.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use crate::support::{Repo, RunDir, change, runs_in};
 
@@ -26,7 +26,7 @@ fn strace(repo: &Repo, out: &Path, options: &[&str]) -> Command {
     command
 }
 
-/// The calls that make, write, sync or rename something below the artifact root, or write the verdict.
+/// Lists the calls that make, write, sync or rename something below the artifact root, or write the verdict.
 fn points(repo: &Repo, out: &Path) -> Vec<Point> {
     let log = repo.beside("strace.log");
     let trace = format!("trace={CALLS}");
@@ -45,13 +45,60 @@ fn points(repo: &Repo, out: &Path) -> Vec<Point> {
         }
         let count = counts.entry(call.to_owned()).or_insert(0);
         *count += 1;
-        if arguments.contains(out.to_str().unwrap()) || arguments.starts_with("1<") {
+        if is_the_writers(arguments, out) {
             points.push(Point { call: call.to_owned(), when: count.to_string() });
         }
     }
     assert!(synced, "no file was synced");
     points.extend(SYNCS.iter().map(|&when| Point { call: "fdatasync".to_owned(), when: when.to_owned() }));
     points
+}
+
+/// Returns whether a call makes, writes or renames something below the artifact root, or writes the verdict.
+fn is_the_writers(arguments: &str, out: &Path) -> bool {
+    arguments.contains(out.to_str().unwrap()) || arguments.starts_with("1<")
+}
+
+/// A run in which a call failed.
+struct Faulty {
+    output: Output,
+    out: PathBuf,
+    what: String,
+}
+
+/// Runs the program with a fault at one of the points. Processes that end meanwhile leave scratch directories to sweep,
+/// which moves the count of calls: then the points are counted anew.
+fn run_with_fault(repo: &Repo, points: &mut Vec<Point>, number: usize, fault: &str) -> Faulty {
+    let log = repo.beside("fault.log");
+    for attempt in 0..20 {
+        let point = &points[number];
+        let out = repo.beside(&format!("out-{number}-{}-{attempt}", &fault[6..]));
+        let trace = format!("trace={}", point.call);
+        let inject = format!("inject={}:{fault}:when={}", point.call, point.when);
+        let options = ["-o", log.to_str().unwrap(), "-e", &trace, "-e", &inject];
+        let output = strace(repo, &out, &options).output().unwrap();
+        let what = format!("{fault} at {} {}", point.call, point.when);
+        let lines = std::fs::read_to_string(&log).unwrap();
+        // The call that a signal ended has no result, or not on its line.
+        let ends = ["= ?", "<unfinished ...>"];
+        let mut faults = lines
+            .lines()
+            .filter(|line| line.contains("INJECTED") || ends.iter().any(|end| line.ends_with(end)));
+        let is_met =
+            |line: &str| line.split_once('(').is_some_and(|(_, arguments)| is_the_writers(arguments, &out));
+        if point.call == "fdatasync" || faults.any(is_met) {
+            return Faulty { output, out, what };
+        }
+        std::fs::remove_dir_all(&out).ok();
+        let counted = repo.beside("out-00000");
+        std::fs::remove_dir_all(&counted).unwrap();
+        *points = self::points(repo, &counted);
+    }
+    panic!(
+        "{fault} never met point {number}, {:?}:\n{}",
+        points[number],
+        std::fs::read_to_string(&log).unwrap()
+    );
 }
 
 #[test]
@@ -71,20 +118,18 @@ fn a_fault_at_any_call_of_the_writer_leaves_no_half_and_gives_no_false_pass() {
 fn sweep() {
     let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
     let clean = repo.beside("out-00000");
-    let points = points(&repo, &clean);
+    let mut points = points(&repo, &clean);
+    let count = points.len();
     let reference = RunDir::only(&clean).run_digest();
     for call in ["openat", "write", "fsync", "rename", "mkdir"] {
         assert!(points.iter().any(|point| point.call == call), "no {call} among {points:?}");
     }
     let (mut faults, mut killed, mut passed) = (0, 0, 0);
-    for (number, point) in points.iter().enumerate() {
+    for number in 0..count {
         for fault in ["signal=KILL", "error=ENOSPC", "error=EIO"] {
-            let out = repo.beside(&format!("out-{number}-{}", &fault[6..]));
-            let trace = format!("trace={}", point.call);
-            let inject = format!("inject={}:{fault}:when={}", point.call, point.when);
-            let options = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
-            let output = strace(&repo, &out, &options).output().unwrap();
-            let what = format!("{fault} at {} {}", point.call, point.when);
+            let Faulty { output, out, what } = run_with_fault(&repo, &mut points, number, fault);
+            assert_eq!(points.len(), count, "the writer does the same calls in every run");
+            let point = &points[number];
             faults += 1;
             killed += usize::from(output.status.code().is_none());
             let runs = runs_in(&out);

@@ -1,63 +1,15 @@
 //! Class, scope and language of a path, by its name alone.
 
+mod globs;
 mod places;
 mod runs_as;
-
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
+pub use globs::{GlobError, PathSet};
 pub use places::{is_collected, is_git_hook, is_same_place};
 pub use runs_as::{RunsAs, has_compiled_name, runs_as, runs_as_at};
-
-/// Error of a policy's glob that does not compile.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("glob {glob:?}: {reason}")]
-pub struct GlobError {
-    pub(crate) glob: String,
-    pub(crate) reason: String,
-}
-
-/// A set of path globs; `*` stays inside a component, `**` does not.
-#[derive(Debug, Clone)]
-pub enum PathSet {
-    /// `**` alone: most lenses look everywhere, and to compile that costs more than to match it.
-    Everything,
-    Globs(GlobSet),
-}
-
-impl PathSet {
-    /// Compiles globs.
-    pub fn new<'a>(globs: impl IntoIterator<Item = &'a str>) -> Result<Self, GlobError> {
-        let globs: Vec<&str> = globs.into_iter().collect();
-        if globs == ["**"] {
-            return Ok(Self::Everything);
-        }
-        let mut builder = GlobSetBuilder::new();
-        for glob in globs {
-            builder.add(compile_glob(glob).map_err(|reason| GlobError { glob: glob.to_owned(), reason })?);
-        }
-        let set =
-            builder.build().map_err(|error| GlobError { glob: String::new(), reason: error.to_string() })?;
-        Ok(Self::Globs(set))
-    }
-
-    /// Returns whether one of the globs matches.
-    pub fn matches(&self, path: &RepoPath) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Globs(globs) => !globs.is_empty() && globs.is_match(path.to_text().as_ref()),
-        }
-    }
-}
-
-fn compile_glob(glob: &str) -> Result<Glob, String> {
-    if glob.is_empty() || glob.starts_with('/') || glob.len() > 256 {
-        return Err("must be relative, not empty and at most 256 bytes".to_owned());
-    }
-    GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| error.kind().to_string())
-}
 
 /// Directory names of vendored code, at any depth.
 const VENDORED_DIRS: &[&str] = &[

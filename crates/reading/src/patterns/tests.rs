@@ -261,7 +261,7 @@ fn names_of_go_rust_and_java_are_resolved_through_imports() {
             "use std::thread::{self, sleep}; fn f() { sleep(x,) }",
             "fn f() { thread::sleep(x) }",
         ],
-        &["use tokio::time::sleep; fn f() { sleep(x) }", "use my::thread; fn f() { thread::sleep(x) }"],
+        &["use my::time::sleep; fn f() { sleep(x) }", "use my::thread; fn f() { thread::sleep(x) }"],
     );
     let chained = Definition {
         code: &["$C.arg(\"-c\").arg($X)"],
