@@ -1,6 +1,6 @@
 //! The five quality gates as the registry, the planner and the policy know them: lenses whose evidence is a report.
 
-use super::policy::everywhere;
+use super::policy::strengths::everywhere;
 use qa_contracts::v1::{
     GateName, LensClass, PresetStrengths, RegistryLens, RegistryRule, Severity, Strength,
 };

@@ -39,7 +39,7 @@ impl Tool for CargoTest {
 
     /// Takes the name of each test program from standard error, where cargo prints it.
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
-        let report = super::judge::report_bytes(self.spec(), command)?;
+        let report = command.report_bytes(self.spec())?;
         let programs = libtest::programs(&String::from_utf8_lossy(command.stderr));
         libtest::read_cargo_test(&report, places, &programs)
     }

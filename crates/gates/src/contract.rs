@@ -2,7 +2,11 @@
 
 pub(crate) use qa_contracts::v1::GateName;
 
-pub use super::report::{Attachment, Diagnostic, DiagnosticSeverity, Outcome, Report, Story, TestCase};
+pub use super::report::{
+    Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportFormat, Story,
+    TestCase,
+};
+use qa_contracts::limits::MAX_REPORT_BYTES;
 
 /// Programming language of a project, which decides about its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,60 +32,6 @@ impl Language {
             Self::Go => "go",
         }
     }
-}
-
-macro_rules! formats {
-    ($($(#[$doc:meta])* $variant:ident = $text:literal;)*) => {
-        /// File format of a report.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum ReportFormat { $($(#[$doc])* $variant,)* }
-
-        impl ReportFormat {
-            /// Every format, by name.
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// Returns the name used in the policy.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
-            /// Returns the format with that name.
-            pub fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|format| format.as_str() == text)
-            }
-        }
-    };
-}
-
-formats! {
-    /// One JSON message per line, as `cargo --message-format=json` writes them.
-    CargoJson = "cargo-json";
-    /// [`ReportFormat::CargoJson`] with libtest's text between the lines.
-    CargoTest = "cargo-test";
-    /// ESLint's formatter `json`.
-    EslintJson = "eslint-json";
-    /// `go test -json`.
-    GoTestJson = "go-test-json";
-    /// `go vet -json`.
-    GoVetJson = "go-vet-json";
-    /// Jest's `--json`, which is also Vitest's reporter `json`.
-    JestJson = "jest-json";
-    /// JUnit XML, in any of its dialects.
-    Junit = "junit";
-    /// One JSON message per line, as libtest and cargo-nextest write them.
-    LibtestJson = "libtest-json";
-    /// `mypy --output json`.
-    MypyJson = "mypy-json";
-    /// mypy's lines of text with its summary.
-    MypyText = "mypy-text";
-    /// Playwright's reporter `json`.
-    PlaywrightJson = "playwright-json";
-    /// `ruff check --output-format json`.
-    RuffJson = "ruff-json";
-    /// SARIF 2.1.0.
-    Sarif = "sarif";
-    /// `tsc --pretty false --listFiles`.
-    TscText = "tsc-text";
 }
 
 /// Destination of the report of a tool's own command.
@@ -167,7 +117,7 @@ pub trait Tool: Sync {
 
     /// Parses the output of our own command: by default, a report in the first of [`ToolSpec::formats`].
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
-        let report = super::judge::report_bytes(self.spec(), command)?;
+        let report = command.report_bytes(self.spec())?;
         self.read_report(self.spec().formats[0], &report, places)
     }
 
@@ -204,18 +154,6 @@ pub struct CommandTemplate {
     pub retries: bool,
     /// The Go module's path, for [`Places::module`]; empty for other languages.
     pub module: String,
-}
-
-/// Base directories for making the paths of a report relative to the repository.
-#[derive(Debug, Clone, Copy)]
-pub struct Places<'a> {
-    /// Absolute paths of the repository's root while the tool ran. Readers add the well-known workspaces of CI
-    /// runners.
-    pub roots: &'a [&'a str],
-    /// Base of relative paths, from the root of the repository; empty for the root.
-    pub directory: &'a str,
-    /// The Go import path of `directory`; empty for other languages.
-    pub module: &'a str,
 }
 
 /// Captured output of a command.
@@ -256,67 +194,29 @@ pub struct Output<'a> {
     pub places: Places<'a>,
 }
 
-/// A missing result. The message completes "failed to read the result of …". None of these is a pass, and none is a
-/// fault of the checked code.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReportError {
-    /// A signal ended the tool.
-    #[error("a signal ended it")]
-    Signal,
-    /// The tool could not do its work.
-    #[error("it ended with status {exit}: {output}")]
-    Broken {
-        /// The exit status.
-        exit: i32,
-        /// The last lines that the tool printed.
-        output: String,
-    },
-    /// There is no report.
-    #[error("it left no report")]
-    Missing,
-    /// The report has no bytes.
-    #[error("its report is empty")]
-    Empty,
-    /// The report is over a limit.
-    #[error("its report is over a limit: {0}")]
-    TooLarge(String),
-    /// The report does not follow its format, or is truncated.
-    #[error("its report cannot be read: {0}")]
-    Unreadable(String),
-    /// The report states that the tool did not finish.
-    #[error("its report says that it did not finish: {0}")]
-    Unfinished(String),
-    /// The report contradicts itself.
-    #[error("its report contradicts itself: {0}")]
-    Inconsistent(String),
-    /// No test ran, or no file was checked.
-    #[error("there was nothing to run: {0}")]
-    Nothing(String),
-    /// The tool has no reader for the format.
-    #[error("it is not imported from {}", .0.as_str())]
-    Format(ReportFormat),
+impl<'a> CommandOutput<'a> {
+    /// Returns the bytes of the report, from the stream or file that has it.
+    pub(crate) fn report_bytes(&self, spec: &ToolSpec) -> Result<std::borrow::Cow<'a, [u8]>, ReportError> {
+        let bytes = match spec.stream {
+            Stream::Stdout => self.stdout,
+            Stream::Both if self.stderr.is_empty() => self.stdout,
+            Stream::Both => {
+                checked(self.stderr)?;
+                return Ok([self.stdout, b"\n", self.stderr].concat().into());
+            }
+            Stream::File => self.report_file.ok_or(ReportError::Missing)?,
+        };
+        checked(bytes).map(Into::into)
+    }
 }
 
-impl ReportError {
-    /// Returns [`ReportError::Unreadable`] with a reason.
-    pub(crate) fn unreadable(what: impl Into<String>) -> Self {
-        Self::Unreadable(what.into())
+/// Returns the report if it is neither too large nor empty.
+pub(crate) fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
+    if report.len() > MAX_REPORT_BYTES {
+        return Err(ReportError::TooLarge(format!(
+            "it has {} bytes, the limit is {MAX_REPORT_BYTES}",
+            report.len()
+        )));
     }
-
-    /// Returns the variant's name on corpus pages.
-    #[cfg(test)]
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Signal => "signal",
-            Self::Broken { .. } => "broken",
-            Self::Missing => "missing",
-            Self::Empty => "empty",
-            Self::TooLarge(_) => "too-large",
-            Self::Unreadable(_) => "unreadable",
-            Self::Unfinished(_) => "unfinished",
-            Self::Inconsistent(_) => "inconsistent",
-            Self::Nothing(_) => "nothing",
-            Self::Format(_) => "format",
-        }
-    }
+    if report.trim_ascii().is_empty() { Err(ReportError::Empty) } else { Ok(report) }
 }

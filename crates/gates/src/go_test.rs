@@ -30,7 +30,7 @@ impl Tool for GoTest {
 
     /// Adds compiler errors from standard error, the only place where Go before 1.24 prints them.
     fn read_command(&self, command: &CommandOutput<'_>, places: &Places<'_>) -> Result<Report, ReportError> {
-        let report = super::judge::report_bytes(self.spec(), command)?;
+        let report = command.report_bytes(self.spec())?;
         let mut read = self.read_report(ReportFormat::GoTestJson, &report, places)?;
         if read.tests.iter().any(|test| test.outcome.fails()) {
             read.diagnostics.extend(go::compiler_errors(&String::from_utf8_lossy(command.stderr), places));

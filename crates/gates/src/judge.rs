@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use super::contract::{
     CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, Output, Places, Report, ReportError, Source,
-    Stream, Tool, ToolSpec,
+    Tool, ToolSpec, checked,
 };
 use super::report::{Outcome, TestCase, Totals};
 use super::text;
-use qa_contracts::limits::MAX_REPORT_BYTES;
 
 /// Rule of the diagnostic for an exit status that means faults beside a report without one.
 pub(crate) const EXIT_STATUS: &str = "exit-status";
@@ -177,32 +176,4 @@ fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, output: &str
         },
     );
     report
-}
-
-/// Returns the bytes of our own command's report, from the stream or file that the tool writes it to.
-pub(crate) fn report_bytes<'a>(
-    spec: &ToolSpec,
-    command: &CommandOutput<'a>,
-) -> Result<std::borrow::Cow<'a, [u8]>, ReportError> {
-    let bytes = match spec.stream {
-        Stream::Stdout => command.stdout,
-        Stream::Both if command.stderr.is_empty() => command.stdout,
-        Stream::Both => {
-            checked(command.stderr)?;
-            return Ok([command.stdout, b"\n", command.stderr].concat().into());
-        }
-        Stream::File => command.report_file.ok_or(ReportError::Missing)?,
-    };
-    checked(bytes).map(Into::into)
-}
-
-/// Returns the report if it is neither too large nor empty.
-fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
-    if report.len() > MAX_REPORT_BYTES {
-        return Err(ReportError::TooLarge(format!(
-            "it has {} bytes, the limit is {MAX_REPORT_BYTES}",
-            report.len()
-        )));
-    }
-    if report.trim_ascii().is_empty() { Err(ReportError::Empty) } else { Ok(report) }
 }

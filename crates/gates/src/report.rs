@@ -200,7 +200,7 @@ impl Report {
         self.diagnostics.sort();
         self.diagnostics.dedup();
         for test in &mut self.tests {
-            super::tags::sort_stories(&mut test.stories);
+            sort_stories(&mut test.stories);
             test.attachments.sort();
             test.attachments.dedup();
         }
@@ -270,6 +270,146 @@ fn truncate<T>(items: &mut Vec<T>, important: impl Fn(&T) -> bool) {
         *place = place.saturating_sub(1);
         kept
     });
+}
+
+/// Sorts stories, and removes duplicates and whole features of which steps are listed.
+pub(crate) fn sort_stories(stories: &mut Vec<Story>) {
+    stories.sort();
+    stories.dedup();
+    let with_steps: Vec<u64> =
+        stories.iter().filter(|story| story.step.is_some()).map(|story| story.feature).collect();
+    stories.retain(|story| story.step.is_some() || with_steps.binary_search(&story.feature).is_err());
+}
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident = $text:literal;)*) => {
+        /// File format of a report.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum ReportFormat { $($(#[$doc])* $variant,)* }
+
+        impl ReportFormat {
+            /// Every format, by name.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Returns the name used in the policy.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// Returns the format with that name.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|format| format.as_str() == text)
+            }
+        }
+    };
+}
+
+formats! {
+    /// One JSON message per line, as `cargo --message-format=json` writes them.
+    CargoJson = "cargo-json";
+    /// [`ReportFormat::CargoJson`] with libtest's text between the lines.
+    CargoTest = "cargo-test";
+    /// ESLint's formatter `json`.
+    EslintJson = "eslint-json";
+    /// `go test -json`.
+    GoTestJson = "go-test-json";
+    /// `go vet -json`.
+    GoVetJson = "go-vet-json";
+    /// Jest's `--json`, which is also Vitest's reporter `json`.
+    JestJson = "jest-json";
+    /// JUnit XML, in any of its dialects.
+    Junit = "junit";
+    /// One JSON message per line, as libtest and cargo-nextest write them.
+    LibtestJson = "libtest-json";
+    /// `mypy --output json`.
+    MypyJson = "mypy-json";
+    /// mypy's lines of text with its summary.
+    MypyText = "mypy-text";
+    /// Playwright's reporter `json`.
+    PlaywrightJson = "playwright-json";
+    /// `ruff check --output-format json`.
+    RuffJson = "ruff-json";
+    /// SARIF 2.1.0.
+    Sarif = "sarif";
+    /// `tsc --pretty false --listFiles`.
+    TscText = "tsc-text";
+}
+
+/// Base directories for making the paths of a report relative to the repository.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// Absolute paths of the repository's root while the tool ran. Readers add the well-known workspaces of CI
+    /// runners.
+    pub roots: &'a [&'a str],
+    /// Base of relative paths, from the root of the repository; empty for the root.
+    pub directory: &'a str,
+    /// The Go import path of `directory`; empty for other languages.
+    pub module: &'a str,
+}
+
+/// A missing result. The message completes "failed to read the result of …". None of these is a pass, and none is a
+/// fault of the checked code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// A signal ended the tool.
+    #[error("a signal ended it")]
+    Signal,
+    /// The tool could not do its work.
+    #[error("it ended with status {exit}: {output}")]
+    Broken {
+        /// The exit status.
+        exit: i32,
+        /// The last lines that the tool printed.
+        output: String,
+    },
+    /// There is no report.
+    #[error("it left no report")]
+    Missing,
+    /// The report has no bytes.
+    #[error("its report is empty")]
+    Empty,
+    /// The report is over a limit.
+    #[error("its report is over a limit: {0}")]
+    TooLarge(String),
+    /// The report does not follow its format, or is truncated.
+    #[error("its report cannot be read: {0}")]
+    Unreadable(String),
+    /// The report states that the tool did not finish.
+    #[error("its report says that it did not finish: {0}")]
+    Unfinished(String),
+    /// The report contradicts itself.
+    #[error("its report contradicts itself: {0}")]
+    Inconsistent(String),
+    /// No test ran, or no file was checked.
+    #[error("there was nothing to run: {0}")]
+    Nothing(String),
+    /// The tool has no reader for the format.
+    #[error("it is not imported from {}", .0.as_str())]
+    Format(ReportFormat),
+}
+
+impl ReportError {
+    /// Returns [`ReportError::Unreadable`] with a reason.
+    pub(crate) fn unreadable(what: impl Into<String>) -> Self {
+        Self::Unreadable(what.into())
+    }
+
+    /// Returns the variant's name on corpus pages.
+    #[cfg(test)]
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Signal => "signal",
+            Self::Broken { .. } => "broken",
+            Self::Missing => "missing",
+            Self::Empty => "empty",
+            Self::TooLarge(_) => "too-large",
+            Self::Unreadable(_) => "unreadable",
+            Self::Unfinished(_) => "unfinished",
+            Self::Inconsistent(_) => "inconsistent",
+            Self::Nothing(_) => "nothing",
+            Self::Format(_) => "format",
+        }
+    }
 }
 
 #[cfg(test)]

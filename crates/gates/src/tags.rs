@@ -1,6 +1,6 @@
 //! Reads the features and steps that a test claims to verify from its name, tags and properties: `@feature:42 @step:3`.
 
-use super::report::Story;
+use super::report::{Story, sort_stories};
 
 /// Returns the stories tagged in a test's texts, given from the outer suites inwards. A step belongs to the last feature
 /// before it; a feature without steps stands for the feature as a whole.
@@ -63,15 +63,6 @@ impl StoryReader {
         }
         self.has_step = false;
     }
-}
-
-/// Sorts stories, and removes duplicates and whole features of which steps are listed.
-pub(crate) fn sort_stories(stories: &mut Vec<Story>) {
-    stories.sort();
-    stories.dedup();
-    let with_steps: Vec<u64> =
-        stories.iter().filter(|story| story.step.is_some()).map(|story| story.feature).collect();
-    stories.retain(|story| story.step.is_some() || with_steps.binary_search(&story.feature).is_err());
 }
 
 /// Parses a number of digits alone, without sign or leading zero, and small enough for every JSON reader.

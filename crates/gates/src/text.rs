@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::contract::Places;
+use crate::report::Places;
 use qa_contracts::ids::RepoPath;
 use qa_core::escape::visible;
 use qa_core::{masking, secrets};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::file::{PolicyTextError, check_known, line_of_key};
+use super::file::{PolicyTextError, check_known, check_version, line_of_key};
 use super::reviews;
 use super::settings::NUMBERS;
 use crate::gates;
@@ -16,6 +16,7 @@ const MAX_MODEL_NAME: usize = 40;
 
 /// Checks a parsed file. The text gives errors their lines.
 pub(super) fn check(text: &str, file: &PolicyFile, registry: &Registry) -> Result<(), PolicyTextError> {
+    check_version(file.version, text)?;
     check_names(text, file, registry)?;
     check_ranges(text, file)?;
     if let Some(id) = &file.repo_id

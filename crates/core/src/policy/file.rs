@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
-use super::check;
 use crate::masking::sanitize_cut;
 use crate::{calendar, secrets};
 use qa_contracts::limits::MAX_POLICY_BYTES;
-use qa_contracts::v1::{PolicyFile, Registry, WaiverFile};
+use qa_contracts::v1::{Registry, WaiverFile};
 
 /// Error of a file that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,14 +32,6 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
         Some(name) => format!("; did you mean `{name}`?"),
         None => String::new(),
     }
-}
-
-/// Parses a policy file and checks it against the registry.
-pub(crate) fn parse_policy(text: &str, registry: &Registry) -> Result<PolicyFile, PolicyTextError> {
-    let file: PolicyFile = parse(text)?;
-    check_version(file.version, text)?;
-    check::check(text, &file, registry)?;
-    Ok(file)
 }
 
 /// Parses a waiver file and checks its rules against the registry and its dates against the calendar.
@@ -156,7 +147,7 @@ pub fn line_of_table(text: &str, header: &str) -> usize {
     text.lines().position(|line| line.trim_start().starts_with(header)).unwrap_or(0) + 1
 }
 
-fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {
+pub(super) fn check_version(version: Option<u8>, text: &str) -> Result<(), PolicyTextError> {
     match version {
         None | Some(1) => Ok(()),
         Some(other) => Err(PolicyTextError {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::effective::{
+    CONSISTENCY, GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, Policy, PolicyError, globs_of,
+};
+use super::reviews::{self, ReviewPolicy, is_review};
 use super::settings::{self, NumberSetting};
 use super::strengths::{in_preset, scope_slot};
-use super::{
-    CONSISTENCY, GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, Policy, PolicyError, globs_of,
-    reviews::{self, ReviewPolicy, is_review},
-};
+use super::{check, file as policy_file};
 use crate::classify::{GlobError, PathSet, ScopeGlobs};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
@@ -49,12 +50,27 @@ impl Origins {
     }
 }
 
+impl Policy {
+    /// Parses and resolves a policy file; `None` is an absent one.
+    pub fn parse(
+        text: Option<&str>,
+        overrides: &Overrides,
+        registry: &Registry,
+    ) -> Result<Self, PolicyError> {
+        let file: PolicyFile = match text {
+            Some(text) => {
+                let file = policy_file::parse(text)?;
+                check::check(text, &file, registry)?;
+                file
+            }
+            None => PolicyFile::default(),
+        };
+        resolve(&file, overrides, registry)
+    }
+}
+
 /// Resolves a file that was checked.
-pub(super) fn resolve(
-    file: &PolicyFile,
-    overrides: &Overrides,
-    registry: &Registry,
-) -> Result<Policy, PolicyError> {
+fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Result<Policy, PolicyError> {
     let mut origins = Origins::default();
     let origin = &mut origins;
     let preset = origin.choose(

@@ -2,7 +2,10 @@
 
 use super::file::parse_waivers;
 use super::*;
-use qa_contracts::v1::{LensClass, PresetStrengths, RegistryLens, RegistryRule};
+use qa_contracts::v1::{
+    LensClass, Preset, PresetStrengths, Registry, RegistryLens, RegistryRule, RunMode, Scope, ScopeStrengths,
+    Severity, Strength,
+};
 
 fn registry() -> Registry {
     let all = |strength| ScopeStrengths {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::effective::Policy;
 use super::reviews::ReviewPolicy;
-use super::{Policy, in_scope};
+use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyModel, PolicyReport,

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::detector::{self, Found};
 use super::plausible::{self, Shape};
-use super::rules;
-use super::scan::{self, Found};
+use super::vendor;
 use super::words::{self, Naming};
 
 /// Parts of names that may be those of secrets.
@@ -264,10 +264,10 @@ pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
     if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
         return None;
     }
-    let vendor = scan::find_vendor_by_name(name, value).or_else(|| scan::find_vendor_by_format(value));
+    let vendor = vendor::find_vendor_by_name(name, value).or_else(|| vendor::find_vendor_by_format(value));
     let detector = match vendor {
         Some(vendor) => vendor,
-        None if looks_random(value, naming, assigned.bounded) => &rules::GENERIC,
+        None if looks_random(value, naming, assigned.bounded) => &detector::GENERIC,
         None => return None,
     };
     Some(Found::new(assigned.value.clone(), detector))

@@ -1,6 +1,6 @@
 //! Tokens of clouds, hosting, databases and infrastructure.
 
-use super::rules::{Back, Token, provider};
+use super::detector::{Back, Token, provider};
 
 pub(super) static TOKENS: &[Token] = &[
     provider(

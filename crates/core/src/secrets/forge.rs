@@ -1,6 +1,6 @@
 //! Tokens of code hosts, package registries, build services and developer tools.
 
-use super::rules::{Back, Token, provider};
+use super::detector::{Back, Token, provider};
 
 pub(super) static TOKENS: &[Token] = &[
     provider(

@@ -1,9 +1,8 @@
 //! Finds credentials of HTTP headers and `curl` commands, and JSON web tokens anywhere.
 
 use super::assignment;
+use super::detector::{self, Found};
 use super::plausible;
-use super::rules;
-use super::scan::Found;
 use super::url;
 use super::words::{self, Naming};
 
@@ -38,12 +37,12 @@ pub(super) fn find(bytes: &[u8], start: usize, end: usize) -> Option<Found> {
             let (user, password) = (&plain[..colon], &plain[colon + 1..]);
             let text = plain.iter().all(u8::is_ascii_graphic);
             (text && url::is_password(user, password, b"a.b"))
-                .then(|| Found::new(end..end + length, &rules::BASIC_AUTH))
+                .then(|| Found::new(end..end + length, &detector::BASIC_AUTH))
         }
         _ => {
             let is_literal = length >= 20 && !value.starts_with(b"eyJ") && !words::is_filled_in(value);
             (is_literal && assignment::looks_random(value, Naming::Token, true))
-                .then(|| Found::new(end..end + length, &rules::BEARER))
+                .then(|| Found::new(end..end + length, &detector::BEARER))
         }
     }
 }
@@ -85,7 +84,7 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
         "jane doe",
     ];
     let sample = SAMPLES.iter().any(|sample| plausible::contains(&claims, sample.as_bytes()));
-    (signed && !sample).then(|| Found::new(at + 3..at + length, &rules::JWT))
+    (signed && !sample).then(|| Found::new(at + 3..at + length, &detector::JWT))
 }
 
 /// Returns the length of the base64url text at the start of bytes.
@@ -110,7 +109,8 @@ pub(super) fn curl(bytes: &[u8], at: usize) -> Option<Found> {
     let pair = &window[from..from + length];
     let colon = pair.iter().position(|byte| *byte == b':')?;
     let span = at + from + colon + 1..at + from + length;
-    url::is_password(&pair[..colon], &pair[colon + 1..], b"a.b").then(|| Found::new(span, &rules::BASIC_AUTH))
+    url::is_password(&pair[..colon], &pair[colon + 1..], b"a.b")
+        .then(|| Found::new(span, &detector::BASIC_AUTH))
 }
 
 /// Decodes base64 in either alphabet, with or without padding.

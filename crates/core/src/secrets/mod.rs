@@ -2,6 +2,7 @@
 
 mod assignment;
 mod cloud;
+mod detector;
 mod forge;
 mod header;
 mod plausible;
@@ -13,9 +14,10 @@ mod spelled;
 #[cfg(test)]
 mod tests;
 mod url;
+mod vendor;
 mod words;
 
-pub use rules::{Detector, Kind};
+pub use detector::{Detector, Kind};
 
 /// Masked bytes of a secret in a text, without the public prefix of its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -212,3 +212,8 @@ pub(super) fn spells(value: &[u8], mut words: impl Iterator<Item = &'static str>
         .collect();
     words.any(|word| contains(value, word.as_bytes()) || contains(&plain, word.as_bytes()))
 }
+
+/// Returns whether a byte may be part of a token that stands in URLs.
+pub(super) fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}

@@ -1,12 +1,12 @@
 //! Scans a text in one pass: finds keywords, and runs each detector at its keywords.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
-
-use super::rules::{Alphabet, Back, Detector, Kind, TABLES, Token, VendorValue};
+use super::detector::{self, Back, Compiled, Found, Kind};
+use super::plausible::is_token_byte;
+use super::rules::TABLES;
 use super::spelled::Spelled;
-use super::{SecretSpan, assignment, header, plausible, private_key, rules, service, url};
+use super::{SecretSpan, assignment, header, plausible, private_key, url};
 use crate::keywords::Keywords;
 
 /// Maximum length of a token, in bytes.
@@ -32,11 +32,6 @@ struct Scanner {
     /// Detector of each keyword.
     calls: Vec<Call>,
     tokens: Vec<Compiled>,
-}
-
-struct Compiled {
-    token: &'static Token,
-    regex: OnceLock<Option<Regex>>,
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
@@ -66,24 +61,6 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     Scanner { keywords: Keywords::new(&keywords), calls, tokens }
 });
 
-static SHAPES: LazyLock<Vec<Compiled>> =
-    LazyLock::new(|| service::SHAPES.iter().map(Compiled::new).collect());
-
-impl Compiled {
-    fn new(token: &'static Token) -> Self {
-        Self { token, regex: OnceLock::new() }
-    }
-
-    /// Returns the anchored pattern, which is compiled when its keyword first occurs.
-    fn regex(&self) -> Option<&Regex> {
-        self.regex
-            .get_or_init(|| {
-                RegexBuilder::new(&format!("^(?:{})", self.token.pattern)).unicode(false).build().ok()
-            })
-            .as_ref()
-    }
-}
-
 /// Implements [`super::find`].
 pub(super) fn find(text: &str) -> Vec<SecretSpan> {
     let mut found = scan(text.as_bytes(), &Spelled::default());
@@ -112,7 +89,7 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
             Call::PrivateKey if start >= keys_done => {
                 if let Some((runs, end)) = private_key::find(bytes, start) {
                     keys_done = end;
-                    found.extend(runs.into_iter().map(|run| Found::new(run, &rules::PRIVATE_KEY)));
+                    found.extend(runs.into_iter().map(|run| Found::new(run, &detector::PRIVATE_KEY)));
                 }
             }
             Call::Assignment if start >= assignments_done => {
@@ -130,19 +107,6 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
         }
     });
     found
-}
-
-/// A candidate, before overlaps are resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) span: std::ops::Range<usize>,
-    pub(super) detector: &'static Detector,
-}
-
-impl Found {
-    pub(super) fn new(span: std::ops::Range<usize>, detector: &'static Detector) -> Self {
-        Self { span, detector }
-    }
 }
 
 /// Returns the token at a keyword, and for an AWS access key id also the secrets near it.
@@ -220,10 +184,6 @@ fn takes_underscores(pattern: &str) -> bool {
     pattern.contains(r"\w") || classes.into_iter().any(|class| class.contains('_'))
 }
 
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
-}
-
 /// Returns whether a token may begin at an offset: not after a letter or digit, unless a colour was removed between.
 fn begins_token(bytes: &[u8], at: usize, spelled: &Spelled) -> bool {
     let after_word = matches!(bytes[..at].last(), Some(before) if before.is_ascii_alphanumeric());
@@ -250,7 +210,7 @@ fn paired_secrets(bytes: &[u8], key: std::ops::Range<usize>) -> Vec<Found> {
         };
         let value = at + skip..at + length;
         if value.len() == 40 && is_aws_secret(&bytes[value.clone()]) {
-            found.push(Found::new(value, &rules::AWS_SECRET));
+            found.push(Found::new(value, &detector::AWS_SECRET));
         }
         at += length + 1;
     }
@@ -264,47 +224,6 @@ fn is_aws_secret(value: &[u8]) -> bool {
         && shape.digits > 0
         && plausible::is_token(value, 4000)
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
-}
-
-/// Returns the detector of the vendor whose format an assigned value has.
-pub(super) fn find_vendor_by_format(value: &[u8]) -> Option<&'static Detector> {
-    SHAPES
-        .iter()
-        .find(|compiled| {
-            let found = compiled.regex().and_then(|regex| regex.find(value));
-            matches!(found, Some(found) if found.end() == value.len()) && plausible::is_token(value, 3000)
-        })
-        .map(|compiled| &compiled.token.detector)
-}
-
-/// Returns the detector of the vendor whose name an identifier contains and whose values look like this one.
-pub(super) fn find_vendor_by_name(name: &[u8], value: &[u8]) -> Option<&'static Detector> {
-    let plain: Vec<u8> =
-        name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
-    rules::VENDOR_VALUES
-        .iter()
-        .find(|rule| {
-            rule.length.contains(&value.len())
-                && rule.names.iter().any(|vendor| plausible::contains(&plain, vendor.as_bytes()))
-                && fits(rule, value)
-        })
-        .map(|rule| &rule.detector)
-}
-
-fn fits(rule: &VendorValue, value: &[u8]) -> bool {
-    let shape = plausible::Shape::new(value);
-    let alphabet = match rule.alphabet {
-        Alphabet::Hex => value.iter().all(u8::is_ascii_hexdigit),
-        Alphabet::Alnum => value.iter().all(u8::is_ascii_alphanumeric),
-        Alphabet::Url => value.iter().all(|byte| is_token_byte(*byte)),
-        Alphabet::Base64 => {
-            value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-        }
-        Alphabet::Uuid => value.iter().enumerate().all(|(at, byte)| {
-            if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
-        }),
-    };
-    alphabet && shape.digits > 0 && shape.lower + shape.upper > 0 && plausible::is_token(value, 0)
 }
 
 /// Keeps the better of two overlapping candidates: the more specific kind, then the earlier, then the longer.

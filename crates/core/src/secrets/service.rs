@@ -1,6 +1,6 @@
 //! Tokens of messaging, payment, mail, commerce, analytics and social services.
 
-use super::rules::{Back, Token, provider};
+use super::detector::{Back, Token, provider};
 
 pub(super) static TOKENS: &[Token] = &[
     provider(

@@ -1,8 +1,7 @@
 //! Finds passwords inside URLs: `scheme://user:password@host`.
 
+use super::detector::{self, Found};
 use super::plausible::{self, Shape};
-use super::rules;
-use super::scan::Found;
 use super::words;
 
 pub(super) const KEYWORDS: &[&str] = &["://"];
@@ -37,7 +36,8 @@ pub(super) fn find(bytes: &[u8], at: usize) -> Option<Found> {
     let colon = authority[..sign].iter().position(|byte| *byte == b':')?;
     let (user, password, host) = (&authority[..colon], &authority[colon + 1..sign], &authority[sign + 1..]);
     let span = from + colon + 1..from + sign;
-    (!host.is_empty() && is_password(user, password, host)).then(|| Found::new(span, &rules::CREDENTIAL_URL))
+    (!host.is_empty() && is_password(user, password, host))
+        .then(|| Found::new(span, &detector::CREDENTIAL_URL))
 }
 
 /// Returns whether a password is a secret: chosen or random, and neither a variable nor a default.

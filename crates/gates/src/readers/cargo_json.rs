@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::json::{child, flag, line, lines, list, optional_string, position, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 /// How often a macro may stand in another before the search for a place of the repository ends.

@@ -1,7 +1,7 @@
 //! ESLint's formatter `json`: one entry per file that was linted, clean ones included.
 
 use super::json::{document, flag_or_false, items, list, number, object, optional_string, position, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 /// Reads a report. One without any file is a run that looked at nothing.

@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::json::{document, line, lines, optional_string, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
+use crate::report::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::StoryReader;
 use crate::text as clean;
 use qa_contracts::ids::RepoPath;

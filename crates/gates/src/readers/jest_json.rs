@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::json::{
     document, flag, flag_or_false, list, list_or_empty, number, object, optional_string, position, string,
 };
-use crate::contract::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
+use crate::report::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text as clean;
 use qa_contracts::ids::RepoPath;

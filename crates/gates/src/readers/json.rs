@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::contract::ReportError;
+use crate::report::ReportError;
 use qa_contracts::strict_json;
 
 /// One whole document.

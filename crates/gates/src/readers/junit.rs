@@ -2,7 +2,7 @@
 
 use super::libtest::panic;
 use super::xml::{Element, parse};
-use crate::contract::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
+use crate::report::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
 use crate::tags::{StoryReader, stories};
 use crate::text;
 use qa_contracts::ids::{CommitId, RepoPath};

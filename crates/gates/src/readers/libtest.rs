@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::cargo_json::CargoReader;
 use super::json::{line, lines, number, optional_string, string};
-use crate::contract::{Outcome, Places, Report, ReportError, TestCase};
+use crate::report::{Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text as clean;
 use qa_contracts::ids::RepoPath;

@@ -1,6 +1,6 @@
 //! The readers of reports, one per format: bytes to data, or a refusal.
 
-use super::contract::{Places, Report, ReportError, ReportFormat};
+use super::report::{Places, Report, ReportError, ReportFormat};
 
 mod cargo_json;
 mod eslint_json;

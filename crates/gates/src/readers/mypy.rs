@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::json::{line, lines, optional_string, position, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::json::{child, document, list, list_or_empty, number, object, optional_string, position, string};
-use crate::contract::{
+use crate::report::ToolVersion;
+use crate::report::{
     Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase,
 };
-use crate::report::ToolVersion;
 use crate::tags::StoryReader;
 use crate::text as clean;
 use qa_contracts::ids::CommitId;

@@ -1,7 +1,7 @@
 //! `ruff check --output-format json`: a list of violations.
 
 use super::json::{child, document, items, object, optional_string, position, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 /// Reads a report.

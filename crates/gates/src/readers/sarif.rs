@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::json::{child, document, flag, list, list_or_empty, object, optional_string, position, string};
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::report::ToolVersion;
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 use qa_contracts::ids::CommitId;
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::json::lines;
-use crate::contract::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {

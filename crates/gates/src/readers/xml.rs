@@ -4,7 +4,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::contract::ReportError;
+use crate::report::ReportError;
 
 /// The deepest nesting.
 const MAX_DEPTH: usize = 64;

@@ -1,0 +1,197 @@
+//! The effective policy as a value.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::file::PolicyTextError;
+use super::reviews::{ReviewPolicy, is_review};
+use super::strengths::in_scope;
+use crate::classify::{GlobError, ScopeGlobs};
+use crate::gates;
+use crate::permissions::ExecutionPolicy;
+use qa_contracts::v1::{
+    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyGate, PolicyImportBoundary,
+    PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+};
+
+/// Path of the committed policy.
+pub const POLICY_PATH: &str = ".qa-skill/policy.toml";
+/// Id of the lens that checks changes against the rubric.
+pub(super) const CONSISTENCY: &str = "consistency";
+/// Path of the committed waivers.
+pub const WAIVERS_PATH: &str = ".qa-skill/waivers.toml";
+
+/// Error of a policy that cannot be used. Completes "failed to read the policy: …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// Not TOML, or not of the policy's form.
+    #[error(transparent)]
+    Text(#[from] PolicyTextError),
+    /// A glob that cannot be compiled.
+    #[error("{0}")]
+    Glob(#[from] GlobError),
+}
+
+/// Settings of the command line or the action's inputs; they win over the policy file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--mode`.
+    pub mode: Option<RunMode>,
+    /// `--preset`.
+    pub preset: Option<Preset>,
+    /// `--jobs`.
+    pub max_concurrency: Option<u64>,
+    /// `--lens`.
+    pub lens_ids: Option<Vec<String>>,
+}
+
+impl Overrides {
+    /// Returns the recorded part. The names of lenses are recorded elsewhere, and the number of workers decides nothing.
+    pub fn recorded(&self) -> InputOverrides {
+        InputOverrides { mode: self.mode, preset: self.preset }
+    }
+}
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub(crate) max_files: u64,
+    pub(crate) max_hunks: u64,
+    pub max_blob_bytes: u64,
+    pub max_line_diff_bytes: u64,
+    pub max_tree_entries: u64,
+    pub max_rename_pairs: u64,
+    pub allow_omitted: bool,
+    pub(crate) context_max_files: u64,
+    pub(crate) context_max_hunks: u64,
+    pub(crate) context_max_changed_lines: u64,
+    /// Time limit of a run, in seconds. Not part of the digest: a run over it has no verdict.
+    #[serde(skip)]
+    pub deadline_seconds: u64,
+}
+
+/// The effective settings of a lens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LensPolicy {
+    pub enabled: bool,
+    pub required: bool,
+    pub ignore: Vec<String>,
+    pub(crate) overflow: OverflowPolicy,
+    /// Model and request settings of a review; null for every other lens, and for a review without a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPolicy>,
+}
+
+/// The rubric that a policy names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedRubric {
+    pub version: u64,
+    /// Expected hash, if the policy has one.
+    pub hash: Option<String>,
+}
+
+/// The effective settings of a declared gate, beside whether it is required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatePolicy {
+    /// Sorted.
+    pub reports: Vec<PolicyReport>,
+    /// Ids of tools, sorted.
+    pub run: Vec<String>,
+    pub run_base: bool,
+    pub untouched: EmptyChange,
+    /// Sorted.
+    pub tests_of: Vec<GateName>,
+}
+
+impl GatePolicy {
+    pub(super) fn from_file(file: &PolicyGate) -> Self {
+        fn sorted<T: Ord + Clone>(items: &[T]) -> Vec<T> {
+            let mut items = items.to_vec();
+            items.sort();
+            items.dedup();
+            items
+        }
+        Self {
+            reports: sorted(&file.reports),
+            run: sorted(&file.run),
+            run_base: file.run_base.unwrap_or(true),
+            untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
+            tests_of: sorted(&file.tests_of),
+        }
+    }
+}
+
+/// The effective policy. Its canonical form, without `max_concurrency`, is part of every execution key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Policy {
+    pub preset: Preset,
+    pub mode: RunMode,
+    pub repo_id: Option<String>,
+    pub empty_change: EmptyChange,
+    pub blocking_policy: BlockingPolicy,
+    pub blocking_threshold: Severity,
+    pub limits: Limits,
+    pub scopes: BTreeMap<Scope, Vec<String>>,
+    pub theta_permille: u16,
+    pub min_support: u64,
+    pub max_tokens: u64,
+    pub max_cost_micro_usd: u64,
+    /// Cost limit of all runs of one pull request. It decides which requests are sent, and so what is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pull_request_cost_micro_usd: Option<u64>,
+    /// Settings of lenses and gates, by id; a gate that the file does not declare is not enabled.
+    pub lenses: BTreeMap<String, LensPolicy>,
+    pub execution: ExecutionPolicy,
+    /// Settings of the gates that the file declares.
+    pub gates: BTreeMap<GateName, GatePolicy>,
+    /// Frozen rubric that changes are checked against.
+    pub consistency: Option<NamedRubric>,
+    /// Models of reviews, by name.
+    pub models: BTreeMap<String, PolicyModel>,
+    pub rules: BTreeMap<String, ScopeStrengths>,
+    /// Sorted.
+    pub import_boundaries: Vec<PolicyImportBoundary>,
+    #[serde(skip)]
+    pub max_concurrency: u64,
+    #[serde(skip)]
+    pub settings: Vec<SettingOrigin>,
+}
+
+impl Policy {
+    /// Disables quality gates and reviews, whose results depend on other tools' reports and models' replies.
+    pub fn disable_gates_and_reviews(&mut self) {
+        self.gates.clear();
+        for (id, lens) in &mut self.lenses {
+            if gates::find(id).is_some() || is_review(id) {
+                (lens.enabled, lens.required) = (false, false);
+            }
+        }
+    }
+
+    /// Compiles the policy's scope globs.
+    pub fn scope_globs(&self) -> ScopeGlobs {
+        ScopeGlobs::new(|scope| globs_of(&self.scopes, scope))
+            .expect("the globs were compiled once when the policy was resolved")
+    }
+
+    /// Returns the strength of a rule in a scope; an unknown rule is off.
+    pub fn strength(&self, rule: &str, scope: Scope) -> Strength {
+        match self.rules.get(rule) {
+            Some(strengths) => in_scope(strengths, scope),
+            None => Strength::Off,
+        }
+    }
+}
+
+pub(super) fn globs_of(scopes: &BTreeMap<Scope, Vec<String>>, scope: Scope) -> &[String] {
+    match scopes.get(&scope) {
+        Some(globs) => globs,
+        None => &[],
+    }
+}
