@@ -63,6 +63,8 @@ fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
     let failed = |error: &git2::Error| unreadable(around, &reason(error));
     let repository = Repository::open(around).map_err(|error| failed(&error))?;
     guard::check_repository(repository.path(), repository.commondir())?;
+    guard::check_file(&repository.path().join("index"))?;
+    check_head(&repository)?;
     let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
     // Files of another commit may stand in the work tree without being of this one.
     if is_in_index(&repository, relative).map_err(|error| failed(&error))? {
@@ -82,6 +84,23 @@ fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
         Err(error) if error.code() == ErrorCode::NotFound => Ok(is_in_submodule(tree, relative)),
         Err(error) => Err(failed(&error)),
     }
+}
+
+/// Checks the files of the refs that lead from HEAD to a commit.
+fn check_head(repository: &Repository) -> Result<(), GitError> {
+    let mut name = "HEAD".to_owned();
+    for _ in 0..guard::MAX_SYMBOLIC_REFS {
+        guard::check_ref(repository, &name)?;
+        let target = repository.find_reference(&name).ok().and_then(|reference| {
+            let target = reference.symbolic_target().ok().flatten();
+            target.map(str::to_owned)
+        });
+        match target {
+            Some(target) => name = target,
+            None => break,
+        }
+    }
+    Ok(())
 }
 
 fn is_in_index(repository: &Repository, directory: &Path) -> Result<bool, git2::Error> {

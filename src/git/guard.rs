@@ -7,7 +7,10 @@ use std::fs::{self, DirEntry, FileType};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use git2::Repository;
+
 use super::error::GitError;
+use super::includes::included_paths;
 use qa_core::masking::sanitize_cut;
 
 /// Files of a git directory that are opened by name.
@@ -27,6 +30,8 @@ const NAMED: &[&str] = &[
 const MAX_ALTERNATES: usize = 5;
 /// Longest chain of includes; git's own limit.
 const MAX_INCLUDES: usize = 10;
+/// Longest chain of symbolic refs that is checked; git's own limit.
+pub(super) const MAX_SYMBOLIC_REFS: usize = 5;
 /// The largest file of a git directory that is read here; it lists a few lines.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 
@@ -52,8 +57,8 @@ fn git_directory(dot_git: &Path) -> Result<PathBuf, GitError> {
         return Ok(dot_git.to_owned());
     }
     let text = read_list(dot_git).map_err(|error| unreadable(dot_git, &error))?;
-    let named = text.trim_end().strip_prefix("gitdir:").unwrap_or_default().trim_start();
-    Ok(dot_git.parent().unwrap_or(dot_git).join(named))
+    let named = text.strip_prefix(b"gitdir:").unwrap_or_default().trim_ascii();
+    Ok(dot_git.parent().unwrap_or(dot_git).join(to_path(named)))
 }
 
 /// Checks the files that are opened by name in a git directory and in the one that it shares with other worktrees, and
@@ -62,7 +67,7 @@ fn check_git_directory(directory: &Path) -> Result<(), GitError> {
     check_named(directory)?;
     let list = directory.join("commondir");
     let common = read_list(&list).map_err(|error| unreadable(&list, &error))?;
-    let common = directory.join(common.trim_end());
+    let common = directory.join(to_path(common.trim_ascii_end()));
     check_named(&common)?;
     for configuration in [common.join("config"), directory.join("config.worktree")] {
         check_includes(&configuration, MAX_INCLUDES)?;
@@ -74,31 +79,28 @@ fn check_git_directory(directory: &Path) -> Result<(), GitError> {
 fn check_includes(configuration: &Path, depth: usize) -> Result<(), GitError> {
     check_file(configuration)?;
     let text = read_list(configuration).map_err(|error| unreadable(configuration, &error))?;
-    let mut is_include = false;
-    for line in text.lines() {
-        let line = line.trim();
-        if let Some(section) = line.strip_prefix('[') {
-            is_include = section.to_ascii_lowercase().starts_with("include");
+    for path in included_paths(&text) {
+        let included = included_file(configuration, &path);
+        check_file(&included)?;
+        if depth == 0 {
+            let error = io::Error::other("it includes too many files in turn");
+            return Err(unreadable(configuration, &error));
         }
-        // A section and its first member may share a line.
-        let member = line.rsplit(']').next().unwrap_or(line).trim();
-        let Some((key, value)) = member.split_once('=') else { continue };
-        if is_include && key.trim().eq_ignore_ascii_case("path") {
-            let included =
-                configuration.parent().unwrap_or(configuration).join(value.trim().trim_matches('"'));
-            check_file(&included)?;
-            if depth == 0 {
-                return Err(unreadable(
-                    configuration,
-                    &io::Error::other("it includes too many files in turn"),
-                ));
-            }
-            if included.is_file() {
-                check_includes(&included, depth - 1)?;
-            }
+        if included.is_file() {
+            check_includes(&included, depth - 1)?;
         }
     }
     Ok(())
+}
+
+/// Returns the file that an include names: below the home directory, or from the directory of the including file.
+fn included_file(configuration: &Path, path: &[u8]) -> PathBuf {
+    if let Some(below_home) = path.strip_prefix(b"~/")
+        && let Some(home) = std::env::home_dir()
+    {
+        return home.join(to_path(below_home));
+    }
+    configuration.parent().unwrap_or(configuration).join(to_path(path))
 }
 
 /// Checks the files of a repository that are opened by name, and its object stores.
@@ -108,7 +110,13 @@ pub(super) fn check_repository(git_directory: &Path, common_directory: &Path) ->
     check_objects(&common_directory.join("objects"), MAX_ALTERNATES)
 }
 
-/// Checks the file of a ref, where it has one.
+/// Checks the files that a ref may have.
+pub(super) fn check_ref(repository: &Repository, name: &str) -> Result<(), GitError> {
+    check_file(&repository.path().join(name))?;
+    check_file(&repository.commondir().join(name))
+}
+
+/// Checks one file, where it is there.
 pub(super) fn check_file(path: &Path) -> Result<(), GitError> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => Err(refused(path)),
@@ -116,15 +124,15 @@ pub(super) fn check_file(path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Reads a file that lists a few lines; empty where there is none.
-pub(super) fn read_list(path: &Path) -> io::Result<String> {
+/// Reads a file that lists a few lines; empty where there is none. Paths in it need not be UTF-8.
+pub(super) fn read_list(path: &Path) -> io::Result<Vec<u8>> {
     let file = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a regular file")),
         _ => fs::File::open(path)?,
     };
-    let mut text = String::new();
-    let bytes = file.take(MAX_LIST_BYTES + 1).read_to_string(&mut text)?;
+    let mut text = Vec::new();
+    let bytes = file.take(MAX_LIST_BYTES + 1).read_to_end(&mut text)?;
     if bytes as u64 > MAX_LIST_BYTES {
         return Err(io::Error::other(format!("it is larger than {MAX_LIST_BYTES} bytes")));
     }
@@ -148,12 +156,26 @@ fn check_objects(objects: &Path, depth: usize) -> Result<(), GitError> {
     if depth == 0 {
         return Ok(());
     }
-    for line in read_list(&list).map_err(|error| unreadable(&list, &error))?.lines() {
-        if !line.is_empty() && !line.starts_with('#') {
-            check_objects(&objects.join(line), depth - 1)?;
-        }
-    }
-    Ok(())
+    let text = read_list(&list).map_err(|error| unreadable(&list, &error))?;
+    alternates(&text).try_for_each(|line| check_objects(&objects.join(to_path(line)), depth - 1))
+}
+
+/// Returns the lines of a list of alternates that name a directory.
+pub(super) fn alternates(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = list.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
+}
+
+/// Returns a path of a git file as the file system takes it.
+#[cfg(unix)]
+fn to_path(bytes: &[u8]) -> PathBuf {
+    <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).into()
+}
+
+/// Elsewhere paths are text.
+#[cfg(not(unix))]
+fn to_path(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> + use<> {

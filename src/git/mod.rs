@@ -9,6 +9,7 @@ mod find;
 pub(crate) mod fuzzing;
 mod guard;
 mod history;
+mod includes;
 mod objects;
 mod open;
 mod pack_protocol;

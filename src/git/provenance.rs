@@ -29,9 +29,9 @@ impl OpenRepository {
     }
 }
 
-fn names_a_directory(alternates: &Path) -> bool {
-    let text = guard::read_list(alternates).unwrap_or_default();
-    text.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+fn names_a_directory(list: &Path) -> bool {
+    let text = guard::read_list(list).unwrap_or_default();
+    guard::alternates(&text).next().is_some()
 }
 
 fn names_in(directory: &Path) -> impl Iterator<Item = String> + use<> {

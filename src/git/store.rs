@@ -105,7 +105,7 @@ pub(super) fn shallow_commits(repository: &Repository) -> Result<Vec<String>, Gi
         path: sanitize_cut(&list.display().to_string(), 300),
         reason: error.to_string(),
     };
-    let text = guard::read_list(&list).map_err(failed)?;
+    let text = String::from_utf8_lossy(&guard::read_list(&list).map_err(failed)?).into_owned();
     Ok(text.lines().filter(|line| Oid::from_str(line).is_ok()).map(str::to_owned).collect())
 }
 

@@ -198,6 +198,26 @@ fn a_checkout_at_any_path_keeps_its_runs_in_itself() {
 }
 
 #[test]
+fn bytes_of_git_files_need_not_be_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    let path = repo.beside("").join(std::ffi::OsStr::from_bytes(b"latin\xe9"));
+    std::fs::rename(repo.path(), &path).unwrap();
+    let judge = |directory: &std::path::Path| {
+        let out = repo.beside("out");
+        qa_skill(["run", "--base", "main", "--head", "topic", "--out"]).arg(out).within(directory).run()
+    };
+    // A linked worktree names the directory of its repository.
+    let linked = repo.beside("linked");
+    git(&path, &["worktree", "add", "-q", "--detach", linked.to_str().unwrap(), "topic"]);
+    judge(&linked).expect(0);
+    let config = path.join(".git/config");
+    let text = [std::fs::read(&config).unwrap(), b"[user]\n\tname = Jos\xe9\n".to_vec()].concat();
+    std::fs::write(config, text).unwrap();
+    judge(&path).expect(0);
+}
+
+#[test]
 fn every_kind_of_change_is_told_apart() {
     let repo = Repo::new();
     let module = repo.commit(repo.tree(&Files::of(&[("m", "m\n")])), &[]);

@@ -456,7 +456,12 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
         "an alternate's loose object",
         "an included file",
         "a file included by another",
+        "an included file below the home directory",
+        "an included file behind quotes and a comment",
+        "an included file on two lines",
         "HEAD behind a gitfile",
+        "the index of a repository around",
+        "the branch of a repository around",
     ];
     for odd in [Odd::Pipe, Odd::Socket, Odd::Endless] {
         for name in names {
@@ -464,6 +469,7 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
             let git = repo.path().join(".git");
             let id = head_blob(&repo);
             let loose = std::path::Path::new(&id[..2]).join(&id[2..]);
+            let mut judged = repo.judge();
             match name {
                 "" => {
                     std::fs::rename(&git, repo.beside("git")).unwrap();
@@ -484,6 +490,24 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
                     std::fs::write(repo.beside("first"), "[include]\n\tpath = \"more\"\n").unwrap();
                     add_to(&git.join("config"), "\n[include]\npath = ../../first\n");
                 }
+                "an included file below the home directory" => {
+                    put(odd, &repo.beside("more"));
+                    add_to(&git.join("config"), "\n[include]\npath = ~/more\n");
+                }
+                "an included file behind quotes and a comment" => {
+                    put(odd, &repo.beside("more"));
+                    add_to(&git.join("config"), "\n[include]\npath = \"../..\"/more # a comment\n");
+                }
+                "an included file on two lines" => {
+                    put(odd, &repo.beside("more"));
+                    add_to(&git.join("config"), "\n[include]\npath = ../../mo\\\nre\n");
+                }
+                "the index of a repository around" | "the branch of a repository around" => {
+                    let inner = repo.path().join("inner");
+                    crate::support::git(&repo.path(), &["clone", "-q", "--bare", ".", "inner"]);
+                    put(odd, &git.join(if name.contains("index") { "index" } else { "refs/heads/topic" }));
+                    judged = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]).arg(inner);
+                }
                 "HEAD behind a gitfile" => {
                     std::fs::rename(&git, repo.beside("git")).unwrap();
                     std::fs::write(&git, "gitdir: ../git\n").unwrap();
@@ -491,7 +515,8 @@ fn what_is_no_file_among_gits_files_is_refused_and_not_waited_for() {
                 }
                 name => put(odd, &git.join(name)),
             }
-            let outcome = repo.judge().run().expect_code(3, "REPOSITORY_UNSAFE");
+            let judged = judged.env("HOME", repo.beside(""));
+            let outcome = judged.run().expect_code(3, "REPOSITORY_UNSAFE");
             assert!(
                 outcome.stderr.contains("a pipe, a device or a socket"),
                 "{odd:?} {name}: {}",
