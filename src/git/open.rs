@@ -46,7 +46,8 @@ pub(crate) struct OpenRepository {
     pub(super) store: Store,
     /// A handle on the store.
     objects: Repository,
-    /// The checkout, or the git directory of a bare repository.
+    /// The checkout, or the git directory of a bare repository. Its configuration may name another work tree, which
+    /// does not count: an earlier step can write it.
     pub(crate) root: PathBuf,
     origin: Option<String>,
     /// Ref storage format, if it is not files.
@@ -76,14 +77,13 @@ impl OpenRepository {
         };
         let checkout = Repository::open(from).map_err(|error| open(&error))?;
         guard::check_repository(checkout.path(), checkout.commondir())?;
-        let root = checkout.workdir().unwrap_or_else(|| checkout.path()).to_owned();
         let origin = checkout.find_remote("origin").ok();
         let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
         let config = checkout.config().and_then(|config| config.get_string("extensions.refstorage"));
         let ref_storage = config.ok().filter(|storage| storage != "files");
         let store = Store::beside(&checkout)?;
         let objects = store.open()?;
-        Ok(Self { checkout, store, objects, root, origin, ref_storage })
+        Ok(Self { checkout, store, objects, root: from.to_owned(), origin, ref_storage })
     }
 
     /// The same checkout without its objects: all that is read has to be fetched.

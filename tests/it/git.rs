@@ -218,6 +218,15 @@ fn bytes_of_git_files_need_not_be_utf_8() {
 }
 
 #[test]
+fn no_setting_of_a_checkout_moves_where_its_runs_are_kept() {
+    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    std::fs::create_dir(repo.beside("elsewhere")).unwrap();
+    repo.git.config().unwrap().set_str("core.worktree", "../../elsewhere").unwrap();
+    qa_skill(["run", "--base", "main", "--head", "topic"]).within(&repo.path()).run().expect(0);
+    assert_eq!(crate::support::runs_in(&repo.path().join(".qa-skill")).len(), 1);
+}
+
+#[test]
 fn every_kind_of_change_is_told_apart() {
     let repo = Repo::new();
     let module = repo.commit(repo.tree(&Files::of(&[("m", "m\n")])), &[]);
