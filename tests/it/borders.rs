@@ -74,6 +74,18 @@ fn what_comes_under_stricter_rules_is_judged_as_new() {
 }
 
 #[test]
+fn text_that_comes_from_where_a_lens_does_not_look_is_new() {
+    let policy = format!("{}[lenses.secret-token]\nignore = [\"legacy/**\"]\n", POLICY.1);
+    let line = format!("T = \"{}\"\n", token());
+    let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
+    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    let head = files.clone().with("src/t.py", others + &line);
+    for (old, expected) in [("legacy/t.py", vec!["secret-token/provider-token"]), ("src/old.py", vec![])] {
+        assert_eq!(blocking(&files.clone().with(old, &line), &head), expected, "{old}");
+    }
+}
+
+#[test]
 fn a_second_secret_on_a_line_is_new() {
     let (one, two) = (token(), other_token());
     let lines = |text: String| Files::of(&[("keys.json", text.as_str())]);

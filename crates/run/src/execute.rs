@@ -388,7 +388,7 @@ impl Execution<'_> {
             })
             .collect();
         if wanted.iter().any(|quotes| !quotes.is_empty()) {
-            self.sweep.moved(assignments, &wanted)
+            self.sweep.moved(assignments, &wanted, self.policy)
         } else {
             Ok(vec![MovedCounts::new(); assignments.len()])
         }

@@ -12,9 +12,10 @@ use super::workers;
 use serde::Serialize;
 
 use qa_contracts::codes::Code;
-use qa_contracts::ids::Sha256Hex;
+use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{ChangeSet, LensPlan, Rubric};
 use qa_core::canonical;
+use qa_core::classify::PathSet;
 use qa_core::coverage::InspectedHunks;
 use qa_core::crosscheck::SelfTest;
 use qa_core::findings::{MovedCounts, MovedText, normalized};
@@ -212,12 +213,15 @@ impl Sweep<'_> {
     }
 
     /// How often each text wanted of an assignment stood on removed lines: the lenses over the change seen backwards.
-    /// Files whose hunks do not have the text are left out, and other texts may be counted with it.
+    /// Files whose hunks do not have the text are left out, and other texts may be counted with it. So is a file that a
+    /// lens did not read at its old path: what nothing held there to a rule explains no breach of it elsewhere.
     pub(crate) fn moved(
         &self,
         assignments: &[Assignment<'_>],
         wanted: &[BTreeSet<String>],
+        policy: &Policy,
     ) -> Result<Vec<MovedCounts>, PortError> {
+        let reach: Vec<Reach> = assignments.iter().map(|each| Reach::new(each, policy)).collect();
         let outcomes = workers::map(
             self.change_set.files.len(),
             self.workers,
@@ -230,9 +234,13 @@ impl Sweep<'_> {
                 }
                 let text = self.texts.text(position)?;
                 let hunks = normalized(&text.text);
+                let old_path = file.old_path.as_ref().unwrap_or(&file.path);
                 let wanted: Vec<bool> = wanted
                     .iter()
-                    .map(|wanted| wanted.iter().any(|quote| hunks.contains(quote.as_str())))
+                    .zip(&reach)
+                    .map(|(wanted, reach)| {
+                        wanted.iter().any(|quote| hunks.contains(quote.as_str())) && reach.has(old_path)
+                    })
                     .collect();
                 if !wanted.contains(&true) {
                     return Ok(Vec::new());
@@ -322,6 +330,28 @@ impl Sweep<'_> {
     /// Runs a lens over one file. Returns `None` if it panics; the run goes on and the plan fails.
     fn run_lens(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
         catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
+    }
+}
+
+/// Paths that a lens reads under a policy.
+struct Reach {
+    triggers: PathSet,
+    ignore: PathSet,
+}
+
+impl Reach {
+    fn new(assignment: &Assignment<'_>, policy: &Policy) -> Self {
+        let ignore = policy.lenses.get(&assignment.plan.lens_id).map_or(&[][..], |lens| &lens.ignore);
+        Self {
+            triggers: PathSet::new(assignment.lens.spec().triggers.iter().copied())
+                .expect("a test compiles every trigger"),
+            ignore: PathSet::new(ignore.iter().map(String::as_str))
+                .expect("globs were checked with the policy"),
+        }
+    }
+
+    fn has(&self, path: &RepoPath) -> bool {
+        self.triggers.matches(path) && !self.ignore.matches(path)
     }
 }
 
