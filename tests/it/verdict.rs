@@ -161,6 +161,38 @@ fn a_change_that_edits_the_policy_is_judged_by_the_one_of_the_base() {
     assert!(list(&self::verdict(&repo)["warningCodes"]).contains(&"POLICY_CHANGED_IN_PR"));
 }
 
+#[test]
+fn a_head_that_the_next_run_could_not_read_is_no_head_without_a_policy() {
+    let base = Files::of(&[("a.py", "a\n"), (POLICY, "version = 1\n")]);
+    let below = |path: &str| format!("{path}/x");
+    let heads = [
+        (base.clone().without(POLICY).with(".qa-skill", "x\n"), ".qa-skill is not a directory"),
+        (base.clone().without(POLICY).mode("120000", ".qa-skill", "x"), ".qa-skill is not a directory"),
+        (base.clone().mode("120000", POLICY, "x"), "policy.toml is not a regular file"),
+        (base.clone().without(POLICY).with(below(POLICY), "x\n"), "policy.toml is not a regular file"),
+        (base.clone().with(POLICY, b"version = 1\n# \xff\n"), "policy.toml is not UTF-8"),
+        (base.clone().with(WAIVERS, "x = [\n"), "waivers.toml: line 1"),
+        (base.clone().mode("120000", WAIVERS, "x"), "waivers.toml is not a regular file"),
+        (base.clone().with(below(WAIVERS), "x\n"), "waivers.toml is not a regular file"),
+    ];
+    for (head, expected) in heads {
+        let repo = Repo::new();
+        repo.change(&base, &head);
+        repo.judge().run();
+        let preview = self::verdict(&repo)["policyPreview"].clone();
+        let error = preview["error"].as_str().unwrap_or_default();
+        assert!(error.contains(expected), "{expected}: {preview}");
+        assert_eq!(preview["conclusion"], Value::Null, "{expected}");
+        repo.run_dir().verify().run().expect(0);
+        // That is how the next run ends.
+        let topic = repo.git.revparse_single("topic").unwrap().id();
+        let next = repo.commit(repo.tree(&head.with("b.py", "b\n")), &[topic]);
+        repo.reference("refs/heads/main", topic);
+        repo.reference("refs/heads/topic", next);
+        assert!(repo.judge().run().exit >= 2, "{expected}");
+    }
+}
+
 fn waiver(hash: &str, expires: &str) -> String {
     format!(
         "version = 1\n[[waiver]]\nrule = \"merge-leftover/conflict-marker\"\nevidence-hash = \"{hash}\"\nowner = \"ann\"\nreason = \"a fixture\"\nexpires = \"{expires}\"\n"

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::execute::{Executed, Execution};
 use super::gates;
+use super::head_policy::{self, HeadTexts};
 use super::inputs::{Inputs, Ports, effective_policy};
 use super::keys::{self, Keyed};
 use super::plans::{find_lens, plans, reviews};
@@ -175,29 +176,28 @@ fn preview(
     executed: &Executed,
     binding: Conclusion,
 ) -> Option<PolicyPreview> {
-    let is_policy =
-        |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/") && path.as_bytes().ends_with(b".toml");
-    let is_touched = inputs
-        .change_set
-        .files
-        .iter()
-        .any(|file| is_policy(&file.path) || file.old_path.as_ref().is_some_and(is_policy));
-    if !is_touched {
+    if !head_policy::is_touched(&inputs.change_set) {
         return None;
     }
     let in_force = &inputs.in_force;
-    let head =
-        match effective_policy(in_force.texts.head_policy.as_deref(), &inputs.overrides, &inputs.registry) {
-            Ok(policy) => policy,
-            Err(error) => {
-                return Some(PolicyPreview {
-                    conclusion: None,
-                    blocking_findings: 0,
-                    error: Some(error.to_string()),
-                    weakened: Vec::new(),
-                });
-            }
-        };
+    let policy = in_force.texts.head_policy.as_deref();
+    let waivers = head_waivers(inputs, ports);
+    let texts = HeadTexts { policy, waivers: waivers.as_deref() };
+    let unreadable = |reason: String| {
+        Some(PolicyPreview {
+            conclusion: None,
+            blocking_findings: 0,
+            error: Some(reason),
+            weakened: Vec::new(),
+        })
+    };
+    let head = match effective_policy(policy, &inputs.overrides, &inputs.registry) {
+        Ok(policy) => policy,
+        Err(error) => return unreadable(error.to_string()),
+    };
+    if let Some(fault) = head_policy::fault(&inputs.change_set, &texts, &inputs.registry) {
+        return unreadable(fault);
+    }
     let blocking = blocking_by_policy(inputs, plans, executed, &head);
     let conclusion = match (blocking, binding) {
         (1.., _) => Conclusion::Fail,
@@ -207,7 +207,7 @@ fn preview(
     let mut settings = weakened(&in_force.policy, &head);
     settings.extend(models_changed(&in_force.policy, &head));
     settings.extend(reviews_changed(&in_force.policy, &head));
-    settings.extend(head_waivers(inputs, ports));
+    settings.extend(weakened_waivers(inputs, texts.waivers));
     Some(PolicyPreview {
         conclusion: Some(conclusion),
         blocking_findings: blocking,
@@ -216,18 +216,20 @@ fn preview(
     })
 }
 
-/// Lists the waivers that the change adds, from the change's own text: only the base's are in force.
-fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Vec<WeakenedSetting> {
+/// Returns head's waivers, where the change touches them and they are text.
+fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Option<String> {
     let path = RepoPath::from_bytes(WAIVERS_PATH.as_bytes()).expect("a plain path");
-    let Ok(position) = inputs.change_set.files.binary_search_by(|file| file.path.cmp(&path)) else {
-        return Vec::new();
-    };
-    let Ok(text) = ports.texts.text(position) else { return Vec::new() };
+    let position = inputs.change_set.files.binary_search_by(|file| file.path.cmp(&path)).ok()?;
+    ports.texts.text(position).ok()?.full_head.clone()
+}
+
+/// Lists the waivers that the change adds, from the change's own text: only the base's are in force.
+fn weakened_waivers(inputs: &Inputs, head: Option<&str>) -> Vec<WeakenedSetting> {
     let parse = |text: Option<&str>| {
         text.and_then(|text| file::parse_waivers(text, &inputs.registry).ok()).unwrap_or_default()
     };
     let base = inputs.in_force.texts.base_waivers.as_deref();
-    added_waivers(&parse(base), &parse(text.full_head.as_deref()))
+    added_waivers(&parse(base), &parse(head))
 }
 
 /// Counts the findings that would block by another policy.

@@ -9,6 +9,7 @@ pub mod execute;
 mod fixed_tree;
 pub mod gates;
 pub mod gather;
+mod head_policy;
 pub mod http;
 pub mod inputs;
 pub mod keys;
