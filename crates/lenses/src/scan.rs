@@ -105,7 +105,16 @@ pub(crate) struct Parts(Vec<(usize, Kind)>);
 impl Parts {
     /// What the byte at an offset is part of.
     pub(crate) fn at(&self, offset: usize) -> Kind {
-        self.0.iter().rev().find(|(start, _)| *start <= offset).map_or(Kind::Code, |(_, kind)| *kind)
+        self.around(offset).1
+    }
+
+    /// Returns where the part around an offset begins, and its kind.
+    pub(crate) fn around(&self, offset: usize) -> (usize, Kind) {
+        let after = self.0.partition_point(|(start, _)| *start <= offset);
+        match after.checked_sub(1) {
+            Some(last) => self.0[last],
+            None => (0, Kind::Code),
+        }
     }
 
     /// The line with everything that is not program text blanked out, byte for byte.

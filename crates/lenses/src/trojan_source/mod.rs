@@ -1,6 +1,7 @@
 //! Text that reads differently from what it is: reordered, invisible, look-alike and hidden characters.
 
 mod characters;
+mod decoded;
 mod homoglyphs;
 
 use std::collections::BTreeSet;
@@ -32,7 +33,7 @@ const SHIPPED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Text that reads differently from what it is",
     required_by_default: true,
@@ -58,10 +59,10 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: HIDDEN,
-            title: "Text hidden by control characters or pushed off the screen",
+            title: "Text hidden by control characters or encodings, or pushed off the screen",
             severity: Severity::High,
             strengths: presets(SHIPPED, SHIPPED),
-            fix: "Write control characters as escapes and break the line where it is read.",
+            fix: "Write control characters as escapes, break the line where it is read, and write code as code.",
             moves: true,
         },
         RuleSpec {
@@ -107,14 +108,23 @@ impl Lens for TrojanSource {
             return Inspection { drafts, facts: Vec::new() };
         }
         let mut names = homoglyphs::Names::default();
+        let language = packet.file.language.as_deref();
         for hunk in packet.hunks() {
+            if decoded::is_suspect(language, &packet.text.text[hunk.added_span()]) {
+                for (line, parts) in scan::added(language, hunk) {
+                    let found = decoded::find(language, line.number, line.text, &parts);
+                    drafts.extend(
+                        found.map(|(span, summary)| Draft::on_line(HIDDEN, packet, &line, span, summary)),
+                    );
+                }
+            }
             if !is_suspect(&packet.text.text[hunk.added_span()]) {
                 continue;
             }
             if setting.reads_names {
                 names.learn(hunk.before().chain(hunk.added()).chain(hunk.after()).map(|line| line.text));
             }
-            for (line, parts) in scan::added(packet.file.language.as_deref(), hunk) {
+            for (line, parts) in scan::added(language, hunk) {
                 if is_suspect(line.text) {
                     drafts.extend(on_line(packet, &setting, &line, &parts));
                     if setting.reads_names {
