@@ -9,6 +9,7 @@ use qa_contracts::ids::{BlobId, CommitId, RepoPath};
 use qa_contracts::v1::{Convention, Scope};
 use qa_core::classify::{self, ScopeGlobs};
 use qa_core::secrets;
+use qa_lenses::consistency::collect;
 use qa_lenses::consistency::mine::{self, Mined, SightedFile};
 use qa_lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
 use qa_lenses::consistency::sighting::{self, Sighting};
@@ -120,7 +121,7 @@ impl Mining<'_> {
                 self.progress.step("reading", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
                 let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(None) };
                 let path = path.to_text().into_owned();
-                let sightings = with_lines(sighting::of_file(&path, *part, &text), &text);
+                let sightings = with_lines(collect::in_file(&path, *part, &text), &text);
                 Ok(Some(SightedFile { path, blob: blob.clone(), part: *part, sightings }))
             },
         )
@@ -209,8 +210,8 @@ impl Mining<'_> {
                 let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
                 let sightings = match needed {
                     Needed::Nothing => Vec::new(),
-                    Needed::Path => sighting::of_path(&path.to_text()),
-                    Needed::Text => sighting::of_file(&path.to_text(), *part, &text),
+                    Needed::Path => collect::in_path(&path.to_text()),
+                    Needed::Text => collect::in_file(&path.to_text(), *part, &text),
                 };
                 Ok(finder.broken(path, *part, sightings.iter()))
             },

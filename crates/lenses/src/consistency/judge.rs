@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::contract::{Draft, Fact, Inspection};
 use super::case::Fit;
+use super::collect;
 use super::sighting::{self, Sighting, fit};
 use super::{rule_of, words};
 use qa_contracts::v1::{ChangeKind, Convention, ConventionFamily, FileText, Rubric, Side, Strength};
@@ -56,8 +57,10 @@ pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
     if in_force.is_empty() {
         return inspection;
     }
-    let head = head_text(packet)
-        .map_or_else(|| sighting::of_path(path), |text| sighting::of_changed(path, packet.file.scope, &text));
+    let head = head_text(packet).map_or_else(
+        || collect::in_path(path),
+        |text| collect::in_changed_file(path, packet.file.scope, &text),
+    );
     let mut before = of_base(packet, path);
     let lines: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let text = head_text(packet).unwrap_or_default();
@@ -105,7 +108,7 @@ fn of_base(packet: &Packet<'_>, path: &str) -> BTreeMap<Identity, usize> {
     let old = old.unwrap_or(path);
     let base = packet.text.full_base.as_deref();
     let seen = base
-        .map_or_else(|| sighting::of_path(old), |text| sighting::of_changed(old, packet.file.scope, text));
+        .map_or_else(|| collect::in_path(old), |text| collect::in_changed_file(old, packet.file.scope, text));
     for one in seen {
         *before.entry(identity(&one)).or_insert(0) += 1;
     }

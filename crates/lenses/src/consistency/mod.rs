@@ -1,6 +1,7 @@
 //! Conventions of the repository itself, as a frozen rubric has them, held against what a change adds.
 
 mod case;
+pub mod collect;
 mod directions;
 mod documented;
 mod errors;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::Fit;
+use super::collect;
 use super::mine::{Found, exemplars};
 use super::sighting::{self, Sighting, fit};
 use qa_contracts::ids::RepoPath;
@@ -52,7 +53,7 @@ impl<'a> Reader<'a> {
     pub fn needed(&self, path: &RepoPath, part: Scope) -> Needed {
         let text = path.to_text();
         let language = Language::of(&text).map(sighting::word);
-        let of_path = sighting::of_path(&text);
+        let of_path = collect::in_path(&text);
         let needed = |convention: &Convention| {
             let is_about = |seen: &Sighting| {
                 (convention.family, convention.language.as_str()) == (seen.family, &*seen.language)

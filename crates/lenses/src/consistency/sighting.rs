@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use super::case::{Fit, Style};
-use super::{documented, errors, header, imports, names, place};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ConventionFamily, FileClass, Scope};
 use qa_core::classify;
-use qa_reading::syntax::{self, Language, Outline, Span};
+use qa_reading::syntax::{Language, Outline, Span};
 
 /// A thing that may keep or break a convention.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,38 +68,6 @@ pub(crate) fn is_of_path(family: ConventionFamily) -> bool {
 /// Whether what a family is about stands in a line, and is not a matter of the whole file.
 pub fn has_line(family: ConventionFamily) -> bool {
     !is_of_path(family) && !matches!(family, ConventionFamily::LicenceHeader | ConventionFamily::CoChange)
-}
-
-/// What a path alone says.
-pub fn of_path(path: &str) -> Vec<Sighting> {
-    let mut all = Vec::new();
-    all.extend(names::of_file(path));
-    all.extend(place::of_test(path));
-    all
-}
-
-/// What a file says. The text is the whole file.
-pub fn of_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
-    let parsed = Language::of(path).map(|language| (language, syntax::parse(language, text)));
-    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, outline)))
-}
-
-/// As [`of_file`], for a file that others look at too.
-pub(crate) fn of_changed(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
-    let parsed = Language::of(path).map(|language| (language, syntax::parse_once(language, text)));
-    of_parsed(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, &**outline)))
-}
-
-fn of_parsed(path: &str, part: Scope, text: &str, parsed: Option<(Language, &Outline)>) -> Vec<Sighting> {
-    let mut all = of_path(path);
-    let Some((language, outline)) = parsed else { return all };
-    let whole = Source { path, part, language, text, outline };
-    header::sightings(&whole, &mut all);
-    names::sightings(&whole, &mut all);
-    documented::sightings(&whole, &mut all);
-    errors::sightings(&whole, &mut all);
-    imports::sightings(&whole, &mut all);
-    all
 }
 
 /// A parsed file.

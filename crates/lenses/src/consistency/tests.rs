@@ -1,11 +1,11 @@
 //! What files of each language say about conventions.
 
-use super::sighting::of_file;
+use super::collect::in_file;
 use qa_contracts::v1::{ConventionFamily, Scope};
 
 /// `family: value name` of everything of some families that a file says.
 fn said(path: &str, text: &str, families: &[ConventionFamily]) -> Vec<String> {
-    let seen = of_file(path, Scope::Product, text);
+    let seen = in_file(path, Scope::Product, text);
     let wanted = seen.into_iter().filter(|one| families.contains(&one.family));
     wanted.map(|one| format!("{}: {} {}", one.family.as_str(), one.value, one.name)).collect()
 }

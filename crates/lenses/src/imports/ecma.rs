@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: relative specifiers and the names of ECMAScript modules.
 
 use super::super::contract::Lookups;
-use super::resolve::{Has, Target, has_stem, join, split};
+use super::target::{Has, Target, has_stem, join, split};
 use qa_contracts::v1::{ImportForm, Side};
 
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];

@@ -1,7 +1,7 @@
 //! Go: package directories of the module an importing file belongs to.
 
 use super::super::contract::Lookups;
-use super::resolve::{Target, join, split};
+use super::target::{Target, join, split};
 use qa_contracts::v1::Side;
 
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, import: &str) -> Target {

@@ -6,6 +6,7 @@ mod python;
 mod resolve;
 mod rust;
 mod standard;
+mod target;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,9 @@ use qa_contracts::v1::{
 use qa_core::classify::is_example;
 use qa_core::packet::{HunkView, Packet};
 
-pub(super) use resolve::{Has, Target, has, join, may_be_made, may_be_written, reached, split, target};
+pub(super) use resolve::{has, may_be_made, may_be_written, reached, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
+pub(super) use target::{Has, Target, join, split};
 
 pub(super) const ADDED: &str = "added";
 pub(super) const REMOVED: &str = "removed";

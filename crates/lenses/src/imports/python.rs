@@ -1,8 +1,8 @@
 //! Python: packages and modules, relative and absolute.
 
 use super::super::contract::Lookups;
-use super::resolve::{Has, Target, has_stem, join, split};
 use super::standard;
+use super::target::{Has, Target, has_stem, join, split};
 use qa_contracts::v1::Side;
 
 const PACKAGE: &str = "__init__.py";

@@ -1,30 +1,13 @@
-//! What is the same for every language: paths, answers, and files that need not be in the repository.
+//! Finds the files that imports lead to, in every language, and those that need not be in the repository.
 
 use super::super::contract::Lookups;
+use super::target::{Has, Target, join, split};
 use super::{Family, ecma, go, python, rust};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, PlacedName, Side};
 use qa_core::classify::PathSet;
 
-/// What an import leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum Target {
-    File(String),
-    /// Nothing stands where it would have to: the path without an ending.
-    Missing(String),
-    /// Not to be said from the repository alone.
-    Unsure,
-}
-
-/// Whether a file has a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Has {
-    Yes,
-    No,
-    Unsure,
-}
-
-/// What an import of a file leads to in the tree of one side.
+/// Resolves an import of a file in the tree of one side.
 pub(in super::super) fn target(
     lookups: &dyn Lookups,
     side: Side,
@@ -43,7 +26,7 @@ pub(in super::super) fn target(
     }
 }
 
-/// The files of modules in Python that no package says it holds.
+/// Returns the files of Python modules that no package lists.
 fn loose(lookups: &dyn Lookups, side: Side, import: &PlacedImport) -> Vec<String> {
     let module = &import.module.name;
     let named = import.names.iter().map(|name| format!("{module}.{}", name.name));
@@ -54,7 +37,7 @@ fn loose(lookups: &dyn Lookups, side: Side, import: &PlacedImport) -> Vec<String
     found
 }
 
-/// The files that an import leads to: of a package of Python, the modules that it names.
+/// Returns the files that an import leads to; of a Python package, the modules that it names.
 pub(in super::super) fn reached(
     lookups: &dyn Lookups,
     side: Side,
@@ -91,7 +74,7 @@ pub(in super::super) fn reached(
     found
 }
 
-/// Whether a name can be imported from a file.
+/// Returns whether a name can be imported from a file.
 pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> Has {
     match file.parse_family() {
         Some(MentionKind::Ecma) => ecma::has(lookups, side, file, name, 0),
@@ -101,31 +84,12 @@ pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name:
     }
 }
 
-/// Directory and name.
-pub(in super::super) fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
-}
-
-pub(in super::super) fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
-}
-
-/// Whether a file of a directory has this stem, whatever its ending.
-pub(in super::super) fn has_stem(files: &[String], stem: &str) -> bool {
-    files.iter().any(|file| {
-        let begins = file.len() > stem.len()
-            && file.is_char_boundary(stem.len())
-            && file[..stem.len()].eq_ignore_ascii_case(stem);
-        begins && file[stem.len()..].starts_with('.') || file.eq_ignore_ascii_case(stem)
-    })
-}
-
-/// Whether what is missing belongs where a build writes: git ignores it, or a directory of such a name is not there.
+/// Returns whether a missing file belongs where a build writes: git ignores it, or its output directory does not exist.
 pub(in super::super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> bool {
     is_written_to(lookups, path) || is_ignored(lookups, path)
 }
 
-/// Whether what is missing may be made by a build: something configures it, or it belongs where builds write.
+/// Returns whether a build may make a missing file: a configuration mentions it, or it belongs where builds write.
 pub(in super::super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
     may_be_written(lookups, path) || {
         let (_, stem) = split(path);
@@ -188,7 +152,7 @@ fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
     })
 }
 
-/// Whether a pattern ignores what a compiler writes beside its sources: then the source is missing as well.
+/// Returns whether a pattern ignores what a compiler writes beside its sources: then the source is missing as well.
 fn is_of_compiler(pattern: &str) -> bool {
     let (_, name) = split(pattern);
     matches!(name, "*.cjs" | "*.d.cts" | "*.d.mts" | "*.d.ts" | "*.js" | "*.js.map" | "*.jsx" | "*.mjs")

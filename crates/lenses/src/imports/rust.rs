@@ -1,7 +1,7 @@
 //! Rust: the file that `mod name;` means, and the one a path of the own crate begins in.
 
 use super::super::contract::Lookups;
-use super::resolve::{Target, has_stem, join, split};
+use super::target::{Target, has_stem, join, split};
 use qa_contracts::v1::{PlacedImport, Side};
 
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: &str) -> Target {
