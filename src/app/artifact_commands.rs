@@ -23,7 +23,7 @@ use qa_contracts::v1::DriftReport;
 use qa_core::canonical;
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
-use qa_run::retry::Patience;
+use qa_run::retry::WaitBudget;
 
 /// All requests of a command together; jobs have hours, and nobody waits for them at night.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
@@ -210,7 +210,7 @@ pub(crate) fn check_remote(
         url: format!("{}/{repository}", environment.server()),
         token: environment.token(),
         seed: environment.seed(),
-        patience: Patience::default(),
+        wait_budget: WaitBudget::default(),
     };
     let replayer = Replayer {
         against: Against::Completed { checkout: &arguments.checkout, remote: &remote },

@@ -17,7 +17,7 @@ use qa_core::plan;
 use qa_core::usage::{micro_usd, usd};
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
-use qa_run::reviews::{Asking, RepliesMode};
+use qa_run::reviews::{RepliesMode, ReplyCollector};
 
 /// The longest that all questions of a run may take together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
@@ -75,7 +75,7 @@ pub(crate) fn ask(
         if mode == RepliesMode::Replay {
             not_committed(&root, opened)?;
         }
-        let asking = Asking {
+        let asking = ReplyCollector {
             reviews: &reviews,
             plans: &plans,
             refusals: &refusals,

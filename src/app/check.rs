@@ -20,13 +20,13 @@ use qa_core::masking::sanitize;
 use qa_core::plan::PlanKind;
 use qa_core::usage::usd;
 use qa_run::derive::{Outcome, derive};
-use qa_run::gates::{Executing, any_runs};
+use qa_run::gates::{CommandRunner, has_commands};
 use qa_run::gather::{Gathered, Gathering};
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
 use qa_run::keys::key;
 use qa_run::plans::needs_whole_file;
 use qa_run::ports::{Cancellation, Objects, Progress};
-use qa_run::sweep::Joined;
+use qa_run::sweep::ShardResults;
 
 /// A finished run.
 pub(crate) struct Finished {
@@ -74,7 +74,7 @@ pub(crate) fn check_opened(
     keyed(&key.key);
     execute(&mut prepared.inputs, &opened, cancellation, progress)?;
     prepared.inputs.replies = ask(&prepared, &opened, cancellation, progress)?;
-    let joined = parts.as_ref().map(|parts| parts as &dyn Joined);
+    let joined = parts.as_ref().map(|parts| parts as &dyn ShardResults);
     let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
         derive(&prepared.inputs, &Ports { joined, ..*ports }, key)
     })?;
@@ -92,7 +92,7 @@ pub(crate) fn check_opened(
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
         // Commands are run again each time and models are asked again, and what they say differs from time to time.
-        refresh: request.refresh || any_runs(policy) || inputs.replies != RecordedReplies::default(),
+        refresh: request.refresh || has_commands(policy) || inputs.replies != RecordedReplies::default(),
         artifact_root: &artifact_root(request, &opened.repository.root),
         cancellation,
     };
@@ -112,15 +112,16 @@ fn execute(
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
     let policy = &inputs.in_force.policy;
-    if !any_runs(policy) {
+    if !has_commands(policy) {
         return Ok(());
     }
-    let workshop = super::workshop::FencedWorkshop::new(policy, &opened.repository, cancellation);
-    let executing = Executing {
+    let command_sandbox =
+        super::command_sandbox::FencedCommandSandbox::new(policy, &opened.repository, cancellation);
+    let executing = CommandRunner {
         policy,
         requested: inputs.overrides.lens_ids.as_deref(),
         change_set: &inputs.change_set,
-        workshop: &workshop,
+        command_sandbox: &command_sandbox,
         cancellation,
         progress,
     };
@@ -130,7 +131,7 @@ fn execute(
 /// Records that nothing runs where there is no fence.
 #[cfg(not(target_os = "linux"))]
 fn execute(inputs: &mut Inputs, _: &Opened, _: &Arc<Cancellation>, _: &dyn Progress) -> Result<(), Failure> {
-    if any_runs(&inputs.in_force.policy) {
+    if has_commands(&inputs.in_force.policy) {
         inputs.execution.denied = Some("commands run on Linux alone".to_owned());
     }
     Ok(())

@@ -21,7 +21,7 @@ use qa_core::policy::{Overrides, POLICY_PATH};
 use qa_core::rubric;
 use qa_run::inputs::effective_policy;
 use qa_run::keys::ENGINE_VERSION;
-use qa_run::mining::{Dug, Mining};
+use qa_run::mining::{Mining, MiningReport};
 use qa_run::ports::{Cancellation, Objects};
 
 #[derive(Args)]
@@ -99,7 +99,7 @@ fn draft(
         cancellation,
         progress,
     };
-    let Dug { mined, files_read, files_left_out, changes } = mining.dig()?;
+    let MiningReport { mined, files_read, files_left_out, changes } = mining.mine()?;
     let newest = newest(objects, commit)?;
     Ok(RubricDraft {
         schema_version: Default::default(),

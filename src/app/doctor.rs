@@ -24,7 +24,7 @@ use qa_providers::contract::{Prompt, Reply};
 use qa_providers::model::Model;
 use qa_providers::models;
 use qa_providers::request::Encoded;
-use qa_run::ask::{Asked, Question};
+use qa_run::ask::{ModelExchange, ModelRequest};
 use qa_run::ports::Cancellation;
 
 /// The longest wait for the one answer, whatever the policy lets a review take.
@@ -106,8 +106,8 @@ fn ask(
     let budget = (deadline + Duration::from_millis(wait)) * (u32::from(binding.retry_max) + 1);
     let http = client(budget, cancellation)?;
     face::say(&format!("asking, for at most {} s an attempt\n", deadline.as_secs()));
-    let question = Question { provider: model.provider, binding, request, key, deadline };
-    let asked = question.ask(&http)?;
+    let request = ModelRequest { provider: model.provider, binding, request, key, deadline };
+    let asked = request.send(&http)?;
     face::write_stdout(answered(model, &asked, key).as_bytes())?;
     Ok(verdict(model, &asked, key))
 }
@@ -199,7 +199,7 @@ fn retires(model_id: &str) -> String {
 }
 
 /// What came of the question, line by line.
-fn answered(model: &Model, asked: &Asked, key: &Secret) -> String {
+fn answered(model: &Model, asked: &ModelExchange, key: &Secret) -> String {
     let mut text = String::new();
     for (index, attempt) in asked.attempts.iter().enumerate() {
         let status = attempt.status.map_or("no answer".to_owned(), |status| format!("status {status}"));
@@ -236,7 +236,7 @@ fn used(model: &Model, reply: &Reply) -> String {
 
 /// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
 /// ignores the schema is found out here.
-fn verdict(model: &Model, asked: &Asked, key: &Secret) -> Result<(), (Code, String)> {
+fn verdict(model: &Model, asked: &ModelExchange, key: &Secret) -> Result<(), (Code, String)> {
     let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.said, key)))?;
     let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
     let wanted = &model.binding.model_id;

@@ -7,6 +7,8 @@ mod calibrate;
 mod check;
 mod cli;
 mod client;
+#[cfg(target_os = "linux")]
+mod command_sandbox;
 mod consistency_approve;
 mod consistency_check;
 mod consistency_init;
@@ -35,8 +37,6 @@ mod verify;
 mod verify_command;
 mod watchdog;
 mod workflow_command;
-#[cfg(target_os = "linux")]
-mod workshop;
 
 pub use cli::main_with;
 pub use exit::Exit;

@@ -11,7 +11,7 @@ use qa_contracts::v1::{
     ChangeSet, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
 };
 use qa_core::policy::Policy;
-use qa_run::gates::{self, AtHead, Subject, any_runs, record};
+use qa_run::gates::{self, HeadCommit, HeadFile, has_commands, record_reports};
 use qa_run::gather::{Gathered, GatheredTexts, Texts};
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
 use qa_run::lookup::TreeLookups;
@@ -52,7 +52,7 @@ pub(crate) fn prepare_by<'a>(
     let Gathered { change_set, sensitivity, texts } = gather(opened, &in_force, cancellation, progress)?;
     let gates = read_reports(opened, &in_force)?;
     let mut execution = manifests(opened, &in_force.policy, &change_set)?;
-    if any_runs(&in_force.policy) {
+    if has_commands(&in_force.policy) {
         execution.denied = request.standing.denied(in_force.policy.execution.fork_heads);
     }
     let inputs = Inputs {
@@ -75,7 +75,7 @@ pub(super) fn manifests(
     policy: &Policy,
     change_set: &ChangeSet,
 ) -> Result<RecordedExecution, Failure> {
-    if !any_runs(policy) {
+    if !has_commands(policy) {
         return Ok(RecordedExecution::default());
     }
     let of = |commit| gates::manifests(change_set, &opened.objects, commit);
@@ -94,11 +94,11 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
     };
     let text = |path: &str| {
         let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
-            return Ok(AtHead::Nothing);
+            return Ok(HeadFile::Nothing);
         };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
-            BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(AtHead::Unreadable, AtHead::Text),
-            BlobRead::TooLarge { .. } => AtHead::Unreadable,
+            BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(HeadFile::Unreadable, HeadFile::Text),
+            BlobRead::TooLarge { .. } => HeadFile::Unreadable,
         })
     };
     // The base's as well: the date of a commit is whatever its author says.
@@ -106,8 +106,8 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
     let root = &opened.repository.root;
     let place = root.display().to_string();
     let place = place.trim_end_matches('/');
-    let head = Subject { is_committed: &is_committed, text: &text, time, root: place };
-    Ok(record(&in_force.policy, &Workspace::new(root), &head)?)
+    let head = HeadCommit { is_committed: &is_committed, text: &text, time, root: place };
+    Ok(record_reports(&in_force.policy, &Workspace::new(root), &head)?)
 }
 
 impl Prepared<'_> {

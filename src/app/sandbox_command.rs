@@ -16,8 +16,8 @@ use qa_contracts::ids::RepoPath;
 use qa_core::escape::{harmless, visible};
 use qa_core::secrets;
 use qa_run::commands::{
-    Captured, CommandLimits, Ended, Exit as CommandExit, Layers, Order, Refusal, Sandbox, SandboxError,
-    SharedMemory,
+    Captured, CommandLimits, CommandOutcome, Exit as CommandExit, Layers, Order, Refusal, Sandbox,
+    SandboxError, SharedMemory,
 };
 use qa_run::ports::Cancellation;
 
@@ -143,13 +143,17 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
 }
 
 /// The document, or lines for a person. What the command printed is shown with nothing in it that could act.
-fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omitted)])>) -> Vec<u8> {
+fn shown(
+    as_json: bool,
+    layers: &Layers,
+    ended: Option<(&CommandOutcome, &[(RepoPath, Omitted)])>,
+) -> Vec<u8> {
     if as_json {
         let mut document = json!({ "layers": {
             "landlockAbi": layers.landlock_abi,
-            "identity": layers.identity.text(),
+            "identity": layers.identity.as_str(),
             "seccomp": true,
-            "sharedMemory": layers.shared_memory.text(),
+            "sharedMemory": layers.shared_memory.as_str(),
             "residuals": layers.residuals,
         }});
         if let Some((ended, omitted)) = ended {
@@ -161,7 +165,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
                 CommandExit::Signal(signal) => (None, Some(signal)),
             };
             document["exit"] = json!({ "code": code, "signal": signal });
-            document["stopped"] = json!(ended.stopped.map(qa_run::commands::Stop::text));
+            document["stopped"] = json!(ended.stopped.map(qa_run::commands::Stop::as_str));
             document["leftBehind"] = json!(ended.left_behind);
             document["stdout"] = output(&ended.stdout);
             document["stderr"] = output(&ended.stderr);
@@ -169,7 +173,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
         return inert(&format!("{document:#}\n"), "\\u0023#[").into_bytes();
     }
     let mut text =
-        format!("fence       Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.text());
+        format!("fence       Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.as_str());
     text.push_str(&format!("/dev/shm    {}\n", shared(layers.shared_memory)));
     for residual in &layers.residuals {
         text.push_str(&format!("not held    {residual}\n"));
@@ -179,7 +183,7 @@ fn shown(as_json: bool, layers: &Layers, ended: Option<(&Ended, &[(RepoPath, Omi
         text.push_str(&format!("left out    {path} ({})\n", reason.text()));
     }
     let exit = match (ended.stopped, ended.exit) {
-        (Some(stop), _) => format!("stopped: {}", stop.text()),
+        (Some(stop), _) => format!("stopped: {}", stop.as_str()),
         (None, CommandExit::Code(code)) => format!("exit {code}"),
         (None, CommandExit::Signal(signal)) => format!("ended by signal {signal}"),
     };

@@ -17,7 +17,7 @@ use qa_core::escape::visible;
 use qa_core::features::{self, FeatureListError};
 use qa_core::policy::Overrides;
 use qa_core::workflow::{self, WorkflowError, WorkflowEvent};
-use qa_run::gates::feature;
+use qa_run::gates::current_feature;
 use qa_run::inputs::effective_policy;
 use qa_run::ports::{Cancellation, Progress};
 
@@ -71,7 +71,9 @@ pub(crate) fn accepted(
         return Ok(None);
     }
     let (report, gates): (QaReport, RecordedGates) = (run.artifact()?, run.artifact()?);
-    let (Some((feature_id, _)), Some(list)) = (feature(&gates), gates.feature_list) else { return Ok(None) };
+    let (Some((feature_id, _)), Some(list)) = (current_feature(&gates), gates.feature_list) else {
+        return Ok(None);
+    };
     if report.status != QaStatus::Passed {
         return Err(refused(format!("of the run's gates, {}", report.summary)));
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qa_contracts::limits::MAX_REPORT_BYTES;
-use qa_run::gates::{Found, Reports};
+use qa_run::gates::{ReportFile, Reports};
 
 /// A directory that reports are read from.
 pub(crate) struct Workspace {
@@ -59,21 +59,21 @@ fn is_absent(error: &std::io::Error) -> bool {
 }
 
 impl Reports for Workspace {
-    fn read(&self, path: &str) -> Found {
+    fn read(&self, path: &str) -> ReportFile {
         let (file, metadata) = match self.open(path) {
             Ok(Some(opened)) => opened,
-            Ok(None) => return Found::Missing,
-            Err(problem) => return Found::Refused(problem),
+            Ok(None) => return ReportFile::Missing,
+            Err(problem) => return ReportFile::Refused(problem),
         };
         let mut bytes = Vec::new();
         match file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes) {
-            Err(error) => Found::Refused(format!("{path} cannot be read: {error}")),
+            Err(error) => ReportFile::Refused(format!("{path} cannot be read: {error}")),
             Ok(size) if size > MAX_REPORT_BYTES => {
-                Found::Refused(format!("{path} has more than {MAX_REPORT_BYTES} bytes"))
+                ReportFile::Refused(format!("{path} has more than {MAX_REPORT_BYTES} bytes"))
             }
             Ok(_) => match metadata.modified() {
-                Err(error) => Found::Refused(format!("nobody can say how old {path} is: {error}")),
-                Ok(time) => Found::Content { bytes, modified: seconds(time) },
+                Err(error) => ReportFile::Refused(format!("nobody can say how old {path} is: {error}")),
+                Ok(time) => ReportFile::Content { bytes, modified: seconds(time) },
             },
         }
     }

@@ -10,7 +10,7 @@ use super::shared_memory::SHARED_MEMORY;
 use super::watch::{self, Watched};
 use super::{order, probe};
 use qa_run::commands::{
-    CommandLimits, Ended, Exit, Layers, Order, Refusal, Sandbox, SandboxError, SharedMemory,
+    CommandLimits, CommandOutcome, Exit, Layers, Order, Refusal, Sandbox, SandboxError, SharedMemory,
 };
 use qa_run::ports::Cancellation;
 
@@ -68,7 +68,7 @@ impl Sandbox for Fence {
         self.tested.get_or_init(|| self.test()).clone()
     }
 
-    fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError> {
+    fn run(&self, order: &Order<'_>) -> Result<CommandOutcome, SandboxError> {
         let layers = self.self_test()?;
         let mut prepared = Prepared::new(order)?;
         prepared.job.own_shared_memory = layers.shared_memory == SharedMemory::Own;
@@ -99,7 +99,13 @@ impl Sandbox for Fence {
                     }
                     prepared.check_gone()?;
                     let [stdout, stderr] = outcome.outputs;
-                    return Ok(Ended { exit, stopped: outcome.stopped, stdout, stderr, left_behind });
+                    return Ok(CommandOutcome {
+                        exit,
+                        stopped: outcome.stopped,
+                        stdout,
+                        stderr,
+                        left_behind,
+                    });
                 }
             }
         }

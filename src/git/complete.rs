@@ -13,7 +13,7 @@ use super::store::{Store, shallow_commits};
 use qa_contracts::ids::CommitId;
 use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
-use qa_run::retry::{self, Patience};
+use qa_run::retry::{self, WaitBudget};
 
 /// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -32,7 +32,7 @@ pub(crate) struct Remote<'a> {
     /// Decides the jitter of waits between attempts.
     pub(crate) seed: &'a str,
     /// Budget of those waits.
-    pub(crate) patience: Patience,
+    pub(crate) wait_budget: WaitBudget,
 }
 
 impl Remote<'_> {
@@ -47,7 +47,7 @@ impl Remote<'_> {
     }
 
     /// Sends a request until it is answered, at most six times, as requests to the REST interface are. Waits are half a
-    /// minute together, or as long as the server asks for; one that does not fit the remote's [`Patience`] is not made.
+    /// minute together, or as long as the server asks for; one that does not fit the remote's [`WaitBudget`] is not made.
     fn persist<T>(
         &self,
         operation: &str,
@@ -67,7 +67,7 @@ impl Remote<'_> {
                 return outcome.map_err(unanswered);
             };
             let wait = hint.map_or(wait, |hint| hint.max(wait));
-            if !self.patience.spend(wait) {
+            if !self.wait_budget.spend(wait) {
                 return outcome.map_err(unanswered);
             }
             tries += 1;
@@ -353,7 +353,7 @@ mod tests {
 
     fn remote(http: &dyn Http) -> Remote<'_> {
         let url = "https://git.example/a/b".to_owned();
-        Remote { http, url, token: None, seed: "seed", patience: Patience::default() }
+        Remote { http, url, token: None, seed: "seed", wait_budget: WaitBudget::default() }
     }
 
     #[test]

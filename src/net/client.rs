@@ -96,7 +96,7 @@ impl NetClient {
 
     fn start(&self, request: HttpRequest, host: &str) -> Result<(Receiver<News>, Arc<Semaphore>), HttpError> {
         let url = |_| HttpError::Url(host.to_owned());
-        let method = reqwest::Method::from_bytes(request.method.text().as_bytes())
+        let method = reqwest::Method::from_bytes(request.method.as_str().as_bytes())
             .expect("every method of the port is one of HTTP's");
         let client = if request.is_local { &self.local } else { &self.client };
         let mut builder = client.request(method, &request.url).body(request.body);
@@ -133,7 +133,7 @@ impl Http for NetClient {
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
         let host = host(&request.url)?;
         let limit = request.max_response_bytes;
-        let endpoint = format!("{} {}", request.method.text(), shown_url(&request.url));
+        let endpoint = format!("{} {}", request.method.as_str(), shown_url(&request.url));
         let allowed = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         let until = Instant::now() + allowed;
         let timeout = || HttpError::Timeout { host: host.clone(), seconds: allowed.as_secs() };

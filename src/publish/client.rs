@@ -15,7 +15,7 @@ use super::service::{ApiBase, PortService};
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, Method};
-use qa_run::retry::{self, Patience};
+use qa_run::retry::{self, WaitBudget};
 
 /// GitHub's own advice where a limit comes without a time.
 const LIMITED: Duration = Duration::from_secs(60);
@@ -54,7 +54,7 @@ pub(super) struct Client {
     /// `/repos/owner/name`.
     root: String,
     seed: String,
-    patience: Patience,
+    wait_budget: WaitBudget,
 }
 
 impl Client {
@@ -87,7 +87,7 @@ impl Client {
             token,
             root: format!("/repos/{repository}"),
             seed: seed.to_owned(),
-            patience: Patience::default(),
+            wait_budget: WaitBudget::default(),
         })
     }
 
@@ -114,7 +114,7 @@ impl Client {
             let Some(usual) = retry::wait(&self.seed, what, tries) else { return Err(error) };
             tries += 1;
             let wait = hint.map_or(usual, |hint| hint.max(usual));
-            if !self.patience.spend(wait) {
+            if !self.wait_budget.spend(wait) {
                 return Err(error);
             }
             self.http.pause(wait).map_err(|_| PublishError::Cancelled { what })?;

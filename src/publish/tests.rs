@@ -47,7 +47,7 @@ impl Http for Memory {
         let mut headers = request.headers.clone();
         headers.push(("authorization".to_owned(), token.unwrap()));
         let message =
-            Request { method: request.method.text().to_owned(), target, headers, body: request.body };
+            Request { method: request.method.as_str().to_owned(), target, headers, body: request.body };
         let call = {
             let mut calls = self.calls.lock().unwrap();
             *calls += 1;

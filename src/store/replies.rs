@@ -16,7 +16,7 @@ use qa_contracts::secret::Secret;
 use qa_contracts::v1::RecordedReply;
 use qa_core::canonical;
 use qa_core::seal::seal;
-use qa_run::reviews::{KeptHunk, ReplyStore};
+use qa_run::reviews::{ReplyStore, StoredHunk};
 
 /// A larger file was not written here.
 const MOST_BYTES: u64 = 8 << 20;
@@ -92,18 +92,18 @@ impl Replies {
 }
 
 impl ReplyStore for Replies {
-    fn kept(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply> {
+    fn reply(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply> {
         let reply: RecordedReply = Self::read(&self.path(request, sample), key)?;
         (reply.request_hash == *request && reply.sample == sample).then_some(reply)
     }
 
-    fn keep(&self, reply: &RecordedReply, key: &Secret) {
+    fn save_reply(&self, reply: &RecordedReply, key: &Secret) {
         let path = self.path(&reply.request_hash, reply.sample);
         let _it_is_asked_for_again = self.write(&path, reply, key);
     }
 
-    fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk> {
-        let kept: KeptHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
+    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk> {
+        let kept: StoredHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
         (kept.context == *context && kept.said.hunk == *hunk).then_some(kept)
     }
 
@@ -113,7 +113,7 @@ impl ReplyStore for Replies {
         spent.filter(|spent| spent.pull_request == pull_request).map_or(0, |spent| spent.micro_usd)
     }
 
-    fn spend(&self, pull_request: u64, micro_usd: u64, key: &Secret) {
+    fn add_spent(&self, pull_request: u64, micro_usd: u64, key: &Secret) {
         let _held = self.spending.lock();
         let micro_usd = self.spent(pull_request, key).saturating_add(micro_usd);
         if let Some(path) = self.path_of_spending(pull_request, key) {
@@ -121,9 +121,9 @@ impl ReplyStore for Replies {
         }
     }
 
-    fn keep_said(&self, said: &KeptHunk, key: &Secret) {
-        let path = self.path_of_hunk(&said.context, &said.said.hunk);
-        let _it_is_found_anew_next_time = self.write(&path, said, key);
+    fn save_hunk(&self, stored: &StoredHunk, key: &Secret) {
+        let path = self.path_of_hunk(&stored.context, &stored.said.hunk);
+        let _it_is_found_anew_next_time = self.write(&path, stored, key);
     }
 }
 
@@ -148,15 +148,15 @@ mod tests {
             code: None,
             problem: Some("said".to_owned()),
         };
-        assert_eq!(replies.kept(&hash, 1, Some(&key)), None);
-        replies.keep(&reply, &key);
-        assert_eq!(replies.kept(&hash, 1, Some(&key)), Some(reply.clone()));
-        assert_eq!(replies.kept(&hash, 1, Some(&other)), None);
-        assert_eq!(replies.kept(&hash, 1, None), Some(reply.clone()));
-        assert_eq!(replies.kept(&hash, 2, None), None);
+        assert_eq!(replies.reply(&hash, 1, Some(&key)), None);
+        replies.save_reply(&reply, &key);
+        assert_eq!(replies.reply(&hash, 1, Some(&key)), Some(reply.clone()));
+        assert_eq!(replies.reply(&hash, 1, Some(&other)), None);
+        assert_eq!(replies.reply(&hash, 1, None), Some(reply.clone()));
+        assert_eq!(replies.reply(&hash, 2, None), None);
         let path = replies.path(&hash, 1);
         let planted = fs::read_to_string(&path).unwrap().replace("said", "fine");
         fs::write(&path, planted).unwrap();
-        assert_eq!(replies.kept(&hash, 1, Some(&key)), None, "what was changed is not its owner's");
+        assert_eq!(replies.reply(&hash, 1, Some(&key)), None, "what was changed is not its owner's");
     }
 }

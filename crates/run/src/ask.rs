@@ -14,7 +14,7 @@ use qa_providers::request::{Encoded, authorization};
 const MOST_RESPONSE_BYTES: u64 = 4 << 20;
 
 /// What is asked, and with whose key.
-pub struct Question<'a> {
+pub struct ModelRequest<'a> {
     pub provider: &'static dyn Provider,
     pub binding: &'a ProviderBinding,
     pub request: &'a Encoded,
@@ -34,7 +34,7 @@ pub struct Attempt {
 
 /// What came of a question.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ModelExchange {
     /// In order; the last one decides. Empty when nothing could be sent.
     pub attempts: Vec<Attempt>,
     /// What the last attempt got, if it got an answer.
@@ -43,25 +43,25 @@ pub struct Asked {
 }
 
 /// How one attempt ended, and how long the server asks to wait before the next.
-struct Ended {
+struct AttemptOutcome {
     answer: Option<(HttpReply, Vec<u8>)>,
     result: Result<Reply, Failed>,
     hint: Duration,
 }
 
-impl Question<'_> {
+impl ModelRequest<'_> {
     /// Asks. The only error is that the run was cancelled: whatever else happens is an outcome.
-    pub fn ask(&self, http: &dyn Http) -> Result<Asked, HttpError> {
+    pub fn send(&self, http: &dyn Http) -> Result<ModelExchange, HttpError> {
         if !self.key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
             let said = "the key has characters that no header may hold";
             let failed = Failed::terminal(Code::ProviderAuthError, said);
-            return Ok(Asked { attempts: Vec::new(), answer: None, result: Err(failed) });
+            return Ok(ModelExchange { attempts: Vec::new(), answer: None, result: Err(failed) });
         }
         let model = self.binding.model.as_ref();
         let cap = Duration::from_millis(model.map_or(0, |model| model.retry_after_cap_ms));
         let mut attempts = Vec::new();
         loop {
-            let Ended { answer, result, hint } = self.attempt(http)?;
+            let AttemptOutcome { answer, result, hint } = self.attempt(http)?;
             let status = answer.as_ref().map(|(reply, _)| reply.status);
             let wait = self.binding.retry_backoff_ms.get(attempts.len());
             attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
@@ -69,12 +69,12 @@ impl Question<'_> {
             let again = result.as_ref().is_err_and(|failed| failed.is_transient) && hint <= cap;
             match wait.filter(|_| again) {
                 Some(wait) => http.pause(hint.max(Duration::from_millis(u64::from(*wait))))?,
-                None => return Ok(Asked { attempts, answer, result }),
+                None => return Ok(ModelExchange { attempts, answer, result }),
             }
         }
     }
 
-    fn attempt(&self, http: &dyn Http) -> Result<Ended, HttpError> {
+    fn attempt(&self, http: &dyn Http) -> Result<AttemptOutcome, HttpError> {
         let (reply, body) = match http.fetch(self.http_request()) {
             Ok(answer) => answer,
             // What a failure says is not needed to know that it is one.
@@ -83,14 +83,18 @@ impl Question<'_> {
             }
             Err(HttpError::Cancelled) => return Err(HttpError::Cancelled),
             Err(error) => {
-                return Ok(Ended { answer: None, result: Err(failed(&error)), hint: Duration::ZERO });
+                return Ok(AttemptOutcome {
+                    answer: None,
+                    result: Err(failed(&error)),
+                    hint: Duration::ZERO,
+                });
             }
         };
         let header = |name: &str| reply.header(name).map(ToOwned::to_owned);
         let result = outcome::decode(self.provider, reply.status, header, &body);
         let hint = result.as_ref().err().and_then(|failed| outcome::wait(failed, header));
         let hint = hint.unwrap_or_default();
-        Ok(Ended { answer: Some((reply, body)), result, hint })
+        Ok(AttemptOutcome { answer: Some((reply, body)), result, hint })
     }
 
     fn http_request(&self) -> HttpRequest {

@@ -70,7 +70,7 @@ impl Default for CommandLimits {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandOutcome {
     pub exit: Exit,
     /// Why it was ended from outside; none when it ended by itself. Then `exit` says nothing about the command.
     pub stopped: Option<Stop>,
@@ -100,7 +100,7 @@ pub enum Stop {
 
 impl Stop {
     /// The word for records.
-    pub fn text(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::TimedOut => "timed-out",
             Self::Output => "output",
@@ -159,7 +159,7 @@ pub enum SharedMemory {
 
 impl SharedMemory {
     /// The word for records.
-    pub fn text(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "own",
             Self::Machine => "machine",
@@ -179,7 +179,7 @@ pub enum Identity {
 
 impl Identity {
     /// The word for records.
-    pub fn text(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Private => "private-uid",
             Self::Own => "own-uid",
@@ -261,34 +261,39 @@ pub trait Sandbox: Sync {
     fn self_test(&self) -> Result<Layers, Refusal>;
 
     /// Runs one command to its end.
-    fn run(&self, order: &Order<'_>) -> Result<Ended, SandboxError>;
+    fn run(&self, order: &Order<'_>) -> Result<CommandOutcome, SandboxError>;
 }
 
 /// Makes places for commands: a tree of a commit with the policy's toolchains beside it, inside the fence.
-pub trait Workshop {
+pub trait CommandSandbox {
     /// What stands between commands and the machine; nothing is started where something of it is missing.
     fn layers(&self) -> Result<Layers, Refusal>;
 
     /// A new place with a commit's tree. It goes away with what is returned.
-    fn open(&self, commit: &CommitId) -> Result<Box<dyn Place + '_>, SandboxError>;
+    fn open(&self, commit: &CommitId) -> Result<Box<dyn CommandWorkspace + '_>, SandboxError>;
 }
 
 /// A place for commands.
-pub trait Place {
+pub trait CommandWorkspace {
     /// Where the tree is.
     fn tree(&self) -> &Path;
 
     /// Where everything is that was made for the place, the tree among it.
-    fn room(&self) -> &Path;
+    fn root(&self) -> &Path;
 
     /// A program outside of what the commit brings, by its plain name.
-    fn find(&self, program: &str) -> Option<PathBuf>;
+    fn find_program(&self, program: &str) -> Option<PathBuf>;
 
     /// Runs a command to its end.
-    fn run(&self, argv: &[String], directory: &str, limits: &CommandLimits) -> Result<Ended, SandboxError>;
+    fn run(
+        &self,
+        argv: &[String],
+        directory: &str,
+        limits: &CommandLimits,
+    ) -> Result<CommandOutcome, SandboxError>;
 
     /// A file that a command left in the tree, read without following links; `None` when there is none.
-    fn take(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
+    fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
 }
 
 #[cfg(test)]

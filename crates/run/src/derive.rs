@@ -162,7 +162,7 @@ fn run_cross_check(
             self_test: &executed.self_test,
             notices: &executed.notices,
             lines: ports.lines,
-            gates: &gates::seen(&gate_evidence(inputs, key)),
+            gates: &gates::gate_reports(&gate_evidence(inputs, key)),
         })
     }))
     .ok()

@@ -10,7 +10,7 @@ use super::ports::PortError;
 use super::reviews;
 use super::statements::{checked_statements, find_file};
 use super::survey::Surveys;
-use super::sweep::{Assignment, Sweep, Swept};
+use super::sweep::{Assignment, LensSweep, Sweep};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
@@ -106,7 +106,7 @@ impl Execution<'_> {
             retried_tests: 0,
             durations: BTreeMap::new(),
         };
-        let mut by_plan: BTreeMap<usize, (Swept, MovedCounts)> =
+        let mut by_plan: BTreeMap<usize, (LensSweep, MovedCounts)> =
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
         for (index, plan) in plans.iter().enumerate() {
             let refusal = refusals[index];
@@ -183,7 +183,7 @@ impl Execution<'_> {
 
     /// Reports what a gate's reports and commands say.
     fn report_gate(&self, gate: GateName, plan: &LensPlan, executed: &mut Executed) -> PlanReport {
-        let heard = gates::hear(gate, plan.plan_ordinal, &self.evidence);
+        let heard = gates::judge_gate(gate, plan.plan_ordinal, &self.evidence);
         executed.screenshots.extend(heard.screenshots);
         executed.retried_tests += heard.retried_tests;
         executed.durations.extend(heard.duration_ms.map(|duration| (gate, duration)));
@@ -209,8 +209,8 @@ impl Execution<'_> {
         refusal: Option<plan::Refusal>,
     ) -> Result<PlanReport, PortError> {
         let heard = match refusal {
-            None => self.answers.hear(plan)?,
-            Some(_) => reviews::Heard::default(),
+            None => self.answers.judge_replies(plan)?,
+            Some(_) => reviews::ReviewOutcome::default(),
         };
         let response_hash = heard.response_hash();
         let Incomplete { mut status, mut errors } = self.omitted(plan);
@@ -249,7 +249,7 @@ impl Execution<'_> {
     fn report_lens(
         &self,
         plan: &LensPlan,
-        swept: Swept,
+        swept: LensSweep,
         moved: MovedCounts,
         executed: &mut Executed,
     ) -> Result<PlanReport, PortError> {
@@ -374,7 +374,11 @@ impl Execution<'_> {
     }
 
     /// Only worth a second sweep when a finding could turn out to be an old acquaintance.
-    fn moved(&self, assignments: &[Assignment<'_>], swept: &[Swept]) -> Result<Vec<MovedCounts>, PortError> {
+    fn moved(
+        &self,
+        assignments: &[Assignment<'_>],
+        swept: &[LensSweep],
+    ) -> Result<Vec<MovedCounts>, PortError> {
         let minds = |lens: &dyn Lens, draft: &Draft| {
             lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
         };
@@ -399,7 +403,7 @@ impl Execution<'_> {
         &self,
         lens: &dyn Lens,
         plan: &LensPlan,
-        swept: &Swept,
+        swept: &LensSweep,
         texts: &mut BTreeMap<RepoPath, FileText>,
     ) -> Result<Vec<Statement>, PortError> {
         let files = &self.sweep.change_set.files;

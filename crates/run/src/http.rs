@@ -20,7 +20,7 @@ pub enum Method {
 
 impl Method {
     /// As it stands in a request line.
-    pub fn text(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
@@ -34,7 +34,7 @@ impl Method {
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete]
             .into_iter()
-            .find(|method| method.text() == text)
+            .find(|method| method.as_str() == text)
     }
 }
 

@@ -6,7 +6,7 @@ use super::gather::Texts;
 use super::lookup::TreeLookups;
 use super::ports::{Cancellation, Progress};
 use super::survey::Surveys;
-use super::sweep::Joined;
+use super::sweep::ShardResults;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, PolicyModel, RecordedExecution, RecordedGates, RecordedInputs,
@@ -50,7 +50,7 @@ pub struct Ports<'a> {
     /// Lines of the cross-check, which reads each quote a second time.
     pub lines: &'a LineReader<'a>,
     /// Results of shards, used instead of running lenses.
-    pub joined: Option<&'a dyn Joined>,
+    pub joined: Option<&'a dyn ShardResults>,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
 }

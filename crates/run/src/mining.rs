@@ -44,7 +44,7 @@ pub struct Mining<'a> {
 }
 
 /// What mining gave.
-pub struct Dug {
+pub struct MiningReport {
     pub mined: Mined,
     pub files_read: u64,
     pub files_left_out: u64,
@@ -53,7 +53,7 @@ pub struct Dug {
 
 impl Mining<'_> {
     /// Mines, and tries every convention on the merged changes.
-    pub fn dig(&self) -> Result<Dug, PortError> {
+    pub fn mine(&self) -> Result<MiningReport, PortError> {
         let (files, found) = self.files()?;
         let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
         let files_read = sighted.len() as u64;
@@ -72,7 +72,7 @@ impl Mining<'_> {
         self.quote(&mut mined.conventions)?;
         mined.conventions.iter_mut().for_each(mine::propose);
         let files_left_out = found as u64 - files_read;
-        Ok(Dug { mined, files_read, files_left_out, changes: changes.len() as u64 })
+        Ok(MiningReport { mined, files_read, files_left_out, changes: changes.len() as u64 })
     }
 
     /// How many places could keep or break each convention in the commit, and how many break it.

@@ -119,7 +119,7 @@ fn dug(line: &Line) -> (Vec<String>, u64) {
         cancellation: &Cancellation::default(),
         progress: &Silent,
     };
-    let mined = mining.dig().unwrap().mined;
+    let mined = mining.mine().unwrap().mined;
     let of_functions =
         |convention: &&Convention| convention.family == qa_contracts::v1::ConventionFamily::FunctionName;
     let broken = mined.conventions.iter().find(of_functions).unwrap().back_test.broken;

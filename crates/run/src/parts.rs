@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ports::PortError;
-use super::sweep::{Assignment, FileOutcome, Inspected, Joined};
+use super::sweep::{Assignment, FileInspection, FileOutcome, ShardResults};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{ChangedFile, PartFile, ShardPart, StatedDraft, StatedFact, StatedOutcome};
@@ -14,9 +14,9 @@ use qa_lenses::contract::{Draft, Fact, Inspection, Lens};
 pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: FileOutcome) -> PartFile {
     let outcomes = assignments.iter().zip(outcome).filter_map(|(assignment, inspection)| {
         let (panicked, Inspection { drafts, facts }) = match inspection {
-            Inspected::NotPlanned => return None,
-            Inspected::Panicked => (true, Inspection::default()),
-            Inspected::Done(inspection) => (false, inspection),
+            FileInspection::NotPlanned => return None,
+            FileInspection::Panicked => (true, Inspection::default()),
+            FileInspection::Done(inspection) => (false, inspection),
         };
         Some(StatedOutcome {
             plan_ordinal: assignment.plan.plan_ordinal,
@@ -149,7 +149,7 @@ impl Parts {
     }
 }
 
-impl Joined for Parts {
+impl ShardResults for Parts {
     fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError> {
         let file = &self.files[position];
         let mut stated: BTreeMap<u64, &StatedOutcome> =
@@ -157,10 +157,10 @@ impl Joined for Parts {
         let outcome = assignments
             .iter()
             .map(|assignment| match stated.remove(&assignment.plan.plan_ordinal) {
-                None => Ok(Inspected::NotPlanned),
-                Some(outcome) if outcome.panicked => Ok(Inspected::Panicked),
+                None => Ok(FileInspection::NotPlanned),
+                Some(outcome) if outcome.panicked => Ok(FileInspection::Panicked),
                 Some(outcome) => match inspection(outcome.clone(), assignment.lens) {
-                    Some(inspection) => Ok(Inspected::Done(inspection)),
+                    Some(inspection) => Ok(FileInspection::Done(inspection)),
                     None => Err(invalid(file, "a rule that is not its lens's")),
                 },
             })

@@ -39,7 +39,7 @@ fn any_lens_needs_whole_file(has_rubric: bool, file: &ChangedFile, hunks: &FileT
 /// Returns the reviews of a run, each with its model.
 pub fn reviews<'a>(inputs: &'a Inputs, ports: &Ports<'a>) -> Reviews<'a> {
     let in_force = &inputs.in_force;
-    Reviews::of(&in_force.policy, &inputs.change_set, ports.texts, in_force.rubric.as_ref())
+    Reviews::new(&in_force.policy, &inputs.change_set, ports.texts, in_force.rubric.as_ref())
 }
 
 /// Returns the plans in queue order.
@@ -76,7 +76,7 @@ pub fn plans(inputs: &Inputs, ports: &Ports<'_>) -> Vec<LensPlan> {
         policy,
         inputs.overrides.lens_ids.as_deref(),
         &candidates,
-        &|gate| gates::specs(gate, &gates::of_gate(gate, policy, change_set, execution)),
+        &|gate| gates::command_specs(gate, &gates::selected_commands(gate, policy, change_set, execution)),
     )
 }
 

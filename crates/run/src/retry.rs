@@ -13,15 +13,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Budget of waits between attempts, shared by all requests to one server.
 #[derive(Debug)]
-pub struct Patience(Mutex<Duration>);
+pub struct WaitBudget(Mutex<Duration>);
 
-impl Default for Patience {
+impl Default for WaitBudget {
     fn default() -> Self {
         Self(Mutex::new(PATIENCE))
     }
 }
 
-impl Patience {
+impl WaitBudget {
     /// Takes a wait from the budget, or returns false if it does not fit.
     pub fn spend(&self, wait: Duration) -> bool {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,17 +43,17 @@ pub struct Sweep<'a> {
     /// The frozen rubric, where the policy names one.
     pub rubric: Option<&'a Rubric>,
     /// What other processes found already, instead of looking again.
-    pub joined: Option<&'a dyn Joined>,
+    pub joined: Option<&'a dyn ShardResults>,
 }
 
 /// What shards gave, joined. Called once for each file, from any thread; gives one outcome per assignment.
-pub trait Joined: Sync {
+pub trait ShardResults: Sync {
     fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError>;
 }
 
 /// What a lens gave over all its files.
 #[derive(Debug, Default)]
-pub(crate) struct Swept {
+pub(crate) struct LensSweep {
     pub(crate) drafts: Vec<Draft>,
     /// Files and hunks the lens was given.
     pub(crate) inspected: InspectedHunks,
@@ -63,7 +63,7 @@ pub(crate) struct Swept {
 
 /// The outcome of one lens over one file.
 #[derive(Debug, Clone, Default, Serialize)]
-pub enum Inspected {
+pub enum FileInspection {
     /// The plan leaves the file out.
     #[default]
     NotPlanned,
@@ -72,7 +72,7 @@ pub enum Inspected {
 }
 
 /// The outcomes of one file, one for each assignment.
-pub type FileOutcome = Vec<Inspected>;
+pub type FileOutcome = Vec<FileInspection>;
 
 impl Sweep<'_> {
     /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
@@ -82,7 +82,7 @@ impl Sweep<'_> {
         assignments: &[Assignment<'_>],
         policy: &Policy,
         lookups: &dyn Lookups,
-    ) -> Result<(Vec<Swept>, Vec<SelfTest>), PortError> {
+    ) -> Result<(Vec<LensSweep>, Vec<SelfTest>), PortError> {
         let included: Vec<_> =
             assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
         let total = self.change_set.files.len();
@@ -141,11 +141,11 @@ impl Sweep<'_> {
         position: usize,
     ) -> Result<FileOutcome, PortError> {
         if included.iter().all(|plan| plan[position].is_none()) {
-            return Ok(vec![Inspected::NotPlanned; assignments.len()]);
+            return Ok(vec![FileInspection::NotPlanned; assignments.len()]);
         }
         if let Some(joined) = self.joined {
             let outcome = joined.outcome(position, assignments)?;
-            let looked = outcome.iter().map(|inspected| !matches!(inspected, Inspected::NotPlanned));
+            let looked = outcome.iter().map(|inspected| !matches!(inspected, FileInspection::NotPlanned));
             if looked.eq(included.iter().map(|plan| plan[position].is_some())) {
                 return Ok(outcome);
             }
@@ -160,7 +160,7 @@ impl Sweep<'_> {
             .iter()
             .zip(included)
             .map(|(assignment, included)| {
-                let Some(included) = included[position].as_deref() else { return Inspected::NotPlanned };
+                let Some(included) = included[position].as_deref() else { return FileInspection::NotPlanned };
                 self.inspect(assignment.lens, &Packet { file, text: &text, included })
             })
             .collect())
@@ -172,18 +172,18 @@ impl Sweep<'_> {
         included: &[Vec<Option<Vec<bool>>>],
         outcomes: Vec<FileOutcome>,
         (policy, lookups): (&Policy, &dyn Lookups),
-    ) -> Result<Vec<Swept>, PortError> {
-        let mut swept: Vec<Swept> = assignments
+    ) -> Result<Vec<LensSweep>, PortError> {
+        let mut swept: Vec<LensSweep> = assignments
             .iter()
-            .map(|_| Swept { inspected: vec![None; outcomes.len()], ..Swept::default() })
+            .map(|_| LensSweep { inspected: vec![None; outcomes.len()], ..LensSweep::default() })
             .collect();
         let mut facts: Vec<Vec<Fact>> = assignments.iter().map(|_| Vec::new()).collect();
         for (position, outcome) in outcomes.into_iter().enumerate() {
             for (index, inspection) in outcome.into_iter().enumerate() {
                 match inspection {
-                    Inspected::NotPlanned => {}
-                    Inspected::Panicked => swept[index].panicked = true,
-                    Inspected::Done(inspection) => {
+                    FileInspection::NotPlanned => {}
+                    FileInspection::Panicked => swept[index].panicked = true,
+                    FileInspection::Done(inspection) => {
                         swept[index].drafts.extend(inspection.drafts);
                         facts[index].extend(inspection.facts);
                         let hunks = included[index][position].as_deref().unwrap_or(&[]);
@@ -285,7 +285,8 @@ impl Sweep<'_> {
         included: &[Vec<Option<Vec<bool>>>],
         tested: usize,
     ) -> Result<Vec<Sha256Hex>, PortError> {
-        let mut again: Vec<Vec<Inspected>> = assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
+        let mut again: Vec<Vec<FileInspection>> =
+            assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
         for position in (0..tested).rev() {
             self.cancellation.check()?;
             let text = self.texts.text(position)?;
@@ -293,7 +294,7 @@ impl Sweep<'_> {
             for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
                 again.push(match included[position].as_deref() {
                     Some(included) => self.inspect(assignment.lens, &Packet { file, text: &text, included }),
-                    None => Inspected::NotPlanned,
+                    None => FileInspection::NotPlanned,
                 });
             }
         }
@@ -318,12 +319,13 @@ impl Sweep<'_> {
     }
 
     /// Runs a lens over one file, with as many drafts of each rule as are listed of one file.
-    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Inspected {
+    fn inspect(&self, lens: &dyn Lens, packet: &Packet<'_>) -> FileInspection {
         match self.run_lens(lens, packet) {
-            Some(inspection) => {
-                Inspected::Done(Inspection { drafts: bounded(inspection.drafts, PER_FILE), ..inspection })
-            }
-            None => Inspected::Panicked,
+            Some(inspection) => FileInspection::Done(Inspection {
+                drafts: bounded(inspection.drafts, PER_FILE),
+                ..inspection
+            }),
+            None => FileInspection::Panicked,
         }
     }
 
@@ -356,6 +358,6 @@ impl Reach {
 }
 
 /// Computes the digest of the outcomes of one assignment, file by file.
-fn digest<'i>(outcomes: impl Iterator<Item = &'i Inspected>) -> Sha256Hex {
+fn digest<'i>(outcomes: impl Iterator<Item = &'i FileInspection>) -> Sha256Hex {
     canonical::digest(&outcomes.collect::<Vec<_>>()).expect("drafts are made of JSON values")
 }

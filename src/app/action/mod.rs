@@ -42,7 +42,7 @@ use qa_core::findings::all_places;
 use qa_core::policy::Overrides;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
-use qa_run::retry::Patience;
+use qa_run::retry::WaitBudget;
 
 /// The largest payload GitHub documents is 25 MB.
 const MAX_EVENT_BYTES: u64 = 25 << 20;
@@ -325,7 +325,7 @@ fn remote<'a>(environment: &'a ActionEnvironment, http: &'a dyn Http) -> Option<
     let url = format!("{}/{}", context.server_url.trim_end_matches('/'), context.repository);
     let seed = environment.artifacts.seed();
     let token = environment.inputs.token.clone();
-    Some(Remote { http, url, token, seed, patience: Patience::default() })
+    Some(Remote { http, url, token, seed, wait_budget: WaitBudget::default() })
 }
 
 fn open_change(

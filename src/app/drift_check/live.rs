@@ -27,7 +27,7 @@ use qa_run::inputs::{Inputs, Ports, effective_policy};
 use qa_run::keys::key;
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
-use qa_run::reviews::{Asking, NoStore, RepliesMode, Sampled, sampled};
+use qa_run::reviews::{NoStore, RepliesMode, ReplyCollector, SampleFindings, findings_by_sample};
 
 /// All questions of a night together.
 const BUDGET: Duration = Duration::from_secs(2 * 3600);
@@ -94,7 +94,7 @@ impl Live {
         let tokens: u64 = affordable.map(|(plan, _)| plan.max_input_tokens + plan.max_output_tokens).sum();
         self.tokens_left.set(self.tokens_left.get().saturating_sub(tokens));
         let token = self.token.clone();
-        let asking = Asking {
+        let asking = ReplyCollector {
             reviews: &reviews,
             plans: &again,
             refusals: &refusals,
@@ -123,8 +123,8 @@ impl Live {
                 drifts.push(ModelDrift { detail, ..entry(plan, ModelDriftClass::Unavailable) });
                 continue;
             }
-            let then = sampled(&reviews, &inputs.replies, plan)?;
-            let now_said = sampled(&reviews, &live, again)?;
+            let then = findings_by_sample(&reviews, &inputs.replies, plan)?;
+            let now_said = findings_by_sample(&reviews, &live, again)?;
             let unchanged = entry(plan, ModelDriftClass::Identical);
             drifts.push(compared(unchanged, &then, &now_said, (before, now)));
         }
@@ -185,11 +185,11 @@ fn entry(plan: &LensPlan, class: ModelDriftClass) -> ModelDrift {
 /// Holds new answers against the recorded ones, by what they find and where.
 fn compared(
     entry: ModelDrift,
-    then: &[Result<Sampled, Code>],
-    now: &[Result<Sampled, Code>],
+    then: &[Result<SampleFindings, Code>],
+    now: &[Result<SampleFindings, Code>],
     (before, after): (Conclusion, Conclusion),
 ) -> ModelDrift {
-    let (old, new): (Vec<&Sampled>, Vec<&Sampled>) = (answers(then), answers(now));
+    let (old, new): (Vec<&SampleFindings>, Vec<&SampleFindings>) = (answers(then), answers(now));
     let mut drift = ModelDrift { samples: now.len() as u64, ..entry };
     if new.is_empty() || old.is_empty() {
         let codes: BTreeSet<Code> =
@@ -229,16 +229,18 @@ fn compared(
     drift
 }
 
-fn answers(all: &[Result<Sampled, Code>]) -> Vec<&Sampled> {
+fn answers(all: &[Result<SampleFindings, Code>]) -> Vec<&SampleFindings> {
     all.iter().filter_map(|answer| answer.as_ref().ok()).collect()
 }
 
-fn pairs<'s>(all: &'s [&'s Sampled]) -> impl Iterator<Item = (&'s Sampled, &'s Sampled)> {
+fn pairs<'s>(
+    all: &'s [&'s SampleFindings],
+) -> impl Iterator<Item = (&'s SampleFindings, &'s SampleFindings)> {
     all.iter().enumerate().flat_map(|(at, left)| all[at + 1..].iter().map(|right| (*left, *right)))
 }
 
 /// The share of places that two answers name both, in thousandths; two that name none agree.
-fn overlap(left: &Sampled, right: &Sampled) -> u64 {
+fn overlap(left: &SampleFindings, right: &SampleFindings) -> u64 {
     let either = left.places.union(&right.places).count() as u64;
     let both = left.places.intersection(&right.places).count() as u64;
     (both * 1000).checked_div(either).unwrap_or(1000)
@@ -254,14 +256,14 @@ mod tests {
     use super::*;
     use qa_contracts::ids::RepoPath;
 
-    fn saying(lines: &[u64]) -> Result<Sampled, Code> {
+    fn saying(lines: &[u64]) -> Result<SampleFindings, Code> {
         let path = RepoPath::from_bytes(b"a.py").unwrap();
         let places = lines.iter().map(|line| ("rule".to_owned(), path.clone(), *line)).collect();
-        Ok(Sampled { places, said: format!("{lines:?}") })
+        Ok(SampleFindings { places, said: format!("{lines:?}") })
     }
 
-    fn in_other_words(answer: Result<Sampled, Code>) -> Result<Sampled, Code> {
-        answer.map(|sampled| Sampled { said: format!("otherwise {}", sampled.said), ..sampled })
+    fn in_other_words(answer: Result<SampleFindings, Code>) -> Result<SampleFindings, Code> {
+        answer.map(|sampled| SampleFindings { said: format!("otherwise {}", sampled.said), ..sampled })
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Scripted<F> {
 
     pub(crate) fn targets(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        requests.iter().map(|request| format!("{} {}", request.method.text(), request.url)).collect()
+        requests.iter().map(|request| format!("{} {}", request.method.as_str(), request.url)).collect()
     }
 }
 

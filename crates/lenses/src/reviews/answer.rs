@@ -26,7 +26,7 @@ const TELLING: usize = 4;
 /// One thing that a model says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Said {
+pub struct ModelFinding {
     /// The last line at head that it is about.
     pub end_line: u64,
     /// Lines of the change as the model saw them.
@@ -49,7 +49,7 @@ pub struct Said {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer {
-    findings: Vec<Said>,
+    findings: Vec<ModelFinding>,
 }
 
 /// Reads a member that may be null but not absent, which serde does not tell apart by itself.
@@ -92,7 +92,7 @@ fn object(properties: Value) -> Value {
 /// Reads an answer; whatever is not exactly of the form is an error and no finding is taken from it.
 ///
 /// The error completes "the answer is not what was asked for: …".
-pub fn read(text: &str, rule_ids: &[&str]) -> Result<Vec<Said>, String> {
+pub fn read(text: &str, rule_ids: &[&str]) -> Result<Vec<ModelFinding>, String> {
     let value = strict_json::parse(text.as_bytes()).map_err(|error| repeated(&error.to_string()))?;
     let answer: Answer = serde_json::from_value(value).map_err(|error| repeated(&error.to_string()))?;
     let findings = answer.findings;
@@ -113,7 +113,7 @@ fn repeated(text: &str) -> String {
     plain(text, REPEATED)
 }
 
-fn fault(said: &Said, rule_ids: &[&str]) -> Option<String> {
+fn fault(said: &ModelFinding, rule_ids: &[&str]) -> Option<String> {
     let lines = 1..=LAST_LINE;
     let suggestion = said.suggestion.as_deref().unwrap_or_default();
     if !lines.contains(&said.start_line) || !lines.contains(&said.end_line) {
@@ -138,7 +138,7 @@ fn fault(said: &Said, rule_ids: &[&str]) -> Option<String> {
 /// there verbatim.
 ///
 /// Whether the packet is that of the file which the finding names is for the caller to see to.
-pub fn locate(said: &Said, packet: &Packet<'_>) -> Option<(u64, String)> {
+pub fn locate(said: &ModelFinding, packet: &Packet<'_>) -> Option<(u64, String)> {
     let quote = Quote::new(&said.evidence_quote)?;
     let is_markup = clean::is_markup(&packet.path().to_text());
     let mut best: Option<(u64, u64, String)> = None;
@@ -155,7 +155,7 @@ pub fn locate(said: &Said, packet: &Packet<'_>) -> Option<(u64, String)> {
     best.map(|(_, number, verbatim)| (number, verbatim))
 }
 
-fn is_claimed(hunk: &HunkView<'_>, said: &Said) -> bool {
+fn is_claimed(hunk: &HunkView<'_>, said: &ModelFinding) -> bool {
     let (first, count) = (hunk.hunk.new_start, hunk.hunk.new_lines);
     count > 0 && first <= said.end_line && said.start_line < first.saturating_add(count)
 }
@@ -208,8 +208,8 @@ mod tests {
         })
     }
 
-    fn said(lines: (u64, u64), quote: &str) -> Said {
-        Said {
+    fn said(lines: (u64, u64), quote: &str) -> ModelFinding {
+        ModelFinding {
             end_line: lines.1,
             evidence_quote: quote.to_owned(),
             file: "a.rs".to_owned(),
@@ -320,7 +320,7 @@ mod tests {
         second["suggestion"] = json!("Do that.");
         let answer = json!({"findings": [finding(), second]}).to_string();
         let first = said((1, 2), "let a = b;");
-        let expect = vec![first.clone(), Said { suggestion: Some("Do that.".to_owned()), ..first }];
+        let expect = vec![first.clone(), ModelFinding { suggestion: Some("Do that.".to_owned()), ..first }];
         assert_eq!(read(&answer, RULES), Ok(expect));
         assert_eq!(read(" {\"findings\": []}\n", RULES), Ok(vec![]));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answer::{self, Said};
+use super::answer::{self, ModelFinding};
 use super::clean::Cleaned;
 use super::contract::{Canary, ReviewSpec};
 use super::packet::fenced;
@@ -48,7 +48,7 @@ pub struct Planted {
 
 impl Planted {
     /// Whether something that is said of its file names its fault, and quotes it.
-    pub fn is_named_by(&self, said: &Said) -> bool {
+    pub fn is_named_by(&self, said: &ModelFinding) -> bool {
         let quoted = said.evidence_quote.lines().map(str::trim).find(|line| !line.is_empty());
         said.file == self.path
             && said.start_line <= *self.lines.end()

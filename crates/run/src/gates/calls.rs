@@ -19,7 +19,7 @@ use qa_gates::selection::{
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// What a gate wants to run.
-pub fn of_gate(
+pub fn selected_commands(
     gate: GateName,
     policy: &Policy,
     change_set: &ChangeSet,
@@ -43,7 +43,7 @@ fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option
 }
 
 /// The commands as a plan has them.
-pub fn specs(gate: GateName, calls: &Selection) -> Vec<ExecutionCommandSpec> {
+pub fn command_specs(gate: GateName, calls: &Selection) -> Vec<ExecutionCommandSpec> {
     let spec = |(ordinal, wanted): (usize, &SelectedCommand)| ExecutionCommandSpec {
         ordinal: ordinal as u64,
         command: wanted.template.argv.clone(),
@@ -60,7 +60,7 @@ pub fn specs(gate: GateName, calls: &Selection) -> Vec<ExecutionCommandSpec> {
 
 /// What the policy says to a gate's commands.
 pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Selection) -> Permission {
-    policy.execution.permission(gate.as_str(), class(gate), &specs(gate, calls))
+    policy.execution.permission(gate.as_str(), class(gate), &command_specs(gate, calls))
 }
 
 /// The files of a commit that say which tools its projects use, in the directories of the change and above.
@@ -93,6 +93,6 @@ pub fn manifests(
 }
 
 /// Whether any gate runs tools itself.
-pub fn any(policy: &Policy) -> bool {
+pub fn has_commands(policy: &Policy) -> bool {
     policy.gates.values().any(|gate| !gate.run.is_empty())
 }

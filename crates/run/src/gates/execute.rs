@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::heard_commands::{judged, needs_another};
+use super::judge_commands::{judged, needs_another};
 use super::pictures::Album;
 use super::record::ANY_ROOT;
-use crate::commands::{Captured, CommandLimits, Ended, Exit, Layers, Place, SandboxError, Stop, Workshop};
+use crate::commands::{
+    Captured, CommandLimits, CommandOutcome, CommandSandbox, CommandWorkspace, Exit, Layers, SandboxError,
+    Stop,
+};
 use crate::ports::{Cancellation, PortError, Progress};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
@@ -32,17 +35,17 @@ const ATTEMPTS: u64 = 3;
 const ANY_ROOM: &str = "/tmp/qa-skill-room";
 
 /// What commands run with.
-pub struct Executing<'a> {
+pub struct CommandRunner<'a> {
     pub policy: &'a Policy,
     /// The lenses that were asked for, when not all were.
     pub requested: Option<&'a [String]>,
     pub change_set: &'a ChangeSet,
-    pub workshop: &'a dyn Workshop,
+    pub command_sandbox: &'a dyn CommandSandbox,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
 }
 
-impl Executing<'_> {
+impl CommandRunner<'_> {
     /// Runs what the gates want and the policy allows, one command after another, and records it. Where one gate wants
     /// what is not allowed, nothing of any gate is run.
     pub fn run(&self, recorded: &mut RecordedExecution) -> Result<(), PortError> {
@@ -52,7 +55,7 @@ impl Executing<'_> {
             .keys()
             .filter(|gate| self.is_wanted(**gate))
             .map(|gate| {
-                let calls = calls::of_gate(*gate, self.policy, self.change_set, recorded);
+                let calls = calls::selected_commands(*gate, self.policy, self.change_set, recorded);
                 let permission = calls::permission(*gate, self.policy, &calls);
                 (*gate, calls, permission)
             })
@@ -66,7 +69,7 @@ impl Executing<'_> {
         if recorded.denied.is_some() || total == 0 || gates.iter().any(|(_, _, it)| is_violation(it)) {
             return Ok(());
         }
-        match self.workshop.layers() {
+        match self.command_sandbox.layers() {
             Ok(layers) => recorded.layers = Some(found(layers)),
             Err(refusal) => {
                 recorded.denied = Some(sanitize_cut(&format!("failed to {refusal}"), 1000));
@@ -152,23 +155,23 @@ impl Executing<'_> {
         left: &mut Left,
     ) -> Result<RecordedCommand, SandboxError> {
         let template = &command.wanted.template;
-        let place = self.workshop.open(self.commit(command.wanted.side))?;
-        let argv = resolved(place.as_ref(), &template.argv)?;
+        let workspace = self.command_sandbox.open(self.commit(command.wanted.side))?;
+        let argv = resolved(workspace.as_ref(), &template.argv)?;
         let limits = self.limits();
         let started = Instant::now();
-        let ended = place.run(&argv, &template.directory, &limits)?;
+        let ended = workspace.run(&argv, &template.directory, &limits)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         if ended.stopped == Some(Stop::Cancelled) {
             return Err(SandboxError::Broken("the run was cancelled".to_owned()));
         }
         let report = match report_path(template) {
-            Some(path) => place.take(&path, MAX_REPORT_BYTES as u64)?,
+            Some(path) => workspace.read_output_file(&path, MAX_REPORT_BYTES as u64)?,
             None => None,
         };
         // After the command, so that it cannot be slowed or fooled by what this leaves.
-        let tool_version = self.version(place.as_ref(), template);
-        let mut keep = |captured: Captured| output(captured, place.as_ref(), &mut left.room);
-        let Ended { exit, stopped, stdout, stderr, left_behind } = ended;
+        let tool_version = self.version(workspace.as_ref(), template);
+        let mut keep = |captured: Captured| output(captured, workspace.as_ref(), &mut left.room);
+        let CommandOutcome { exit, stopped, stdout, stderr, left_behind } = ended;
         let (exit_code, signal) = match (exit, stopped) {
             (_, Some(_)) => (None, None),
             (Exit::Code(code), None) => (Some(code), None),
@@ -177,7 +180,7 @@ impl Executing<'_> {
         let as_it_is = RecordedCommand {
             exit_code,
             signal,
-            stopped: stopped.map(|stop| stop.text().to_owned()),
+            stopped: stopped.map(|stop| stop.as_str().to_owned()),
             left_behind,
             duration_ms,
             tool_version,
@@ -190,23 +193,23 @@ impl Executing<'_> {
         if command.wanted.side == Side::Head
             && let Ok(judged) = judged_alone(command.wanted, &recorded)
         {
-            recorded.pictures = left.album.take(&judged.report, |path| picture(place.as_ref(), path));
+            recorded.pictures = left.album.take(&judged.report, |path| picture(workspace.as_ref(), path));
         }
         Ok(recorded)
     }
 
-    fn version(&self, place: &dyn Place, template: &CommandTemplate) -> Option<String> {
-        let argv = resolved(place, &template.version_argv).ok()?;
+    fn version(&self, workspace: &dyn CommandWorkspace, template: &CommandTemplate) -> Option<String> {
+        let argv = resolved(workspace, &template.version_argv).ok()?;
         let limits = CommandLimits {
             wall: Duration::from_secs(60).min(self.limits().wall),
             stdout_bytes: 4096,
             stderr_bytes: 4096,
             ..self.limits()
         };
-        let ended = place.run(&argv, &template.directory, &limits).ok()?;
+        let ended = workspace.run(&argv, &template.directory, &limits).ok()?;
         let text = ended.stdout.text();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        (ended.exit == Exit::Code(0)).then(|| sanitize_cut(&somewhere(line, place), 200))
+        (ended.exit == Exit::Code(0)).then(|| sanitize_cut(&somewhere(line, workspace), 200))
     }
 
     fn limits(&self) -> CommandLimits {
@@ -290,13 +293,13 @@ fn report_path(template: &CommandTemplate) -> Option<String> {
     Some(if directory.is_empty() { file.clone() } else { format!("{directory}/{file}") })
 }
 
-/// The command with its program's own place: what the commit brings is never taken for a tool.
-fn resolved(place: &dyn Place, argv: &[String]) -> Result<Vec<String>, SandboxError> {
+/// The command with its program's own workspace: what the commit brings is never taken for a tool.
+fn resolved(workspace: &dyn CommandWorkspace, argv: &[String]) -> Result<Vec<String>, SandboxError> {
     let (program, arguments) = argv.split_first().ok_or(SandboxError::Order("it is empty".to_owned()))?;
     let not_started =
         |reason: &str| SandboxError::NotStarted { program: program.clone(), reason: reason.to_owned() };
-    let found = place
-        .find(program)
+    let found = workspace
+        .find_program(program)
         .ok_or_else(|| not_started("it is in no declared toolchain and in no directory of the system"))?;
     let path = found.to_str().ok_or_else(|| not_started("its path is not UTF-8"))?.to_owned();
     Ok(std::iter::once(path).chain(arguments.iter().cloned()).collect())
@@ -329,29 +332,29 @@ fn judged_alone(wanted: &SelectedCommand, command: &RecordedCommand) -> Result<J
 }
 
 /// The bytes of a picture that a command left, or why there are none.
-fn picture(place: &dyn Place, path: &RepoPath) -> Result<Vec<u8>, String> {
-    let taken = place.take(&path.to_text(), MAX_PICTURE_BYTES as u64);
+fn picture(workspace: &dyn CommandWorkspace, path: &RepoPath) -> Result<Vec<u8>, String> {
+    let taken = workspace.read_output_file(&path.to_text(), MAX_PICTURE_BYTES as u64);
     let captured = taken.map_err(|error| error.to_string())?.ok_or("it is not there")?;
     let whole = captured.kept.len() as u64 == captured.bytes;
     whole.then_some(captured.kept).ok_or_else(|| format!("it has more than {MAX_PICTURE_BYTES} bytes"))
 }
 
-fn output(captured: Captured, place: &dyn Place, room: &mut usize) -> RecordedOutput {
+fn output(captured: Captured, workspace: &dyn CommandWorkspace, room: &mut usize) -> RecordedOutput {
     let kept = captured.kept.len();
     let fits = kept <= *room;
     let whole = fits && kept as u64 == captured.bytes;
-    let text = if fits { somewhere(&captured.text(), place) } else { String::new() };
+    let text = if fits { somewhere(&captured.text(), workspace) } else { String::new() };
     *room -= if fits { kept } else { 0 };
     let Captured { bytes, sha256, .. } = captured;
     let normalized_sha256 = canonical::sha256(normalize_output(&text).as_bytes());
     RecordedOutput { text, bytes, sha256, normalized_sha256, capped: !whole }
 }
 
-/// The text as it would be of a place elsewhere.
-fn somewhere(text: &str, place: &dyn Place) -> String {
+/// The text as it would be of a workspace elsewhere.
+fn somewhere(text: &str, workspace: &dyn CommandWorkspace) -> String {
     let shown = |path: &Path| path.to_str().map(str::to_owned);
     let mut text = text.to_owned();
-    for (path, instead) in [(place.tree(), ANY_ROOT), (place.room(), ANY_ROOM)] {
+    for (path, instead) in [(workspace.tree(), ANY_ROOT), (workspace.root(), ANY_ROOM)] {
         if let Some(path) = shown(path) {
             text = text.replace(&path, instead);
         }
@@ -363,7 +366,7 @@ fn found(layers: Layers) -> ExecutionLayers {
     ExecutionLayers {
         landlock_abi: layers.landlock_abi,
         seccomp: true,
-        identity: layers.identity.text().to_owned(),
+        identity: layers.identity.as_str().to_owned(),
         residuals: layers.residuals.iter().map(|&residual| residual.to_owned()).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FEATURE_LIST, Heard, STORIES, WORKFLOW_STATE, headline};
+use super::{FEATURE_LIST, GateOutcome, STORIES, WORKFLOW_STATE, headline};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FeatureList, GateName, RecordedGates, RecordedStory, RunMode, Side, StoryBindings};
@@ -16,7 +16,7 @@ use qa_core::{json_places, workflow};
 use qa_gates::contract::TestCase;
 use qa_gates::stories::{self, Reason, UnverifiedStep};
 
-impl Heard {
+impl GateOutcome {
     /// Every step of the wanted features has to be shown by a test.
     pub(super) fn hold_against_features(
         &mut self,
@@ -92,7 +92,7 @@ impl<'a> Features<'a> {
         let text = recorded.feature_list.as_deref().ok_or_else(absent)?;
         let list = FeatureDocument::parse(text).and_then(|document| document.list(text));
         let list = list.map_err(|error| (error.code(), format!("failed to read {FEATURE_LIST}: {error}")))?;
-        let current = current_feature(recorded)?;
+        let current = current_feature_id(recorded)?;
         if let Some(current) = current.filter(|current| !list.0.iter().any(|feature| feature.id == *current))
         {
             let problem =
@@ -170,7 +170,7 @@ impl<'a> Features<'a> {
 }
 
 /// The feature that is worked on, as head's workflow state has it.
-fn current_feature(recorded: &RecordedGates) -> Result<Option<u64>, (Code, String)> {
+fn current_feature_id(recorded: &RecordedGates) -> Result<Option<u64>, (Code, String)> {
     let Some(text) = &recorded.workflow_state else { return Ok(None) };
     let state = workflow::parse_state(text.as_bytes())
         .map_err(|error| (error.code(), format!("failed to read {WORKFLOW_STATE}: {error}")))?;
@@ -178,9 +178,9 @@ fn current_feature(recorded: &RecordedGates) -> Result<Option<u64>, (Code, Strin
 }
 
 /// The feature that is worked on, with its description, where steps of features are looked at.
-pub fn feature(recorded: &RecordedGates) -> Option<(u64, String)> {
+pub fn current_feature(recorded: &RecordedGates) -> Option<(u64, String)> {
     let features = Features::read(recorded).ok()?;
-    let current = current_feature(recorded).ok().flatten()?;
+    let current = current_feature_id(recorded).ok().flatten()?;
     let found = features.list.0.into_iter().find(|feature| feature.id == current)?;
     Some((found.id, found.description))
 }

@@ -3,18 +3,18 @@
 mod calls;
 mod execute;
 mod features;
-mod heard_commands;
+mod judge_commands;
 mod pictures;
 pub mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use calls::{any as any_runs, manifests, of_gate, specs};
-pub use execute::Executing;
-pub use features::feature;
+pub use calls::{command_specs, has_commands, manifests, selected_commands};
+pub use execute::CommandRunner;
+pub use features::current_feature;
 use pictures::captions;
 pub use pictures::{Caption, screenshots};
-pub use record::{AtHead, Found, Reports, Subject, record};
+pub use record::{HeadCommit, HeadFile, ReportFile, Reports, record_reports};
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
@@ -40,7 +40,7 @@ pub(crate) const STORIES: &str = "stories";
 
 /// What the reports of a gate come to.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct GateOutcome {
     /// What they say about head.
     pub(crate) statements: Vec<Statement>,
     /// What they say about the base, which is not held against the change.
@@ -84,17 +84,17 @@ struct Origin {
 }
 
 /// Reads what is recorded of a gate.
-pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> Heard {
-    let mut heard = Heard { passed: true, ..Heard::default() };
+pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
+    let mut heard = GateOutcome { passed: true, ..GateOutcome::default() };
     let Some(settings) = evidence.policy.gates.get(&gate) else { return heard };
-    let mut all = heard.hear_reports(gate, &settings.reports, evidence);
-    all.extend(heard.hear_commands(gate, plan_ordinal, evidence));
+    let mut all = heard.judge_reports(gate, &settings.reports, evidence);
+    all.extend(heard.judge_gate_commands(gate, plan_ordinal, evidence));
     for of in &settings.tests_of {
         // What they say for themselves is said by their own gate; here only their tests count.
-        let mut other = Heard { passed: true, ..Heard::default() };
+        let mut other = GateOutcome { passed: true, ..GateOutcome::default() };
         let settings = &evidence.policy.gates.get(of).map_or(&[][..], |gate| gate.reports.as_slice());
-        let mut theirs = other.hear_reports(*of, settings, evidence);
-        theirs.extend(other.hear_commands(*of, 0, evidence));
+        let mut theirs = other.judge_reports(*of, settings, evidence);
+        theirs.extend(other.judge_gate_commands(*of, 0, evidence));
         heard.digests.extend(other.digests);
         heard.errors.extend(other.errors.iter());
         heard.warnings.extend(other.warnings);
@@ -117,9 +117,9 @@ pub(crate) fn hear(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -
 }
 
 /// What all gates' reports say, for whoever looks a second time.
-pub fn seen(evidence: &Evidence<'_>) -> Vec<GateReports> {
+pub fn gate_reports(evidence: &Evidence<'_>) -> Vec<GateReports> {
     let of = |gate: &GateName| {
-        let heard = hear(*gate, 0, evidence);
+        let heard = judge_gate(*gate, 0, evidence);
         let entries = heard.statements.into_iter().map(|statement| ReportEntry {
             rule_id: statement.rule_id,
             file: statement.file,
@@ -206,9 +206,9 @@ fn code_of(error: &ReportError) -> Code {
     }
 }
 
-impl Heard {
+impl GateOutcome {
     /// What the declared reports say. Those of `story_validation` are only looked at for their tests.
-    fn hear_reports(
+    fn judge_reports(
         &mut self,
         gate: GateName,
         reports: &[PolicyReport],

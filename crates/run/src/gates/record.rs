@@ -15,11 +15,11 @@ use qa_gates::report::Totals;
 /// Where reports are read from.
 pub trait Reports {
     /// What stands at a path below the workspace.
-    fn read(&self, path: &str) -> Found;
+    fn read(&self, path: &str) -> ReportFile;
 }
 
 /// What stands at a report's path.
-pub enum Found {
+pub enum ReportFile {
     /// Nothing.
     Missing,
     /// Something that is not taken, and why.
@@ -34,7 +34,7 @@ pub enum Found {
 }
 
 /// What a commit has at a path.
-pub enum AtHead {
+pub enum HeadFile {
     /// No file.
     Nothing,
     /// One that is no text or too large.
@@ -43,7 +43,7 @@ pub enum AtHead {
     Text(String),
 }
 
-impl AtHead {
+impl HeadFile {
     fn text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(secrets::masked(text)),
@@ -53,13 +53,13 @@ impl AtHead {
 }
 
 /// The commit a report has to be about.
-pub struct Subject<'a> {
+pub struct HeadCommit<'a> {
     /// Whether a path is committed there: whoever wrote the change wrote that file too.
     pub is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
     /// When the commit was made, in seconds since 1970.
     pub time: i64,
     /// A file's text there.
-    pub text: &'a dyn Fn(&str) -> Result<AtHead, PortError>,
+    pub text: &'a dyn Fn(&str) -> Result<HeadFile, PortError>,
     /// Where the checkout is, as tools write it.
     pub root: &'a str,
 }
@@ -68,10 +68,10 @@ pub struct Subject<'a> {
 pub(super) const ANY_ROOT: &str = "/github/workspace";
 
 /// Looks for every report the policy names.
-pub fn record(
+pub fn record_reports(
     policy: &Policy,
     reports: &dyn Reports,
-    head: &Subject<'_>,
+    head: &HeadCommit<'_>,
 ) -> Result<RecordedGates, PortError> {
     let mut recorded = RecordedGates::default();
     let mut room = MAX_REPORT_BYTES;
@@ -107,8 +107,8 @@ pub fn record(
         recorded.workflow_state = (head.text)(WORKFLOW_STATE)?.text();
         for feature_id in wanted(&recorded) {
             let text = match (head.text)(&bindings_path(feature_id))? {
-                AtHead::Nothing => continue,
-                found @ (AtHead::Unreadable | AtHead::Text(_)) => found.text(),
+                HeadFile::Nothing => continue,
+                found @ (HeadFile::Unreadable | HeadFile::Text(_)) => found.text(),
             };
             recorded.stories.push(RecordedStory { feature_id, text });
         }
@@ -116,19 +116,19 @@ pub fn record(
     Ok(recorded)
 }
 
-fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8>, (Code, String)> {
+fn take(path: &str, found: ReportFile, since: i64, room: &mut usize) -> Result<Vec<u8>, (Code, String)> {
     let refused = |problem| Err((Code::GateReportRefused, problem));
     match found {
-        Found::Missing => Err((Code::GateReportMissing, format!("{path} is not there"))),
-        Found::Refused(problem) => refused(problem),
-        Found::Content { modified, .. } if modified < since => Err((
+        ReportFile::Missing => Err((Code::GateReportMissing, format!("{path} is not there"))),
+        ReportFile::Refused(problem) => refused(problem),
+        ReportFile::Content { modified, .. } if modified < since => Err((
             Code::GateReportStale,
             format!("{path} was written {} s before the commit that is judged", since - modified),
         )),
-        Found::Content { bytes, .. } if bytes.len() > *room => {
+        ReportFile::Content { bytes, .. } if bytes.len() > *room => {
             refused(format!("all reports together have more than {MAX_REPORT_BYTES} bytes"))
         }
-        Found::Content { bytes, .. } => {
+        ReportFile::Content { bytes, .. } => {
             *room -= bytes.len();
             Ok(bytes)
         }
@@ -136,14 +136,14 @@ fn take(path: &str, found: Found, since: i64, room: &mut usize) -> Result<Vec<u8
 }
 
 /// The bytes of a picture that a report names.
-fn picture(found: Found, since: i64) -> Result<Vec<u8>, String> {
+fn picture(found: ReportFile, since: i64) -> Result<Vec<u8>, String> {
     match found {
-        Found::Missing => Err("it is not there".to_owned()),
-        Found::Refused(problem) => Err(problem),
-        Found::Content { modified, .. } if modified < since => {
+        ReportFile::Missing => Err("it is not there".to_owned()),
+        ReportFile::Refused(problem) => Err(problem),
+        ReportFile::Content { modified, .. } if modified < since => {
             Err("it was written before the commit that is judged".to_owned())
         }
-        Found::Content { bytes, .. } => Ok(bytes),
+        ReportFile::Content { bytes, .. } => Ok(bytes),
     }
 }
 

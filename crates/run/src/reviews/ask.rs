@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::earlier::{self, KeptHunk};
-use super::hear::Judging;
+use super::earlier::{self, StoredHunk};
+use super::judge::Judging;
 use super::{Request, Reviews, record};
-use crate::ask::Question;
+use crate::ask::ModelRequest;
 use crate::http::{Http, HttpError};
 use crate::ports::{Cancellation, PortError, Progress};
 use crate::workers;
@@ -58,35 +58,35 @@ impl RepliesMode {
 /// What was kept of other runs. Called from any thread.
 pub trait ReplyStore: Sync {
     /// What was kept. With a key only what somebody with the same key has kept.
-    fn kept(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply>;
+    fn reply(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply>;
 
     /// Keeps a reply; one that cannot be kept is asked for again.
-    fn keep(&self, reply: &RecordedReply, key: &Secret);
+    fn save_reply(&self, reply: &RecordedReply, key: &Secret);
 
     /// What was said of a hunk when it was asked about first, in one way of asking; by the same keys.
-    fn said(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<KeptHunk>;
+    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk>;
 
     /// What a pull request has cost so far, with one key, in millionths of a US dollar.
     fn spent(&self, pull_request: u64, key: &Secret) -> u64;
 
     /// Adds to it.
-    fn spend(&self, pull_request: u64, micro_usd: u64, key: &Secret);
+    fn add_spent(&self, pull_request: u64, micro_usd: u64, key: &Secret);
 
     /// Keeps what stands of a hunk, which holds what stood before.
-    fn keep_said(&self, said: &KeptHunk, key: &Secret);
+    fn save_hunk(&self, stored: &StoredHunk, key: &Secret);
 }
 
 /// Keeps nothing.
 pub struct NoStore;
 
 impl ReplyStore for NoStore {
-    fn kept(&self, _: &Sha256Hex, _: u64, _: Option<&Secret>) -> Option<RecordedReply> {
+    fn reply(&self, _: &Sha256Hex, _: u64, _: Option<&Secret>) -> Option<RecordedReply> {
         None
     }
 
-    fn keep(&self, _: &RecordedReply, _: &Secret) {}
+    fn save_reply(&self, _: &RecordedReply, _: &Secret) {}
 
-    fn said(&self, _: &Sha256Hex, _: &Sha256Hex, _: Option<&Secret>) -> Option<KeptHunk> {
+    fn hunk(&self, _: &Sha256Hex, _: &Sha256Hex, _: Option<&Secret>) -> Option<StoredHunk> {
         None
     }
 
@@ -94,13 +94,13 @@ impl ReplyStore for NoStore {
         0
     }
 
-    fn spend(&self, _: u64, _: u64, _: &Secret) {}
+    fn add_spent(&self, _: u64, _: u64, _: &Secret) {}
 
-    fn keep_said(&self, _: &KeptHunk, _: &Secret) {}
+    fn save_hunk(&self, _: &StoredHunk, _: &Secret) {}
 }
 
 /// Everything that asking needs.
-pub struct Asking<'a> {
+pub struct ReplyCollector<'a> {
     pub reviews: &'a Reviews<'a>,
     pub plans: &'a [LensPlan],
     pub refusals: &'a [Option<Refusal>],
@@ -126,7 +126,7 @@ pub struct Asking<'a> {
 /// A plan, and which of its answers.
 type Job<'p> = (&'p LensPlan, u64);
 
-impl Asking<'_> {
+impl ReplyCollector<'_> {
     /// The plans that a pull request cannot pay for, in queue order: what is kept costs nothing, and what no list has a
     /// price for cannot be paid.
     fn over(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
@@ -190,7 +190,7 @@ impl Asking<'_> {
         let mut replies =
             RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
         replies.earlier = self.earlier(&jobs, &replies)?;
-        self.keep_said(&jobs, &replies)?;
+        self.save_hunks(&jobs, &replies)?;
         Ok(replies)
     }
 
@@ -213,7 +213,7 @@ impl Asking<'_> {
                 now.iter().any(|now| now.hunk == before.hunk && now.findings == before.findings)
             };
             for hunk in self.reviews.hunks(plan)? {
-                let kept = self.store.said(&context, &hunk.digest, seal);
+                let kept = self.store.hunk(&context, &hunk.digest, seal);
                 let before = kept.map(|kept| kept.said).filter(|said| !is_said_now(said));
                 all.extend(before.filter(|said| hunk.allows(said, &request.rule_ids)));
             }
@@ -223,7 +223,7 @@ impl Asking<'_> {
 
     /// Keeps what stands of each hunk now. Outside a pull request nobody knows what the lines stood beside before, so
     /// nothing comes late there.
-    fn keep_said(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<(), PortError> {
+    fn save_hunks(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<(), PortError> {
         if !self.mode.writes() {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl Asking<'_> {
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
             for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
                 let said = EarlierHunk { shown: said.shown.filter(|_| self.pull_request.is_some()), ..said };
-                self.store.keep_said(&KeptHunk { context: context.clone(), said }, &key);
+                self.store.save_hunk(&StoredHunk { context: context.clone(), said }, &key);
             }
         }
         Ok(())
@@ -250,7 +250,7 @@ impl Asking<'_> {
     fn reply(&self, plan: &LensPlan, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
         let hash = &request.encoded.request_hash;
         if self.mode == RepliesMode::Replay {
-            let kept = self.store.kept(hash, sample, None);
+            let kept = self.store.reply(hash, sample, None);
             let missing =
                 || record::refused(request, sample, Code::ReplayRecordingMissing, "nothing was kept");
             return Ok(kept.unwrap_or_else(missing));
@@ -265,23 +265,23 @@ impl Asking<'_> {
         if let Some(kept) = self.kept(request, sample, &key) {
             return Ok(kept);
         }
-        let question = Question {
+        let model_request = ModelRequest {
             provider: request.model.provider,
             binding: &request.model.binding,
             request: &request.encoded,
             key: &key,
             deadline: Duration::from_millis(request.model.binding.timeout_ms),
         };
-        let asked = question.ask(self.http).map_err(cancelled)?;
-        let reply = record::asked(request, sample, &asked, self.secrets);
+        let exchange = model_request.send(self.http).map_err(cancelled)?;
+        let reply = record::asked(request, sample, &exchange, self.secrets);
         if let Some((pull_request, _)) = self.purse {
             let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
             let bound = plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples);
-            self.store.spend(pull_request, request.spent_micro_usd(&reply, bound), &key);
+            self.store.add_spent(pull_request, request.spent_micro_usd(&reply, bound), &key);
         }
         // What failed may succeed next time, and must not take the place of what did.
         if self.mode.writes() && seals(request, &key) && request.answer(&reply).is_ok() {
-            self.store.keep(&reply, &key);
+            self.store.save_reply(&reply, &key);
         }
         Ok(reply)
     }
@@ -290,7 +290,7 @@ impl Asking<'_> {
     fn kept(&self, request: &Request<'_>, sample: u64, key: &Secret) -> Option<RecordedReply> {
         let hash = &request.encoded.request_hash;
         let may = self.mode.reads() && seals(request, key);
-        let kept = may.then(|| self.store.kept(hash, sample, Some(key))).flatten()?;
+        let kept = may.then(|| self.store.reply(hash, sample, Some(key))).flatten()?;
         request.answer(&kept).is_ok().then_some(kept)
     }
 }

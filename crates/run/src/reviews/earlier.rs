@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::hear::{Claim, NEAR_LINES};
+use super::judge::{MergedFinding, NEAR_LINES};
 use super::{Request, Reviews};
 use crate::ports::PortError;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
@@ -13,13 +13,13 @@ use qa_contracts::v1::{EarlierFinding, EarlierHunk, LensPlan, Rubric};
 use qa_core::canonical;
 use qa_core::packet::{HunkView, Packet};
 use qa_core::plan::included_hunks;
-use qa_lenses::reviews::answer::Said;
+use qa_lenses::reviews::answer::ModelFinding;
 use qa_lenses::reviews::packet::file_block;
 
 /// What is kept of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KeptHunk {
+pub struct StoredHunk {
     /// Which way of asking, [`context`].
     pub context: Sha256Hex,
     pub said: EarlierHunk,
@@ -103,21 +103,21 @@ impl Reviews<'_> {
 /// somewhere: where it does not, what a file was not blamed for may only have been quoted badly.
 pub(super) fn said_of(
     hunks: &[PlannedHunk],
-    claims: &[Claim],
+    findings_now: &[MergedFinding],
     lens_id: &str,
     is_proven: bool,
 ) -> Vec<EarlierHunk> {
     let said = |hunk: &PlannedHunk| {
-        let own = claims.iter().filter(|claim| !claim.is_late);
-        let own = own.filter_map(|claim| Some((claim, hunk.offset(&claim.path, claim.line)?)));
+        let own = findings_now.iter().filter(|now| !now.is_late);
+        let own = own.filter_map(|now| Some((now, hunk.offset(&now.path, now.line)?)));
         let findings: BTreeSet<EarlierFinding> = own
-            .map(|(claim, offset)| EarlierFinding {
-                rule_id: claim.said.rule_id.clone(),
+            .map(|(now, offset)| EarlierFinding {
+                rule_id: now.said.rule_id.clone(),
                 offset,
-                severity: claim.said.severity,
-                summary: claim.said.summary.clone(),
-                suggestion: claim.said.suggestion.clone(),
-                answers: claim.answers,
+                severity: now.said.severity,
+                summary: now.said.summary.clone(),
+                suggestion: now.said.suggestion.clone(),
+                answers: now.answers,
             })
             .collect();
         EarlierHunk {
@@ -130,47 +130,47 @@ pub(super) fn said_of(
     hunks.iter().map(said).collect()
 }
 
-/// Holds claims against what was said of their hunks before: those that are late, and those that were made before and are
+/// Holds findings_now against what was said of their hunks before: those that are late, and those that were made before and are
 /// not made now.
 pub(super) fn held_against(
     earlier: &[EarlierHunk],
     hunks: &[PlannedHunk],
     lens_id: &str,
-    mut claims: Vec<Claim>,
-) -> Vec<Claim> {
+    mut findings_now: Vec<MergedFinding>,
+) -> Vec<MergedFinding> {
     let mut before = Vec::new();
     for hunk in hunks {
         let said = earlier.iter().find(|said| said.lens_id == lens_id && said.hunk == hunk.digest);
         let Some(said) = said else { continue };
         let is_as_shown = said.shown.as_ref() == Some(&hunk.shown);
         let mut open: Vec<&EarlierFinding> = said.findings.iter().collect();
-        for claim in &mut claims {
-            let Some(offset) = hunk.offset(&claim.path, claim.line) else { continue };
+        for now in &mut findings_now {
+            let Some(offset) = hunk.offset(&now.path, now.line) else { continue };
             let apart = |finding: &EarlierFinding| finding.offset.abs_diff(offset);
             let same = open
                 .iter()
                 .enumerate()
-                .filter(|(_, finding)| finding.rule_id == claim.said.rule_id && apart(finding) <= NEAR_LINES);
+                .filter(|(_, finding)| finding.rule_id == now.said.rule_id && apart(finding) <= NEAR_LINES);
             match same.min_by_key(|(_, finding)| apart(finding)).map(|(at, _)| at) {
                 // What was agreed upon once does not have to be agreed upon again, and what was bad does not get better.
                 Some(at) => {
                     let finding = open.remove(at);
-                    claim.answers = claim.answers.max(finding.answers);
-                    claim.said.severity = claim.said.severity.min(finding.severity);
+                    now.answers = now.answers.max(finding.answers);
+                    now.said.severity = now.said.severity.min(finding.severity);
                 }
-                None => claim.is_late = is_as_shown,
+                None => now.is_late = is_as_shown,
             }
         }
         before.extend(open.into_iter().filter_map(|finding| made_before(hunk, finding)));
     }
-    claims.extend(before);
-    claims
+    findings_now.extend(before);
+    findings_now
 }
 
-fn made_before(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<Claim> {
+fn made_before(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<MergedFinding> {
     let (line, text) = hunk.line(finding.offset)?;
-    Some(Claim {
-        said: Said {
+    Some(MergedFinding {
+        said: ModelFinding {
             end_line: *line,
             evidence_quote: text.clone(),
             file: hunk.file.to_text().into_owned(),

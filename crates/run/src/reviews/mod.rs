@@ -2,15 +2,15 @@
 
 mod ask;
 mod earlier;
-mod hear;
+mod judge;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-pub use ask::{Asking, NoStore, RepliesMode, ReplyStore};
-pub use earlier::KeptHunk;
-pub use hear::{Heard, Sampled, sampled};
+pub use ask::{NoStore, RepliesMode, ReplyCollector, ReplyStore};
+pub use earlier::StoredHunk;
+pub use judge::{ReviewOutcome, SampleFindings, findings_by_sample};
 
 use super::gather::Texts;
 use super::ports::PortError;
@@ -61,7 +61,7 @@ pub(crate) struct Request<'r> {
 
 impl<'a> Reviews<'a> {
     /// The reviews that the policy has a model for.
-    pub fn of(
+    pub fn new(
         policy: &'a Policy,
         change_set: &'a ChangeSet,
         texts: &'a dyn Texts,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Request;
-use crate::ask::Asked;
+use crate::ask::ModelExchange;
 use crate::http::HttpReply;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
@@ -31,7 +31,12 @@ const MOST_OTHER_BYTES: usize = 64 << 10;
 const SHORTEST_KEY: usize = 12;
 
 /// The record of a question that was asked.
-pub(super) fn asked(request: &Request<'_>, sample: u64, asked: &Asked, keys: &[Secret]) -> RecordedReply {
+pub(super) fn asked(
+    request: &Request<'_>,
+    sample: u64,
+    asked: &ModelExchange,
+    keys: &[Secret],
+) -> RecordedReply {
     let attempts = asked.attempts.iter();
     let attempts = attempts.map(|one| RecordedAttempt { status: one.status, code: one.code }).collect();
     let response = asked.answer.as_ref().map(|(reply, body)| response(reply, body, keys));

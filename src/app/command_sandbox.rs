@@ -11,7 +11,8 @@ use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_gates::is_leftover;
 use qa_run::commands::{
-    Captured, CommandLimits, Ended, Layers, Order, Place, Refusal, Sandbox, SandboxError, Workshop,
+    Captured, CommandLimits, CommandOutcome, CommandSandbox, CommandWorkspace, Layers, Order, Refusal,
+    Sandbox, SandboxError,
 };
 use qa_run::ports::Cancellation;
 
@@ -19,7 +20,7 @@ use qa_run::ports::Cancellation;
 const SCRATCH: &str = "/tmp";
 
 /// Makes places for the commands of one run.
-pub(super) struct FencedWorkshop<'a> {
+pub(super) struct FencedCommandSandbox<'a> {
     fence: Fence,
     repository: &'a OpenRepository,
     toolchains: Vec<(String, bool)>,
@@ -27,7 +28,7 @@ pub(super) struct FencedWorkshop<'a> {
     network: bool,
 }
 
-impl<'a> FencedWorkshop<'a> {
+impl<'a> FencedCommandSandbox<'a> {
     pub(super) fn new(
         policy: &Policy,
         repository: &'a OpenRepository,
@@ -53,12 +54,12 @@ impl<'a> FencedWorkshop<'a> {
     }
 }
 
-impl Workshop for FencedWorkshop<'_> {
+impl CommandSandbox for FencedCommandSandbox<'_> {
     fn layers(&self) -> Result<Layers, Refusal> {
         self.fence.self_test()
     }
 
-    fn open(&self, commit: &CommitId) -> Result<Box<dyn Place + '_>, SandboxError> {
+    fn open(&self, commit: &CommitId) -> Result<Box<dyn CommandWorkspace + '_>, SandboxError> {
         let broken = |what: &str, error: String| SandboxError::Broken(visible(&format!("{what}: {error}")));
         let room =
             Room::make(Path::new(SCRATCH)).map_err(|error| broken("make a room", error.to_string()))?;
@@ -67,45 +68,50 @@ impl Workshop for FencedWorkshop<'_> {
         let provided = Toolchains::find(&self.toolchains, &self.repository.root)?.provide(&room)?;
         let mut environment = self.environment.clone();
         environment.push(("PATH".to_owned(), provided.path.clone()));
-        Ok(Box::new(FencedPlace { workshop: self, room, provided, environment }))
+        Ok(Box::new(FencedWorkspace { command_sandbox: self, room, provided, environment }))
     }
 }
 
 /// One place; it goes away when it is dropped.
-struct FencedPlace<'a> {
-    workshop: &'a FencedWorkshop<'a>,
+struct FencedWorkspace<'a> {
+    command_sandbox: &'a FencedCommandSandbox<'a>,
     room: Room,
     provided: Provided,
     environment: Vec<(String, String)>,
 }
 
-impl Place for FencedPlace<'_> {
+impl CommandWorkspace for FencedWorkspace<'_> {
     fn tree(&self) -> &Path {
         &self.room.tree
     }
 
-    fn room(&self) -> &Path {
+    fn root(&self) -> &Path {
         &self.room.private
     }
 
-    fn find(&self, program: &str) -> Option<PathBuf> {
+    fn find_program(&self, program: &str) -> Option<PathBuf> {
         self.provided.find(program)
     }
 
-    fn run(&self, argv: &[String], directory: &str, limits: &CommandLimits) -> Result<Ended, SandboxError> {
-        self.workshop.fence.run(&Order {
+    fn run(
+        &self,
+        argv: &[String],
+        directory: &str,
+        limits: &CommandLimits,
+    ) -> Result<CommandOutcome, SandboxError> {
+        self.command_sandbox.fence.run(&Order {
             argv,
             cwd: directory,
             worktree: &self.room.tree,
             private: &self.room.private,
-            network: self.workshop.network,
+            network: self.command_sandbox.network,
             readable: &self.provided.readable,
             environment: &self.environment,
             limits: *limits,
         })
     }
 
-    fn take(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError> {
+    fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError> {
         self.room
             .take(path, max_bytes)
             .map_err(|error| SandboxError::Broken(visible(&format!("take the report {path}: {error}"))))

@@ -1,7 +1,7 @@
 //! What the commands of gates come to, from their record alone.
 
 use super::calls;
-use super::{Evidence, Heard, Origin, code_of};
+use super::{Evidence, GateOutcome, Origin, code_of};
 use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
@@ -15,9 +15,9 @@ use qa_gates::contract::{CommandOutput, Output, Places, ReportError, Source};
 use qa_gates::judge::{Judged, judge_attempts};
 use qa_gates::selection::{SelectedCommand, Selection};
 
-impl Heard {
+impl GateOutcome {
     /// What the tools say that the gate runs itself.
-    pub(super) fn hear_commands(
+    pub(super) fn judge_gate_commands(
         &mut self,
         gate: GateName,
         plan_ordinal: u64,
@@ -28,7 +28,7 @@ impl Heard {
             return Vec::new();
         };
         let execution = evidence.execution;
-        let calls = calls::of_gate(gate, evidence.policy, evidence.change_set, execution);
+        let calls = calls::selected_commands(gate, evidence.policy, evidence.change_set, execution);
         for (tool, directory) in &calls.lost {
             let place = if directory.is_empty() { "the root" } else { directory.as_str() };
             self.fail(tool, Code::GateNothingRan, &format!("the base uses it in {place}, and head does not"));
@@ -51,7 +51,7 @@ impl Heard {
             self.fail(gate.as_str(), Code::ExecutionDenied, &harmless(&reason));
             return Vec::new();
         }
-        let all = self.hear_calls(gate, &calls, evidence);
+        let all = self.judge_selection(gate, &calls, evidence);
         self.audit = audit(gate, plan_ordinal, &calls, evidence);
         let durations = of(gate, None, execution).map(|command| command.duration_ms);
         self.duration_ms = Some(durations.sum());
@@ -66,7 +66,7 @@ impl Heard {
         }
     }
 
-    fn hear_calls(&mut self, gate: GateName, calls: &Selection, evidence: &Evidence<'_>) -> Vec<Judged> {
+    fn judge_selection(&mut self, gate: GateName, calls: &Selection, evidence: &Evidence<'_>) -> Vec<Judged> {
         let execution = evidence.execution;
         let mut all = Vec::new();
         let mut head = None;
@@ -137,7 +137,7 @@ fn judged_of(wanted: &SelectedCommand, attempts: &[&RecordedCommand]) -> Result<
         }
         match attempt.stopped.as_deref() {
             None => {}
-            Some(stop) if stop == Stop::TimedOut.text() => {
+            Some(stop) if stop == Stop::TimedOut.as_str() => {
                 return Err((Code::ExecutionTimeout, "it was stopped at its deadline".to_owned()));
             }
             Some(stop) => {
@@ -196,7 +196,7 @@ fn audit(
         Some(ExecutionCommandResult {
             ordinal: command.ordinal,
             exit_code: command.exit_code,
-            timed_out: command.stopped.as_deref() == Some(Stop::TimedOut.text()),
+            timed_out: command.stopped.as_deref() == Some(Stop::TimedOut.as_str()),
             stdout_sha256: command.stdout.sha256.clone(),
             stderr_sha256: command.stderr.sha256.clone(),
             attempt: command.attempt,

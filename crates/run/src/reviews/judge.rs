@@ -20,7 +20,7 @@ use qa_core::packet::Packet;
 use qa_core::plan::included_hunks;
 use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::usage::usd;
-use qa_lenses::reviews::answer::{Said, locate, read};
+use qa_lenses::reviews::answer::{ModelFinding, locate, read};
 use qa_lenses::reviews::packet::shown_path;
 use qa_lenses::reviews::plain::plain;
 use qa_providers::contract::Reply;
@@ -35,7 +35,7 @@ const SENTENCE: usize = 300;
 
 /// What the answers to a plan come to.
 #[derive(Default)]
-pub struct Heard {
+pub struct ReviewOutcome {
     pub(crate) statements: Vec<Statement>,
     /// Why the plan is not complete.
     pub(crate) errors: BTreeSet<Code>,
@@ -57,12 +57,12 @@ pub(crate) struct Normalised {
     requested_model: String,
     echoed_model: Option<String>,
     outcome: Option<Code>,
-    parsed_output: Option<Vec<Said>>,
+    parsed_output: Option<Vec<ModelFinding>>,
 }
 
 /// Something that answers say of one place.
-pub(super) struct Claim {
-    pub(super) said: Said,
+pub(super) struct MergedFinding {
+    pub(super) said: ModelFinding,
     pub(super) path: RepoPath,
     pub(super) line: u64,
     pub(super) quote: String,
@@ -78,7 +78,10 @@ pub(super) struct Claim {
 
 impl Request<'_> {
     /// What an answer says, or why it is none. The same for an answer that came just now and for one that was recorded.
-    pub(super) fn answer(&self, recorded: &RecordedReply) -> Result<(Reply, Vec<Said>), (Code, String)> {
+    pub(super) fn answer(
+        &self,
+        recorded: &RecordedReply,
+    ) -> Result<(Reply, Vec<ModelFinding>), (Code, String)> {
         let Some(response) = &recorded.response else {
             let problem = recorded.problem.clone().unwrap_or_default();
             return Err((recorded.code.unwrap_or(Code::InternalError), problem));
@@ -148,8 +151,8 @@ impl Request<'_> {
 
 /// What the answers to a plan say together.
 struct Collected {
-    heard: Heard,
-    claims: Vec<Claim>,
+    heard: ReviewOutcome,
+    merged: Vec<MergedFinding>,
     samples: Vec<ReviewSample>,
     /// How many things were said, and how many of them stand nowhere.
     said: u64,
@@ -159,14 +162,14 @@ struct Collected {
 
 impl Evidence<'_> {
     /// What was answered to a plan.
-    pub(crate) fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
-        Judging { reviews: &self.reviews, replies: self.replies }.hear(plan)
+    pub(crate) fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
+        Judging { reviews: &self.reviews, replies: self.replies }.judge_replies(plan)
     }
 }
 
 /// One answer, as far as two can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sampled {
+pub struct SampleFindings {
     /// What it finds where: what the model named, the file, the line. What stands nowhere is left out.
     pub places: BTreeSet<(String, RepoPath, u64)>,
     /// Everything it says.
@@ -174,11 +177,11 @@ pub struct Sampled {
 }
 
 /// Each answer to a plan by itself.
-pub fn sampled(
+pub fn findings_by_sample(
     reviews: &Reviews<'_>,
     replies: &RecordedReplies,
     plan: &LensPlan,
-) -> Result<Vec<Result<Sampled, Code>>, PortError> {
+) -> Result<Vec<Result<SampleFindings, Code>>, PortError> {
     let Some(request) = reviews.request(plan)? else { return Ok(Vec::new()) };
     let judging = Judging { reviews, replies };
     let mut all = Vec::new();
@@ -200,7 +203,7 @@ pub fn sampled(
             places.extend(place.map(|(path, line, _)| (said.rule_id.clone(), path, line)));
         }
         let said = serde_json::to_string(&said).expect("what was said was read as JSON");
-        all.push(Ok(Sampled { places, said }));
+        all.push(Ok(SampleFindings { places, said }));
     }
     Ok(all)
 }
@@ -212,20 +215,20 @@ pub(super) struct Judging<'j, 'a> {
 }
 
 impl Judging<'_, '_> {
-    fn hear(&self, plan: &LensPlan) -> Result<Heard, PortError> {
+    fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
         let Some(request) = self.reviews.request(plan)? else {
-            let mut heard = Heard::default();
+            let mut heard = ReviewOutcome::default();
             // What is planned and cannot be asked was not looked at.
             heard.errors.extend((!plan.changed_files.is_empty()).then_some(Code::InternalError));
             return Ok(heard);
         };
         let review = plan.review.as_ref().expect("only a review's plan asks");
         let hunks = self.reviews.hunks(plan)?;
-        let Collected { mut heard, claims, samples, said, unverified, canary_found } =
+        let Collected { mut heard, merged, samples, said, unverified, canary_found } =
             self.collect(plan, &request, &hunks)?;
-        let claims = held_against(&self.replies.earlier, &hunks, &plan.lens_id, claims);
+        let merged = held_against(&self.replies.earlier, &hunks, &plan.lens_id, merged);
         let stated =
-            claims.into_iter().map(|claim| statement(&request, claim, (review.samples, review.agree)));
+            merged.into_iter().map(|finding| statement(&request, finding, (review.samples, review.agree)));
         heard.statements.extend(stated);
         heard.is_doubtful = unverified * 2 > said;
         if unverified > 0 {
@@ -254,12 +257,12 @@ impl Judging<'_, '_> {
     /// What stands of each hunk of a plan, if it was answered whole.
     pub(super) fn said(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Vec<EarlierHunk>, PortError> {
         let hunks = self.reviews.hunks(plan)?;
-        let Collected { heard, claims, unverified, .. } = self.collect(plan, request, &hunks)?;
+        let Collected { heard, merged, unverified, .. } = self.collect(plan, request, &hunks)?;
         if !heard.errors.is_empty() {
             return Ok(Vec::new());
         }
-        let claims = held_against(&self.replies.earlier, &hunks, &plan.lens_id, claims);
-        Ok(said_of(&hunks, &claims, &plan.lens_id, unverified == 0))
+        let merged = held_against(&self.replies.earlier, &hunks, &plan.lens_id, merged);
+        Ok(said_of(&hunks, &merged, &plan.lens_id, unverified == 0))
     }
 
     fn collect(
@@ -270,8 +273,8 @@ impl Judging<'_, '_> {
     ) -> Result<Collected, PortError> {
         let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
         let mut all = Collected {
-            heard: Heard::default(),
-            claims: Vec::new(),
+            heard: ReviewOutcome::default(),
+            merged: Vec::new(),
             samples: Vec::new(),
             said: 0,
             unverified: 0,
@@ -310,7 +313,7 @@ impl Judging<'_, '_> {
         &self,
         plan: &LensPlan,
         request: &Request<'_>,
-        (sample, reply, said): (u64, &Reply, Vec<Said>),
+        (sample, reply, said): (u64, &Reply, Vec<ModelFinding>),
         (hunks, all): (&[PlannedHunk], &mut Collected),
     ) -> Result<(), PortError> {
         all.heard.take_reply(request, reply, &said);
@@ -327,7 +330,7 @@ impl Judging<'_, '_> {
             match self.locate(plan, &said)? {
                 Some(place) => {
                     let hunk = hunks.iter().position(|hunk| hunk.offset(&place.0, place.1).is_some());
-                    claim(&mut all.claims, (sample, hunk), said, place);
+                    merge_finding(&mut all.merged, (sample, hunk), said, place);
                 }
                 None => {
                     all.unverified += 1;
@@ -339,7 +342,11 @@ impl Judging<'_, '_> {
     }
 
     /// Where a finding stands: the file, the line, and what is there.
-    fn locate(&self, plan: &LensPlan, said: &Said) -> Result<Option<(RepoPath, u64, String)>, PortError> {
+    fn locate(
+        &self,
+        plan: &LensPlan,
+        said: &ModelFinding,
+    ) -> Result<Option<(RepoPath, u64, String)>, PortError> {
         let files = &self.reviews.change_set.files;
         let Some(position) = files.iter().position(|file| shown_path(&file.path) == said.file) else {
             return Ok(None);
@@ -351,11 +358,11 @@ impl Judging<'_, '_> {
     }
 
     /// What quotes something that does not stand there is kept as that; about a file that did not change it says nothing.
-    fn unverified(&self, request: &Request<'_>, said: &Said) -> Option<Statement> {
+    fn unverified(&self, request: &Request<'_>, said: &ModelFinding) -> Option<Statement> {
         let files = &self.reviews.change_set.files;
         let file = files.iter().find(|file| shown_path(&file.path) == said.file)?;
-        let claim = Claim {
-            said: Said { severity: Severity::Info, ..said.clone() },
+        let finding = MergedFinding {
+            said: ModelFinding { severity: Severity::Info, ..said.clone() },
             path: file.path.clone(),
             line: said.start_line,
             quote: plain(&said.evidence_quote, SENTENCE),
@@ -364,7 +371,7 @@ impl Judging<'_, '_> {
             answers: 1,
             is_late: false,
         };
-        let stated = statement(request, claim, (1, 1));
+        let stated = statement(request, finding, (1, 1));
         Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: said.end_line, ..stated })
     }
 }
@@ -390,43 +397,44 @@ fn unused(recorded: Option<&RecordedReply>) -> ReviewUsage {
 }
 
 /// How often the canary is named, and what else is said.
-fn without_canary(request: &Request<'_>, said: Vec<Said>) -> (usize, Vec<Said>) {
+fn without_canary(request: &Request<'_>, said: Vec<ModelFinding>) -> (usize, Vec<ModelFinding>) {
     let Some(planted) = &request.planted else { return (0, said) };
-    let (own, said): (Vec<Said>, Vec<Said>) = said.into_iter().partition(|said| said.file == planted.path);
+    let (own, said): (Vec<ModelFinding>, Vec<ModelFinding>) =
+        said.into_iter().partition(|said| said.file == planted.path);
     (own.iter().filter(|said| planted.is_named_by(said)).count(), said)
 }
 
 /// Adds what an answer says to what others said of the same place.
-fn claim(
-    claims: &mut Vec<Claim>,
+fn merge_finding(
+    merged: &mut Vec<MergedFinding>,
     (sample, hunk): (u64, Option<usize>),
-    said: Said,
+    said: ModelFinding,
     (path, line, quote): (RepoPath, u64, String),
 ) {
     // One answer that says two things of a place says two things.
-    let near = claims.iter_mut().filter(|claim| {
-        claim.path == path
-            && claim.hunk == hunk
-            && claim.said.rule_id == said.rule_id
-            && claim.line.abs_diff(line) <= NEAR_LINES
-            && !claim.samples.contains(&sample)
+    let near = merged.iter_mut().filter(|finding| {
+        finding.path == path
+            && finding.hunk == hunk
+            && finding.said.rule_id == said.rule_id
+            && finding.line.abs_diff(line) <= NEAR_LINES
+            && !finding.samples.contains(&sample)
     });
-    match near.min_by_key(|claim| claim.line.abs_diff(line)) {
-        Some(claim) => {
-            claim.samples.insert(sample);
-            claim.answers += 1;
+    match near.min_by_key(|finding| finding.line.abs_diff(line)) {
+        Some(finding) => {
+            finding.samples.insert(sample);
+            finding.answers += 1;
             // Declared worst first.
-            claim.said.severity = claim.said.severity.min(said.severity);
+            finding.said.severity = finding.said.severity.min(said.severity);
         }
         None => {
             let samples = BTreeSet::from([sample]);
-            claims.push(Claim { said, path, line, quote, hunk, samples, answers: 1, is_late: false });
+            merged.push(MergedFinding { said, path, line, quote, hunk, samples, answers: 1, is_late: false });
         }
     }
 }
 
-fn statement(request: &Request<'_>, claim: Claim, (samples, agree): (u64, u64)) -> Statement {
-    let Claim { said, path, line, quote, answers, is_late, samples: _, hunk: _ } = claim;
+fn statement(request: &Request<'_>, finding: MergedFinding, (samples, agree): (u64, u64)) -> Statement {
+    let MergedFinding { said, path, line, quote, answers, is_late, samples: _, hunk: _ } = finding;
     // Several conventions may be broken in one line, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
         true => (request.spec.rules.first(), said.rule_id.clone()),
@@ -477,8 +485,8 @@ fn taken_out(request: &Request<'_>) -> String {
     format!("kept from the model: {}", shown.join(", "))
 }
 
-impl Heard {
-    fn take_reply(&mut self, request: &Request<'_>, reply: &Reply, said: &[Said]) {
+impl ReviewOutcome {
+    fn take_reply(&mut self, request: &Request<'_>, reply: &Reply, said: &[ModelFinding]) {
         if reply.echoed.model.as_ref().is_some_and(|echoed| request.model.is_alias_of(echoed)) {
             self.warnings.insert(Code::ModelAliasUnpinned);
         }
