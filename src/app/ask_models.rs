@@ -17,7 +17,7 @@ use qa_core::plan;
 use qa_core::usage::{micro_usd, usd};
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
-use qa_run::reviews::{RepliesMode, ReplyCollector};
+use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector};
 
 /// The longest that all questions of a run may take together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
@@ -58,24 +58,29 @@ pub(crate) fn ask(
         }
         let plans = plans(inputs, ports);
         let refusals = plan::reserve(&plans, policy);
-        let asks = |plan: &&LensPlan| plan.review.is_some() && !plan.changed_files.is_empty();
-        let admitted = plans.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
-        let asking: Vec<&LensPlan> = admitted.map(|(plan, _)| plan).filter(asks).collect();
-        if asking.is_empty() {
+        let requesting: Vec<&LensPlan> = plans
+            .iter()
+            .zip(&refusals)
+            .filter(|(plan, refusal)| {
+                refusal.is_none() && plan.review.is_some() && !plan.changed_files.is_empty()
+            })
+            .map(|(plan, _)| plan)
+            .collect();
+        if requesting.is_empty() {
             return Ok(RecordedReplies::default());
         }
         let ModelUse { replies: mode, no_model, .. } = prepared.request.models;
         let models = &prepared.request.models;
-        let most = policy.max_pull_request_cost_micro_usd;
+        let budget = models.pull_request.zip(policy.max_pull_request_cost_micro_usd);
         let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
         if !no_model && mode != RepliesMode::Replay {
-            say(&bound(&asking));
+            say(&bound(&requesting));
         }
         let root = artifact_root(prepared.request, &opened.repository.root);
         if mode == RepliesMode::Replay {
             not_committed(&root, opened)?;
         }
-        let asking = ReplyCollector {
+        let collector = ReplyCollector {
             reviews: &reviews,
             plans: &plans,
             refusals: &refusals,
@@ -86,12 +91,13 @@ pub(crate) fn ask(
             secrets: &secrets,
             refused: no_model.then_some("the run was told to ask no model"),
             pull_request: models.pull_request,
-            purse: models.pull_request.zip(most),
+            budget: budget
+                .map(|(pull_request, max_micro_usd)| PullRequestBudget { pull_request, max_micro_usd }),
             concurrency: policy.max_concurrency,
             cancellation,
             progress,
         };
-        Ok(asking.run()?)
+        Ok(collector.collect()?)
     })
 }
 

@@ -94,7 +94,7 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
     };
     let text = |path: &str| {
         let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
-            return Ok(HeadFile::Nothing);
+            return Ok(HeadFile::Missing);
         };
         Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
             BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(HeadFile::Unreadable, HeadFile::Text),

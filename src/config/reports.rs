@@ -59,7 +59,7 @@ fn is_absent(error: &std::io::Error) -> bool {
 }
 
 impl Reports for Workspace {
-    fn read(&self, path: &str) -> ReportFile {
+    fn read_report(&self, path: &str) -> ReportFile {
         let (file, metadata) = match self.open(path) {
             Ok(Some(opened)) => opened,
             Ok(None) => return ReportFile::Missing,

@@ -63,7 +63,7 @@ impl Remote<'_> {
                 Err(error) if error.is_transient() => None,
                 Ok(_) | Err(_) => return outcome.map_err(unanswered),
             };
-            let Some(wait) = retry::wait(self.seed, operation, tries) else {
+            let Some(wait) = retry::backoff(self.seed, operation, tries) else {
                 return outcome.map_err(unanswered);
             };
             let wait = hint.map_or(wait, |hint| hint.max(wait));

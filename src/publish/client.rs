@@ -111,7 +111,7 @@ impl Client {
                     (Some(hint.unwrap_or(LIMITED)), PublishError::RateLimited { what, host, seconds })
                 }
             };
-            let Some(usual) = retry::wait(&self.seed, what, tries) else { return Err(error) };
+            let Some(usual) = retry::backoff(&self.seed, what, tries) else { return Err(error) };
             tries += 1;
             let wait = hint.map_or(usual, |hint| hint.max(usual));
             if !self.wait_budget.spend(wait) {

@@ -104,7 +104,7 @@ impl ReplyStore for Replies {
 
     fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk> {
         let kept: StoredHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
-        (kept.context == *context && kept.said.hunk == *hunk).then_some(kept)
+        (kept.context == *context && kept.findings.hunk == *hunk).then_some(kept)
     }
 
     fn spent(&self, pull_request: u64, key: &Secret) -> u64 {
@@ -122,7 +122,7 @@ impl ReplyStore for Replies {
     }
 
     fn save_hunk(&self, stored: &StoredHunk, key: &Secret) {
-        let path = self.path_of_hunk(&stored.context, &stored.said.hunk);
+        let path = self.path_of_hunk(&stored.context, &stored.findings.hunk);
         let _it_is_found_anew_next_time = self.write(&path, stored, key);
     }
 }

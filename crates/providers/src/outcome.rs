@@ -61,7 +61,7 @@ pub fn decode(
 
 /// How long the server asks to wait before the same request. What is no number of seconds, as a date is none, is taken
 /// for longer than anyone waits.
-pub fn wait(failed: &Failed, header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+pub fn retry_hint(failed: &Failed, header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     if !failed.is_transient {
         // Some servers send the header with every answer, successes included.
         return None;
@@ -273,7 +273,7 @@ mod tests {
         let transient = Failed::transient(Code::ProviderRateLimit, "");
         let of = |failed: &Failed, headers: &[(&str, &str)]| {
             let find = |name: &str| headers.iter().find(|(known, _)| *known == name);
-            wait(failed, |name| find(name).map(|(_, value)| (*value).to_owned()))
+            retry_hint(failed, |name| find(name).map(|(_, value)| (*value).to_owned()))
         };
         type Headers<'a> = &'a [(&'a str, &'a str)];
         const FOR_EVER: u64 = u64::MAX;

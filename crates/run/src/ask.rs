@@ -1,4 +1,4 @@
-//! Asks a model: one request, sent again at most twice, and everything that came of it (S003-100, 101).
+//! Sends a request to a model, retries it at most twice, and returns every attempt (S003-100, 101).
 
 use std::time::Duration;
 
@@ -10,66 +10,80 @@ use qa_providers::contract::{Failed, Provider, Reply};
 use qa_providers::outcome;
 use qa_providers::request::{Encoded, authorization};
 
-/// More than the longest answer that a model can give.
-const MOST_RESPONSE_BYTES: u64 = 4 << 20;
+/// Size limit of a response in bytes, above the longest reply that a model can give.
+const MAX_RESPONSE_BYTES: u64 = 4 << 20;
 
-/// What is asked, and with whose key.
+/// Request to a model, with the key that it is sent with.
 pub struct ModelRequest<'a> {
     pub provider: &'static dyn Provider,
     pub binding: &'a ProviderBinding,
     pub request: &'a Encoded,
     pub key: &'a Secret,
-    /// Of each attempt.
+    /// Time limit of each attempt.
     pub deadline: Duration,
 }
 
-/// How one attempt ended.
+/// Outcome of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The status of the answer; null where there was none.
+    /// HTTP status; `None` without a response.
     pub status: Option<u16>,
-    /// What it came to; null for an answer.
+    /// Error code; `None` for a usable reply.
     pub code: Option<Code>,
 }
 
-/// What came of a question.
+/// HTTP response of a model, with its body.
+#[derive(Debug)]
+pub(crate) struct ModelResponse {
+    pub(crate) reply: HttpReply,
+    pub(crate) body: Vec<u8>,
+}
+
+/// All attempts at a request, with the result of the last.
 #[derive(Debug)]
 pub struct ModelExchange {
-    /// In order; the last one decides. Empty when nothing could be sent.
+    /// In order; the last one decides. Empty if nothing could be sent.
     pub attempts: Vec<Attempt>,
-    /// What the last attempt got, if it got an answer.
-    pub(crate) answer: Option<(HttpReply, Vec<u8>)>,
+    /// Response of the last attempt, if it had one.
+    pub(crate) response: Option<ModelResponse>,
     pub result: Result<Reply, Failed>,
 }
 
-/// How one attempt ended, and how long the server asks to wait before the next.
+/// Outcome of one attempt, with the server's hint for the wait before the next.
 struct AttemptOutcome {
-    answer: Option<(HttpReply, Vec<u8>)>,
+    response: Option<ModelResponse>,
     result: Result<Reply, Failed>,
     hint: Duration,
 }
 
+impl AttemptOutcome {
+    fn without_response(error: &HttpError) -> Self {
+        Self { response: None, result: Err(transport_failure(error)), hint: Duration::ZERO }
+    }
+}
+
 impl ModelRequest<'_> {
-    /// Asks. The only error is that the run was cancelled: whatever else happens is an outcome.
+    /// Sends the request until it succeeds, fails permanently or runs out of attempts. The only error is that the run was
+    /// cancelled; every other failure is in the exchange.
     pub fn send(&self, http: &dyn Http) -> Result<ModelExchange, HttpError> {
         if !self.key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
-            let said = "the key has characters that no header may hold";
-            let failed = Failed::terminal(Code::ProviderAuthError, said);
-            return Ok(ModelExchange { attempts: Vec::new(), answer: None, result: Err(failed) });
+            let message = "the key has characters that no header may hold";
+            let failed = Failed::terminal(Code::ProviderAuthError, message);
+            return Ok(ModelExchange { attempts: Vec::new(), response: None, result: Err(failed) });
         }
-        let model = self.binding.model.as_ref();
-        let cap = Duration::from_millis(model.map_or(0, |model| model.retry_after_cap_ms));
+        let max_hint_ms = self.binding.model.as_ref().map_or(0, |model| model.retry_after_cap_ms);
         let mut attempts = Vec::new();
         loop {
-            let AttemptOutcome { answer, result, hint } = self.attempt(http)?;
-            let status = answer.as_ref().map(|(reply, _)| reply.status);
-            let wait = self.binding.retry_backoff_ms.get(attempts.len());
+            let AttemptOutcome { response, result, hint } = self.attempt(http)?;
+            let status = response.as_ref().map(|response| response.reply.status);
+            let backoff = self.binding.retry_backoff_ms.get(attempts.len());
             attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
-            // Before the server lets us a try is lost, and a longer wait is more than a review is worth (C-3).
-            let again = result.as_ref().is_err_and(|failed| failed.is_transient) && hint <= cap;
-            match wait.filter(|_| again) {
-                Some(wait) => http.pause(hint.max(Duration::from_millis(u64::from(*wait))))?,
-                None => return Ok(ModelExchange { attempts, answer, result }),
+            // A retry before the hinted time would fail, and a longer wait is more than a review is worth (C-3).
+            let is_retryable = result.as_ref().is_err_and(|failed| failed.is_transient)
+                && hint <= Duration::from_millis(max_hint_ms);
+            match backoff.filter(|_| is_retryable) {
+                Some(backoff) => http.pause(hint.max(Duration::from_millis(u64::from(*backoff))))?,
+                None => return Ok(ModelExchange { attempts, response, result }),
             }
         }
     }
@@ -77,24 +91,20 @@ impl ModelRequest<'_> {
     fn attempt(&self, http: &dyn Http) -> Result<AttemptOutcome, HttpError> {
         let (reply, body) = match http.fetch(self.http_request()) {
             Ok(answer) => answer,
-            // What a failure says is not needed to know that it is one.
+            // The status alone tells that the request failed.
             Err(HttpError::TooLarge { status, .. }) if !(200..=299).contains(&status) => {
                 (HttpReply { status, headers: Vec::new() }, Vec::new())
             }
             Err(HttpError::Cancelled) => return Err(HttpError::Cancelled),
-            Err(error) => {
-                return Ok(AttemptOutcome {
-                    answer: None,
-                    result: Err(failed(&error)),
-                    hint: Duration::ZERO,
-                });
-            }
+            Err(error) => return Ok(AttemptOutcome::without_response(&error)),
         };
-        let header = |name: &str| reply.header(name).map(ToOwned::to_owned);
-        let result = outcome::decode(self.provider, reply.status, header, &body);
-        let hint = result.as_ref().err().and_then(|failed| outcome::wait(failed, header));
+        let result = outcome::decode(self.provider, reply.status, |name| reply.owned_header(name), &body);
+        let hint = match &result {
+            Ok(_) => None,
+            Err(failed) => outcome::retry_hint(failed, |name| reply.owned_header(name)),
+        };
         let hint = hint.unwrap_or_default();
-        Ok(AttemptOutcome { answer: Some((reply, body)), result, hint })
+        Ok(AttemptOutcome { response: Some(ModelResponse { reply, body }), result, hint })
     }
 
     fn http_request(&self) -> HttpRequest {
@@ -106,14 +116,14 @@ impl ModelRequest<'_> {
         request.authorization_header = header;
         request.headers.clone_from(&self.request.headers);
         request.is_local = self.request.url.starts_with("http://");
-        request.max_response_bytes = MOST_RESPONSE_BYTES;
+        request.max_response_bytes = MAX_RESPONSE_BYTES;
         request.timeout = self.deadline;
         request
     }
 }
 
-/// What it comes to when there is no answer.
-fn failed(error: &HttpError) -> Failed {
+/// Maps a request without a response to a provider failure.
+fn transport_failure(error: &HttpError) -> Failed {
     let code = match error {
         HttpError::Timeout { .. } => Code::ProviderTimeout,
         HttpError::Unreachable { .. } => Code::ProviderUnavailable,

@@ -17,7 +17,7 @@ use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
     FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
-    RecordedSurvey, WeakenedSetting,
+    RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
 };
 use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
@@ -69,7 +69,7 @@ pub fn execution<'a>(inputs: &'a Inputs, ports: &Ports<'a>, key: &'a ExecutionKe
         surveys: ports.surveys,
         lookups: ports.lookups,
         evidence: gate_evidence(inputs, key),
-        answers: reviews::Evidence { reviews: reviews(inputs, ports), replies: &inputs.replies },
+        replies: reviews::Evidence { reviews: reviews(inputs, ports), replies: &inputs.replies },
         lens: &find_lens,
     }
 }
@@ -225,11 +225,13 @@ fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Option<String> {
 
 /// Lists the waivers that the change adds, from the change's own text: only the base's are in force.
 fn weakened_waivers(inputs: &Inputs, head: Option<&str>) -> Vec<WeakenedSetting> {
-    let parse = |text: Option<&str>| {
-        text.and_then(|text| file::parse_waivers(text, &inputs.registry).ok()).unwrap_or_default()
-    };
     let base = inputs.in_force.texts.base_waivers.as_deref();
-    added_waivers(&parse(base), &parse(head))
+    added_waivers(&parse_waivers(base, &inputs.registry), &parse_waivers(head, &inputs.registry))
+}
+
+/// Parses waivers; a file that is missing or invalid has none.
+fn parse_waivers(text: Option<&str>, registry: &Registry) -> WaiverFile {
+    text.and_then(|text| file::parse_waivers(text, registry).ok()).unwrap_or_default()
 }
 
 /// Counts the findings that would block by another policy.

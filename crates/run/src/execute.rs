@@ -35,11 +35,11 @@ pub struct Execution<'a> {
     pub surveys: &'a dyn Surveys,
     /// Answers about the rest of the repository.
     pub lookups: &'a TreeLookups<'a>,
-    /// What the gates are judged from.
+    /// Evidence of the gates.
     pub evidence: gates::Evidence<'a>,
-    /// What the reviews are judged from.
-    pub answers: reviews::Evidence<'a>,
-    /// The lens of an id.
+    /// Evidence of the reviews.
+    pub replies: reviews::Evidence<'a>,
+    /// Returns the lens of an id.
     pub lens: &'a dyn Fn(&str) -> Option<&'static dyn Lens>,
 }
 
@@ -123,7 +123,7 @@ impl Execution<'_> {
             executed.outcomes.push(outcome);
         }
         let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
-        self.answers.check(plans, &results)?;
+        self.replies.check(plans, &results)?;
         let mut results: Vec<&mut LensResult> =
             executed.outcomes.iter_mut().map(|outcome| &mut outcome.result).collect();
         bounds::bound_results(&mut results);
@@ -183,21 +183,21 @@ impl Execution<'_> {
 
     /// Reports what a gate's reports and commands say.
     fn report_gate(&self, gate: GateName, plan: &LensPlan, executed: &mut Executed) -> PlanReport {
-        let heard = gates::judge_gate(gate, plan.plan_ordinal, &self.evidence);
-        executed.screenshots.extend(heard.screenshots);
-        executed.retried_tests += heard.retried_tests;
-        executed.durations.extend(heard.duration_ms.map(|duration| (gate, duration)));
+        let outcome = gates::judge_gate(gate, plan.plan_ordinal, &self.evidence);
+        executed.screenshots.extend(outcome.screenshots);
+        executed.retried_tests += outcome.retried_tests;
+        executed.durations.extend(outcome.duration_ms.map(|duration| (gate, duration)));
         PlanReport {
-            statements: heard.statements,
-            moved: heard.moved,
+            statements: outcome.statements,
+            moved: outcome.moved,
             inspected: self.nothing_inspected(),
-            status: if heard.errors.is_empty() { LensStatus::Completed } else { LensStatus::Failed },
-            errors: heard.errors,
-            warnings: heard.warnings,
-            summary: heard.summary,
+            status: if outcome.errors.is_empty() { LensStatus::Completed } else { LensStatus::Failed },
+            errors: outcome.errors,
+            warnings: outcome.warnings,
+            summary: outcome.summary,
             usage: UsageMetrics::NONE,
-            audit: heard.audit,
-            response_hash: canonical::digest(&heard.digests).expect("digests have a canonical form"),
+            audit: outcome.audit,
+            response_hash: canonical::digest(&outcome.digests).expect("digests have a canonical form"),
             review: None,
         }
     }
@@ -208,40 +208,40 @@ impl Execution<'_> {
         plan: &LensPlan,
         refusal: Option<plan::Refusal>,
     ) -> Result<PlanReport, PortError> {
-        let heard = match refusal {
-            None => self.answers.judge_replies(plan)?,
+        let outcome = match refusal {
+            None => self.replies.judge_replies(plan)?,
             Some(_) => reviews::ReviewOutcome::default(),
         };
-        let response_hash = heard.response_hash();
-        let Incomplete { mut status, mut errors } = self.omitted(plan);
-        if heard.is_doubtful {
+        let response_hash = outcome.response_hash();
+        let Completeness { mut status, mut errors } = self.completeness(plan);
+        if outcome.is_doubtful {
             status = LensStatus::Degraded;
             errors.insert(Code::EvidenceUnverified);
         }
-        if !heard.errors.is_empty() {
+        if !outcome.errors.is_empty() {
             status = LensStatus::Failed;
         }
-        errors.extend(heard.errors);
-        let mut warnings = heard.warnings;
+        errors.extend(outcome.errors);
+        let mut warnings = outcome.warnings;
         warnings.extend(planning_warnings(plan));
         let inspected = match refusal {
             None if status != LensStatus::Failed => self.included(plan),
             _ => self.nothing_inspected(),
         };
-        let mut summary = heard.summary;
+        let mut summary = outcome.summary;
         summary.push(inspection_summary(plan, &inspected));
         Ok(PlanReport {
-            statements: heard.statements,
+            statements: outcome.statements,
             moved: MovedCounts::new(),
             inspected,
             status,
             warnings: warnings.difference(&errors).copied().collect(),
             errors,
             summary,
-            usage: heard.usage.unwrap_or(UsageMetrics::NONE),
+            usage: outcome.usage.unwrap_or(UsageMetrics::NONE),
             audit: None,
             response_hash,
-            review: heard.record,
+            review: outcome.record,
         })
     }
 
@@ -263,7 +263,7 @@ impl Execution<'_> {
             }
             None => Vec::new(),
         };
-        let Incomplete { mut status, mut errors } = self.omitted(plan);
+        let Completeness { mut status, mut errors } = self.completeness(plan);
         if is_mostly_unverified(&statements) {
             status = LensStatus::Degraded;
             errors.insert(Code::EvidenceUnverified);
@@ -274,10 +274,12 @@ impl Execution<'_> {
         }
         let mut warnings = planning_warnings(plan);
         warnings = warnings.difference(&errors).copied().collect();
-        let planned = |file: &&ChangedFile| plan.changed_files.binary_search(&file.path).is_ok();
-        let codes =
-            self.sweep.change_set.files.iter().filter(planned).flat_map(|file| file.codes.iter().copied());
-        warnings.extend(codes.filter(|code| matches!(code, Code::CoarseDiff | Code::BinaryContent)));
+        for file in &self.sweep.change_set.files {
+            if plan.changed_files.binary_search(&file.path).is_ok() {
+                let codes = file.codes.iter().copied();
+                warnings.extend(codes.filter(|code| matches!(code, Code::CoarseDiff | Code::BinaryContent)));
+            }
+        }
         if lens.is_none() {
             status = LensStatus::Failed;
             errors = BTreeSet::from([Code::LensRequiredMissing]);
@@ -314,7 +316,7 @@ impl Execution<'_> {
             .collect()
     }
 
-    /// Keeps the text of every changed file that something is said of.
+    /// Keeps the text of every changed file with a finding.
     fn keep_texts(
         &self,
         statements: &[Statement],
@@ -332,19 +334,19 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// What leaving something out makes of a plan.
-    fn omitted(&self, plan: &LensPlan) -> Incomplete {
-        let mut incomplete = Incomplete { status: LensStatus::Completed, errors: BTreeSet::new() };
+    /// Returns the status of a plan by the files that it omits.
+    fn completeness(&self, plan: &LensPlan) -> Completeness {
+        let mut completeness = Completeness { status: LensStatus::Completed, errors: BTreeSet::new() };
         if !plan.omitted_files.is_empty() && !self.policy.limits.allow_omitted {
-            incomplete.status = LensStatus::Degraded;
+            completeness.status = LensStatus::Degraded;
             let reasons = [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge];
             let codes = plan.planning_codes.iter().copied();
-            incomplete.errors.extend(codes.filter(|code| reasons.contains(code)));
+            completeness.errors.extend(codes.filter(|code| reasons.contains(code)));
         }
-        incomplete
+        completeness
     }
 
-    /// What the lenses of the admitted plans say of some files, without judging it: a shard's part.
+    /// Runs the lenses of the admitted plans over some files, without judging their drafts: a shard's part.
     pub fn part(
         &self,
         plans: &[LensPlan],
@@ -356,12 +358,12 @@ impl Execution<'_> {
         Ok(files.map(|(file, outcome)| parts::stated(&file.path, &assignments, outcome)).collect())
     }
 
-    /// Why plans do not run, by plan.
+    /// Returns the reason why each plan does not run, or `None` if it runs.
     fn refusals(&self, plans: &[LensPlan]) -> Vec<Option<plan::Refusal>> {
         plan::reserve(plans, self.policy)
     }
 
-    /// The plans that run, with their places in the queue.
+    /// Returns the plans that run, with their positions in the queue.
     fn admitted<'p>(
         &self,
         plans: &'p [LensPlan],
@@ -373,26 +375,19 @@ impl Execution<'_> {
             .unzip()
     }
 
-    /// Only worth a second sweep when a finding could turn out to be an old acquaintance.
+    /// Counts moved texts. Skips the reverse sweep unless a finding could be moved text.
     fn moved(
         &self,
         assignments: &[Assignment<'_>],
         swept: &[LensSweep],
     ) -> Result<Vec<MovedCounts>, PortError> {
-        let minds = |lens: &dyn Lens, draft: &Draft| {
-            lens.spec().rules.iter().any(|rule| rule.id == draft.rule && rule.moves)
-        };
-        let wanted: Vec<BTreeSet<String>> = assignments
+        let quotes: Vec<BTreeSet<String>> = assignments
             .iter()
             .zip(swept)
-            .map(|(assignment, swept)| {
-                let minded = swept.drafts.iter().filter(|draft| minds(assignment.lens, draft));
-                let quotes = minded.map(|draft| findings::normalized(&harmless(&draft.quote)));
-                quotes.filter(|quote| !quote.is_empty()).collect()
-            })
+            .map(|(assignment, swept)| movable_quotes(assignment.lens, &swept.drafts))
             .collect();
-        if wanted.iter().any(|quotes| !quotes.is_empty()) {
-            self.sweep.moved(assignments, &wanted, self.policy)
+        if quotes.iter().any(|quotes| !quotes.is_empty()) {
+            self.sweep.count_moved(assignments, &quotes, self.policy)
         } else {
             Ok(vec![MovedCounts::new(); assignments.len()])
         }
@@ -448,12 +443,8 @@ impl Execution<'_> {
     fn notices(&self, outcomes: &[PlanOutcome]) -> Vec<Code> {
         let mut notices = BTreeSet::new();
         let change_set = self.sweep.change_set;
-        let touches_policy = |path: &RepoPath| path.as_bytes().starts_with(b".qa-skill/");
-        if change_set
-            .files
-            .iter()
-            .any(|file| touches_policy(&file.path) || file.old_path.as_ref().is_some_and(touches_policy))
-        {
+        let mut paths = change_set.files.iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
+        if paths.any(|path| path.is_some_and(|path| path.as_bytes().starts_with(b".qa-skill/"))) {
             notices.insert(Code::PolicyChangedInPr);
         }
         if change_set.renames.not_compared > 0 {
@@ -462,26 +453,36 @@ impl Execution<'_> {
         if self.lookups.is_limited() {
             notices.insert(Code::LookupLimited);
         }
-        let used = |waiver: &Waiver| {
-            outcomes.iter().flat_map(|outcome| &outcome.result.findings).any(|finding| {
-                finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
-            })
-        };
-        if self
-            .waivers
-            .iter()
-            .any(|waiver| waiver.expires < calendar::day(change_set.base_time) && used(waiver))
-        {
+        let today = calendar::day(change_set.base_time);
+        if self.waivers.iter().any(|waiver| waiver.expires < today && is_used(waiver, outcomes)) {
             notices.insert(Code::WaiverExpired);
         }
         notices.into_iter().collect()
     }
 }
 
-/// Whether and why a plan is not complete.
-struct Incomplete {
+/// Status of a plan, with the errors that make it incomplete.
+struct Completeness {
     status: LensStatus,
     errors: BTreeSet<Code>,
+}
+
+/// Returns the quotes of drafts whose rule excuses moved text, without white space.
+fn movable_quotes(lens: &dyn Lens, drafts: &[Draft]) -> BTreeSet<String> {
+    let rules = lens.spec().rules;
+    drafts
+        .iter()
+        .filter(|draft| rules.iter().any(|rule| rule.id == draft.rule && rule.moves))
+        .map(|draft| findings::normalized(&harmless(&draft.quote)))
+        .filter(|quote| !quote.is_empty())
+        .collect()
+}
+
+/// Returns whether a waiver is of a finding of the run.
+fn is_used(waiver: &Waiver, outcomes: &[PlanOutcome]) -> bool {
+    outcomes.iter().flat_map(|outcome| &outcome.result.findings).any(|finding| {
+        finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
+    })
 }
 
 /// Returns the codes of planning that a result repeats as warnings. That a change does not concern a lens is in the plan;

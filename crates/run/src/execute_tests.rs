@@ -218,7 +218,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
             execution: &RecordedExecution::default(),
             key: &qa_core::canonical::sha256(b"").into(),
         },
-        answers: crate::reviews::Evidence {
+        replies: crate::reviews::Evidence {
             reviews: crate::reviews::Reviews::new(&policy, &change_set, &texts, None),
             replies: &RecordedReplies::default(),
         },

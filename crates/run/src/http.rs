@@ -1,4 +1,4 @@
-//! HTTP as data, and the port that performs it: what adapters say is here, sockets are in `net/`.
+//! HTTP requests and responses as data, and the port that sends them; sockets are in `net/`.
 
 use std::io::Write;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As it stands in a request line.
+    /// Returns the name in a request line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -30,7 +30,7 @@ impl Method {
         }
     }
 
-    /// Reads a request line's word.
+    /// Parses the name in a request line.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete]
             .into_iter()
@@ -45,23 +45,23 @@ pub struct HttpRequest {
     pub method: Method,
     pub url: String,
     pub headers: Vec<(String, String)>,
-    /// What proves who asks.
+    /// Credentials of the caller.
     pub authorization: Option<Secret>,
-    /// The header it is sent in, in lower case.
+    /// Header of the credentials, in lower case.
     pub authorization_header: &'static str,
-    /// Whether no proxy may see it: it is not encrypted and stays on this machine.
+    /// True for an unencrypted request to this machine, which no proxy may see.
     pub is_local: bool,
     pub body: Vec<u8>,
-    /// A longer answer is an error, and nothing beyond is read.
+    /// Size limit of the response; a longer one is an error.
     pub max_response_bytes: u64,
-    /// From sending to the answer's last byte.
+    /// Time limit from sending to the last byte of the response.
     pub timeout: Duration,
-    /// The longest silence of the server, before its answer and within it.
+    /// Time limit without a byte from the server.
     pub idle_timeout: Duration,
 }
 
 impl HttpRequest {
-    /// A request without headers and body, for an answer of at most 8 MiB within 30 seconds.
+    /// Returns a request without headers and body, for a response of at most 8 MiB within 30 seconds.
     pub fn new(method: Method, url: impl Into<String>) -> Self {
         Self {
             method,
@@ -93,7 +93,7 @@ impl HttpRequest {
     }
 }
 
-/// Status and headers of an answer; the body went where the caller said.
+/// Status and headers of a response; its body goes to the caller's sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpReply {
     pub status: u16,
@@ -102,24 +102,27 @@ pub struct HttpReply {
 }
 
 impl HttpReply {
-    /// The first header of a name in lower case.
+    /// Returns the first header of a name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// What the server says about the end of what was asked for: `Deprecation`, `Sunset`, and GitHub's own words.
-    /// `masked` takes secrets out of a text, before it is cut.
+    /// Returns a copy of the first header of a name in lower case.
+    pub fn owned_header(&self, name: &str) -> Option<String> {
+        self.header(name).map(ToOwned::to_owned)
+    }
+
+    /// Returns the headers that announce the end of an endpoint: `Deprecation`, `Sunset`, and those of GitHub. `masked`
+    /// masks secrets in a text, before it is cut.
     pub fn retirement(&self, masked: &dyn Fn(&str) -> String) -> Option<String> {
-        let tells = |name: &str| {
-            let githubs = name.starts_with("x-github-")
-                && ["deprecat", "sunset"].iter().any(|word| name.contains(word));
-            matches!(name, "deprecation" | "sunset") || githubs
-        };
-        let told = self.headers.iter().filter(|(name, _)| tells(name)).take(3);
-        let told: Vec<String> = told
+        let headers: Vec<String> = self
+            .headers
+            .iter()
+            .filter(|(name, _)| is_retirement_header(name))
+            .take(3)
             .map(|(name, value)| format!("{}: {}", sanitize_cut(name, 60), sanitize_cut(&masked(value), 60)))
             .collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        (!headers.is_empty()).then(|| headers.join(", "))
     }
 
     pub fn is_success(&self) -> bool {
@@ -127,10 +130,16 @@ impl HttpReply {
     }
 }
 
-/// Why there is no answer. The text never holds a header or a query, where secrets stand.
+fn is_retirement_header(name: &str) -> bool {
+    let is_github = name.starts_with("x-github-");
+    matches!(name, "deprecation" | "sunset")
+        || is_github && (name.contains("deprecat") || name.contains("sunset"))
+}
+
+/// Error of a request without a response. Its text has no header and no query, since these hold secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// No connection, or it broke: whether the server acted is unknown.
+    /// The connection failed or broke; it is unknown whether the server processed the request.
     #[error("{host} could not be reached: {reason}")]
     Unreachable { host: String, reason: String },
     #[error("{host} did not answer within {seconds} s")]
@@ -146,7 +155,7 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// Whether another try could end otherwise.
+    /// Returns whether a retry may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } => true,
@@ -166,8 +175,7 @@ impl HttpError {
     }
 }
 
-/// A URL as messages show it: scheme, host, port and path. A password before the host and what stands in the query are
-/// left out.
+/// Returns a URL for messages: scheme, host, port and path, without credentials and query.
 pub fn shown_url(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or("");
     let plain = match plain.split_once("://") {
@@ -180,13 +188,13 @@ pub fn shown_url(url: &str) -> String {
 /// Sends requests. Called by adapters from any thread, one request at a time per caller; an implementation keeps the
 /// limits of the request, ends early when the run is cancelled, and never follows a redirect.
 pub trait Http: Send + Sync {
-    /// Sends a request; the answer's body goes to `sink` as it arrives, whatever the status.
+    /// Sends a request; the response's body goes to `sink` as it arrives, whatever the status.
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError>;
 
     /// Waits, or ends early with an error when the run is cancelled.
     fn pause(&self, time: Duration) -> Result<(), HttpError>;
 
-    /// As `send`, with the body in memory.
+    /// Sends a request and keeps the response's body in memory.
     fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {
         let mut body = Vec::new();
         let reply = self.send(request, &mut body)?;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::inputs::{Inputs, PolicyInForce, Ports};
 use super::plans::reviews;
 use super::reviews::Reviews;
@@ -55,26 +57,28 @@ pub fn key(inputs: &Inputs, ports: &Ports<'_>) -> Keyed {
 
 /// Returns the preimage of the configuration hash.
 fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
-    let hash =
-        |value: Result<Sha256Hex, canonical::CanonicalError>| value.expect("settings have a canonical form");
     let PolicyInForce { policy, waivers, rubric, .. } = &inputs.in_force;
     let reports = (&inputs.gates, readers(policy));
     ConfigPreimage {
         engine_version: ENGINE_VERSION.to_owned(),
         merge_base_sha: inputs.change_set.merge_base_sha.clone(),
-        policy_hash: hash(canonical::digest(policy)),
-        waivers_hash: hash(canonical::digest(waivers)),
-        registry_hash: hash(canonical::digest(&inputs.registry)),
+        policy_hash: settings_hash(policy),
+        waivers_hash: settings_hash(waivers),
+        registry_hash: settings_hash(&inputs.registry),
         schema_set_hash: schema_set_hash(),
         diff_algorithm: diff::ALGORITHM.to_owned(),
         requested_lens_ids: inputs.overrides.lens_ids.clone(),
         overrides: inputs.overrides.recorded(),
         rubric_hash: rubric.as_ref().map(|rubric| rubric.rubric_hash.clone()),
-        gate_reports_hash: (!policy.gates.is_empty()).then(|| hash(canonical::digest(&reports))),
+        gate_reports_hash: (!policy.gates.is_empty()).then(|| settings_hash(&reports)),
     }
 }
 
-/// The tools that read what gates are judged from, with their versions, by id.
+fn settings_hash<T: Serialize>(settings: &T) -> Sha256Hex {
+    canonical::digest(settings).expect("settings have a canonical form")
+}
+
+/// Returns the tools that parse the reports of gates, with their versions, by id.
 fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
     let wanted = policy
         .gates
@@ -84,12 +88,12 @@ fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
     wanted.map(|tool| (tool.spec().id, tool.spec().version)).collect()
 }
 
-/// The adapter every plan is bound to that asks no model (C-28).
+/// Returns the adapter of plans that use no model (C-28).
 fn builtin_adapter() -> BoundAdapter {
     BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "1".to_owned() }
 }
 
-/// Every adapter that plans are bound to, by id.
+/// Returns the adapters that plans are bound to, by id.
 fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
     let bound = reviews.models().into_values().map(|model| BoundAdapter {
         adapter_id: model.binding.adapter_id,
@@ -99,7 +103,7 @@ fn adapters(reviews: &Reviews<'_>) -> Vec<BoundAdapter> {
     all.into_iter().collect()
 }
 
-/// The lenses a run selects, by id.
+/// Returns the lenses that a run selects, by id.
 fn selected_lenses(registry: &Registry, policy: &Policy, requested: Option<&[String]>) -> Vec<SelectedLens> {
     let selected: BTreeSet<SelectedLens> = registry
         .lenses
@@ -111,12 +115,12 @@ fn selected_lenses(registry: &Registry, policy: &Policy, requested: Option<&[Str
     selected.into_iter().collect()
 }
 
-/// The key of a preimage.
+/// Computes the key of a preimage.
 pub fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
     canonical::digest(preimage).expect("ids and names have a canonical form").into()
 }
 
-/// What plans are bound to: nothing, and every model that a review asks.
+/// Returns the bindings of plans: the built-in one, and that of every model that a review uses.
 pub(crate) fn bindings(reviews: &Reviews<'_>) -> Vec<ProviderBinding> {
     let models = reviews.models().into_values().map(|model| model.binding.clone());
     std::iter::once(builtin_binding()).chain(models).collect()

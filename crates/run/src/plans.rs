@@ -28,12 +28,14 @@ pub fn needs_whole_file(policy: &Policy) -> NeedsWholeFile {
 }
 
 fn any_lens_needs_whole_file(has_rubric: bool, file: &ChangedFile, hunks: &FileText) -> bool {
-    let needs = |lens: &&dyn Lens| {
+    if file.path.as_bytes() == WAIVERS_PATH.as_bytes() {
+        return true;
+    }
+    qa_lenses::ALL.iter().any(|lens| {
         (has_rubric || lens.spec().id != qa_lenses::consistency::ID)
             && lens.need(file) == Need::WholeFile
             && lens.wants_whole_file(file, hunks)
-    };
-    file.path.as_bytes() == WAIVERS_PATH.as_bytes() || qa_lenses::ALL.iter().any(needs)
+    })
 }
 
 /// Returns the reviews of a run, each with its model.
@@ -47,13 +49,13 @@ pub fn plans(inputs: &Inputs, ports: &Ports<'_>) -> Vec<LensPlan> {
     let Inputs { registry, change_set, execution, .. } = inputs;
     let policy = &inputs.in_force.policy;
     let reviews = reviews(inputs, ports);
-    let file_bytes = |position| reviews.file_bytes(position);
+    let file_bytes: &(dyn Fn(usize) -> u64 + Sync) = &|position| reviews.file_bytes(position);
     let costs: Vec<CostOf<'_>> = registry.lenses.iter().map(|entry| cost_of(entry, &reviews)).collect();
     let askings: Vec<Option<Asking<'_>>> = registry
         .lenses
         .iter()
         .zip(&costs)
-        .map(|(entry, cost)| reviews.planning(&entry.lens_id, &file_bytes, cost.as_ref()))
+        .map(|(entry, cost)| reviews.request_planning(&entry.lens_id, file_bytes, cost.as_ref()))
         .collect();
     let needs: Vec<NeedOf<'_>> = registry.lenses.iter().map(|entry| need_of(entry, policy, ports)).collect();
     let candidates: Vec<Candidate<'_>> = registry

@@ -1,15 +1,15 @@
-//! How often and when infrastructure is asked again (decision C-2): the waits are seeded, so a replay waits alike.
+//! Waits between attempts at requests to infrastructure (decision C-2), with seeded jitter, so that a replay waits alike.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use qa_core::canonical;
 
-/// The waits between six attempts, before jitter.
+/// Waits between six attempts in seconds, before jitter.
 const SECONDS: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// Longest time that all waits for one server together may take; a job costs its owner by the minute.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Budget of all waits for one server; a CI job is billed by the minute.
+const TOTAL_WAIT: Duration = Duration::from_secs(120);
 
 /// Budget of waits between attempts, shared by all requests to one server.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct WaitBudget(Mutex<Duration>);
 
 impl Default for WaitBudget {
     fn default() -> Self {
-        Self(Mutex::new(PATIENCE))
+        Self(Mutex::new(TOTAL_WAIT))
     }
 }
 
@@ -35,9 +35,9 @@ impl WaitBudget {
     }
 }
 
-/// The wait before attempt `attempt + 2` of an operation, or none when there is no further attempt. The jitter of up to
-/// a tenth either way spreads shards and is the same for the same run.
-pub fn wait(seed: &str, operation: &str, attempt: usize) -> Option<Duration> {
+/// Returns the wait before attempt `attempt + 2` of an operation, or `None` if there is no further attempt. The jitter of
+/// up to a tenth either way spreads shards and is the same for the same run.
+pub fn backoff(seed: &str, operation: &str, attempt: usize) -> Option<Duration> {
     let base = SECONDS.get(attempt)? * 1000;
     let digest = canonical::digest(&(seed, operation, attempt as u64)).expect("texts have a canonical form");
     let byte = u64::from_str_radix(&digest.as_str()[..4], 16).expect("a digest is hexadecimal");
@@ -45,8 +45,8 @@ pub fn wait(seed: &str, operation: &str, attempt: usize) -> Option<Duration> {
     Some(Duration::from_millis(base - base / 10 + byte * spread / 0xffff))
 }
 
-/// How long a server asks to wait: `retry-after` in seconds, or until the reset of an exhausted rate limit, which is an
-/// instant that needs the server's own `date` to mean anything here.
+/// Returns the wait that a server requests: `retry-after` in seconds, or the time until an exhausted rate limit resets.
+/// The reset is an instant, so it is measured from the server's own `date`.
 pub fn server_hint(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     if let Some(seconds) = header("retry-after").and_then(|text| text.trim().parse().ok()) {
         return Some(Duration::from_secs(seconds));
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn five_waits_double_within_a_tenth_and_are_the_same_for_the_same_run() {
         for (attempt, seconds) in [1u64, 2, 4, 8, 16].into_iter().enumerate() {
-            let waited = wait("key", "create", attempt).unwrap().as_millis() as u64;
+            let waited = backoff("key", "create", attempt).unwrap().as_millis() as u64;
             assert!((seconds * 900..=seconds * 1100).contains(&waited), "{waited}");
-            assert_eq!(wait("key", "create", attempt), wait("key", "create", attempt));
+            assert_eq!(backoff("key", "create", attempt), backoff("key", "create", attempt));
         }
-        assert_eq!(wait("key", "create", 5), None);
-        assert_ne!(wait("key", "create", 4), wait("other", "create", 4));
+        assert_eq!(backoff("key", "create", 5), None);
+        assert_ne!(backoff("key", "create", 4), backoff("other", "create", 4));
     }
 
     #[test]

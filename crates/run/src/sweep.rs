@@ -33,7 +33,7 @@ pub struct Assignment<'a> {
     pub(crate) lens: &'a dyn Lens,
 }
 
-/// What a sweep needs.
+/// Runs lenses over the files of a change.
 pub struct Sweep<'a> {
     pub change_set: &'a ChangeSet,
     pub texts: &'a dyn Texts,
@@ -42,26 +42,26 @@ pub struct Sweep<'a> {
     pub progress: &'a dyn Progress,
     /// The frozen rubric, where the policy names one.
     pub rubric: Option<&'a Rubric>,
-    /// What other processes found already, instead of looking again.
+    /// Results of shards, used instead of running lenses.
     pub joined: Option<&'a dyn ShardResults>,
 }
 
-/// What shards gave, joined. Called once for each file, from any thread; gives one outcome per assignment.
+/// Joined results of shards. Called once for each file, from any thread; returns one outcome per assignment.
 pub trait ShardResults: Sync {
     fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError>;
 }
 
-/// What a lens gave over all its files.
+/// Drafts of a lens over all its files.
 #[derive(Debug, Default)]
 pub(crate) struct LensSweep {
     pub(crate) drafts: Vec<Draft>,
-    /// Files and hunks the lens was given.
+    /// Number of hunks of each file that the lens was given.
     pub(crate) inspected: InspectedHunks,
-    /// Whether it ended unexpectedly on any file; what it gave elsewhere is still here.
+    /// True if it panicked on a file; its drafts of other files are kept.
     pub(crate) panicked: bool,
 }
 
-/// The outcome of one lens over one file.
+/// Outcome of one lens over one file.
 #[derive(Debug, Clone, Default, Serialize)]
 pub enum FileInspection {
     /// The plan leaves the file out.
@@ -71,11 +71,33 @@ pub enum FileInspection {
     Done(Inspection),
 }
 
-/// The outcomes of one file, one for each assignment.
+/// Outcomes of one file, one for each assignment.
 pub type FileOutcome = Vec<FileInspection>;
 
+/// Assignments with the hunks that each plan includes.
+struct Selection<'a> {
+    assignments: &'a [Assignment<'a>],
+    /// By assignment.
+    plans: Vec<IncludedFiles>,
+}
+
+/// Hunks that a plan includes, by file.
+type IncludedFiles = Vec<Option<Vec<bool>>>;
+
+impl<'a> Selection<'a> {
+    fn new(assignments: &'a [Assignment<'a>], change_set: &ChangeSet) -> Self {
+        let plans = assignments.iter().map(|each| included_hunks(each.plan, &change_set.files)).collect();
+        Self { assignments, plans }
+    }
+
+    /// Returns the assignments, each with the hunks that it includes of a file.
+    fn at(&self, position: usize) -> impl Iterator<Item = (&Assignment<'a>, Option<&[bool]>)> {
+        self.assignments.iter().zip(&self.plans).map(move |(each, plan)| (each, plan[position].as_deref()))
+    }
+}
+
 impl Sweep<'_> {
-    /// Runs all assignments over all files, each file's text read once for all of them; with the digests of the
+    /// Runs all assignments over all files; each file's text is read once for all of them. Also returns the digests of the
     /// self-test.
     pub(crate) fn run(
         &self,
@@ -83,28 +105,16 @@ impl Sweep<'_> {
         policy: &Policy,
         lookups: &dyn Lookups,
     ) -> Result<(Vec<LensSweep>, Vec<SelfTest>), PortError> {
-        let included: Vec<_> =
-            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
-        let total = self.change_set.files.len();
-        let done = AtomicUsize::new(0);
-        let tested = self.tested(total)?;
-        let sweep = || {
-            workers::map(
-                total,
-                self.workers,
-                || Ok(()),
-                |(), position| {
-                    self.cancellation.check()?;
-                    let outcome = self.one_file(assignments, &included, position)?;
-                    self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                    Ok(outcome)
-                },
-            )
-        };
-        // What shards found is joined before it is held against all files.
+        let selection = Selection::new(assignments, self.change_set);
+        let tested = self.self_test_files(self.change_set.files.len())?;
+        // The results of shards are checked before the self-test reads all files.
         let workers = if self.joined.is_some() { 1 } else { self.workers };
-        let (outcomes, again) = workers::both(workers, sweep, || self.again(assignments, &included, tested))?;
-        let self_test = again
+        let (outcomes, reversed) = workers::both(
+            workers,
+            || self.inspect_files(&selection),
+            || self.reversed_digests(&selection, tested),
+        )?;
+        let self_test = reversed
             .into_iter()
             .enumerate()
             .map(|(index, reverse)| {
@@ -112,41 +122,54 @@ impl Sweep<'_> {
                 SelfTest { forward, reverse }
             })
             .collect();
-        Ok((self.collect(assignments, &included, outcomes, (policy, lookups))?, self_test))
+        let mut swept = self.collect(&selection, outcomes)?;
+        self.conclude(assignments, &mut swept, policy, lookups)?;
+        Ok((swept.into_iter().map(|lens| lens.sweep).collect(), self_test))
     }
 
-    /// What lenses say of some files alone, in their order: a shard's part.
+    fn inspect_files(&self, selection: &Selection<'_>) -> Result<Vec<FileOutcome>, PortError> {
+        let total = self.change_set.files.len();
+        let done = AtomicUsize::new(0);
+        workers::map(
+            total,
+            self.workers,
+            || Ok(()),
+            |(), position| {
+                self.cancellation.check()?;
+                let outcome = self.inspect_file(selection, position)?;
+                self.progress.step("judging files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                Ok(outcome)
+            },
+        )
+    }
+
+    /// Runs all assignments over some files, in their order: a shard's part.
     pub(crate) fn part(
         &self,
         assignments: &[Assignment<'_>],
         positions: std::ops::Range<usize>,
     ) -> Result<Vec<FileOutcome>, PortError> {
-        let included: Vec<_> =
-            assignments.iter().map(|each| included_hunks(each.plan, &self.change_set.files)).collect();
+        let selection = Selection::new(assignments, self.change_set);
         workers::map(
             positions.len(),
             self.workers,
             || Ok(()),
             |(), index| {
                 self.cancellation.check()?;
-                self.one_file(assignments, &included, positions.start + index)
+                self.inspect_file(&selection, positions.start + index)
             },
         )
     }
 
-    fn one_file(
-        &self,
-        assignments: &[Assignment<'_>],
-        included: &[Vec<Option<Vec<bool>>>],
-        position: usize,
-    ) -> Result<FileOutcome, PortError> {
-        if included.iter().all(|plan| plan[position].is_none()) {
+    fn inspect_file(&self, selection: &Selection<'_>, position: usize) -> Result<FileOutcome, PortError> {
+        let assignments = selection.assignments;
+        if selection.at(position).all(|(_, included)| included.is_none()) {
             return Ok(vec![FileInspection::NotPlanned; assignments.len()]);
         }
         if let Some(joined) = self.joined {
             let outcome = joined.outcome(position, assignments)?;
-            let looked = outcome.iter().map(|inspected| !matches!(inspected, FileInspection::NotPlanned));
-            if looked.eq(included.iter().map(|plan| plan[position].is_some())) {
+            let inspected = outcome.iter().map(|outcome| !matches!(outcome, FileInspection::NotPlanned));
+            if inspected.eq(selection.at(position).map(|(_, included)| included.is_some())) {
                 return Ok(outcome);
             }
             let code = Code::ShardMissing;
@@ -156,69 +179,82 @@ impl Sweep<'_> {
         }
         let text = self.texts.text(position)?;
         let file = &self.change_set.files[position];
-        Ok(assignments
-            .iter()
-            .zip(included)
-            .map(|(assignment, included)| {
-                let Some(included) = included[position].as_deref() else { return FileInspection::NotPlanned };
-                self.inspect(assignment.lens, &Packet { file, text: &text, included })
+        Ok(selection
+            .at(position)
+            .map(|(assignment, included)| match included {
+                Some(included) => self.inspect(assignment.lens, &Packet { file, text: &text, included }),
+                None => FileInspection::NotPlanned,
             })
             .collect())
     }
 
+    /// Collects the drafts and facts of each assignment in the order of files.
     fn collect(
         &self,
-        assignments: &[Assignment<'_>],
-        included: &[Vec<Option<Vec<bool>>>],
+        selection: &Selection<'_>,
         outcomes: Vec<FileOutcome>,
-        (policy, lookups): (&Policy, &dyn Lookups),
-    ) -> Result<Vec<LensSweep>, PortError> {
-        let mut swept: Vec<LensSweep> = assignments
+    ) -> Result<Vec<SweptLens>, PortError> {
+        let inspected = vec![None; outcomes.len()];
+        let mut swept: Vec<SweptLens> = selection
+            .assignments
             .iter()
-            .map(|_| LensSweep { inspected: vec![None; outcomes.len()], ..LensSweep::default() })
+            .map(|_| SweptLens {
+                sweep: LensSweep { inspected: inspected.clone(), ..LensSweep::default() },
+                facts: Vec::new(),
+            })
             .collect();
-        let mut facts: Vec<Vec<Fact>> = assignments.iter().map(|_| Vec::new()).collect();
         for (position, outcome) in outcomes.into_iter().enumerate() {
-            for (index, inspection) in outcome.into_iter().enumerate() {
+            let hunks = selection.at(position).map(|(_, included)| included.unwrap_or(&[]));
+            for ((lens, inspection), hunks) in swept.iter_mut().zip(outcome).zip(hunks) {
                 match inspection {
                     FileInspection::NotPlanned => {}
-                    FileInspection::Panicked => swept[index].panicked = true,
+                    FileInspection::Panicked => lens.sweep.panicked = true,
                     FileInspection::Done(inspection) => {
-                        swept[index].drafts.extend(inspection.drafts);
-                        facts[index].extend(inspection.facts);
-                        let hunks = included[index][position].as_deref().unwrap_or(&[]);
-                        swept[index].inspected[position] =
-                            Some(hunks.iter().filter(|taken| **taken).count() as u64);
+                        lens.sweep.drafts.extend(inspection.drafts);
+                        lens.facts.extend(inspection.facts);
+                        let count = hunks.iter().filter(|included| **included).count();
+                        lens.sweep.inspected[position] = Some(count as u64);
                     }
                 }
             }
         }
-        let concluded = workers::each(assignments.len(), self.workers, |index| {
-            let (lens, facts) = (assignments[index].lens, &facts[index]);
-            let conclude = || {
-                let mut drafts = lens.conclude(facts);
-                drafts.extend(lens.look_up(facts, policy, lookups));
-                drafts
-            };
-            Ok(catch_unwind(AssertUnwindSafe(conclude)).ok())
-        })?;
-        for (swept, concluded) in swept.iter_mut().zip(concluded) {
-            match concluded {
-                Some(drafts) => swept.drafts.extend(drafts),
-                None => swept.panicked = true,
-            }
-            swept.drafts = bounded(std::mem::take(&mut swept.drafts), PER_RULE);
-        }
         Ok(swept)
     }
 
-    /// How often each text wanted of an assignment stood on removed lines: the lenses over the change seen backwards.
-    /// Files whose hunks do not have the text are left out, and other texts may be counted with it. So is a file that a
-    /// lens did not read at its old path: what nothing held there to a rule explains no breach of it elsewhere.
-    pub(crate) fn moved(
+    /// Adds the drafts that lenses conclude from all their facts.
+    fn conclude(
         &self,
         assignments: &[Assignment<'_>],
-        wanted: &[BTreeSet<String>],
+        swept: &mut [SweptLens],
+        policy: &Policy,
+        lookups: &dyn Lookups,
+    ) -> Result<(), PortError> {
+        let concluded = workers::each(assignments.len(), self.workers, |index| {
+            let (lens, facts) = (assignments[index].lens, &swept[index].facts);
+            Ok(catch_unwind(AssertUnwindSafe(|| {
+                let mut drafts = lens.conclude(facts);
+                drafts.extend(lens.look_up(facts, policy, lookups));
+                drafts
+            }))
+            .ok())
+        })?;
+        for (lens, concluded) in swept.iter_mut().zip(concluded) {
+            match concluded {
+                Some(drafts) => lens.sweep.drafts.extend(drafts),
+                None => lens.sweep.panicked = true,
+            }
+            lens.sweep.drafts = bounded(std::mem::take(&mut lens.sweep.drafts), PER_RULE);
+        }
+        Ok(())
+    }
+
+    /// Counts each quote of an assignment on removed lines, by running the lenses over the reversed change. Files whose
+    /// hunks do not have a quote are left out; other texts may be counted too. A file that a lens did not read at its old
+    /// path is left out as well: text that no rule was applied to there excuses none elsewhere.
+    pub(crate) fn count_moved(
+        &self,
+        assignments: &[Assignment<'_>],
+        quotes: &[BTreeSet<String>],
         policy: &Policy,
     ) -> Result<Vec<MovedCounts>, PortError> {
         let reach: Vec<Reach> = assignments.iter().map(|each| Reach::new(each, policy)).collect();
@@ -235,21 +271,21 @@ impl Sweep<'_> {
                 let text = self.texts.text(position)?;
                 let hunks = normalized(&text.text);
                 let old_path = file.old_path.as_ref().unwrap_or(&file.path);
-                let wanted: Vec<bool> = wanted
+                let has_quote: Vec<bool> = quotes
                     .iter()
                     .zip(&reach)
-                    .map(|(wanted, reach)| {
-                        wanted.iter().any(|quote| hunks.contains(quote.as_str())) && reach.has(old_path)
+                    .map(|(quotes, reach)| {
+                        reach.has(old_path) && quotes.iter().any(|quote| hunks.contains(quote.as_str()))
                     })
                     .collect();
-                if !wanted.contains(&true) {
+                if !has_quote.contains(&true) {
                     return Ok(Vec::new());
                 }
                 let (file, text) = reversed(file, &text);
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
-                let keys = assignments.iter().zip(&wanted).map(|(assignment, wanted)| {
-                    let drafts = match wanted {
+                let keys = assignments.iter().zip(&has_quote).map(|(assignment, has_quote)| {
+                    let drafts = match has_quote {
                         true => self.run_lens(assignment.lens, &packet).unwrap_or_default().drafts,
                         false => Vec::new(),
                     };
@@ -277,33 +313,31 @@ impl Sweep<'_> {
         Ok(moved)
     }
 
-    /// Runs every assignment again over the first files, in reverse path order on one thread, and digests what comes out:
-    /// what the sweep gave has the same digests, or a lens keeps state between files.
-    fn again(
+    /// Runs every assignment over the first files again, in reverse path order on one thread, and returns the digests of
+    /// the outcomes. They equal those of the sweep, unless a lens keeps state between files.
+    fn reversed_digests(
         &self,
-        assignments: &[Assignment<'_>],
-        included: &[Vec<Option<Vec<bool>>>],
+        selection: &Selection<'_>,
         tested: usize,
     ) -> Result<Vec<Sha256Hex>, PortError> {
-        let mut again: Vec<Vec<FileInspection>> =
-            assignments.iter().map(|_| Vec::with_capacity(tested)).collect();
+        let mut files: Vec<FileOutcome> = Vec::with_capacity(tested);
         for position in (0..tested).rev() {
             self.cancellation.check()?;
             let text = self.texts.text(position)?;
             let file = &self.change_set.files[position];
-            for ((assignment, included), again) in assignments.iter().zip(included).zip(&mut again) {
-                again.push(match included[position].as_deref() {
-                    Some(included) => self.inspect(assignment.lens, &Packet { file, text: &text, included }),
-                    None => FileInspection::NotPlanned,
-                });
-            }
+            let outcome = selection.at(position).map(|(assignment, included)| match included {
+                Some(included) => self.inspect(assignment.lens, &Packet { file, text: &text, included }),
+                None => FileInspection::NotPlanned,
+            });
+            files.push(outcome.collect());
         }
-        Ok(again.iter().map(|again| digest(again.iter().rev())).collect())
+        let lenses = 0..selection.assignments.len();
+        Ok(lenses.map(|index| digest(files.iter().rev().map(|outcome| &outcome[index]))).collect())
     }
 
-    /// How many files the self-test looks at: the first up to its bound. What other processes found was seen by nobody
-    /// here, so then it looks at all of them, and a part that hides something is caught wherever it does.
-    fn tested(&self, files: usize) -> Result<usize, PortError> {
+    /// Returns the number of files that the self-test reads: the first up to its bound in bytes. Results of shards are
+    /// tested over all files, so that a part that omits a finding is caught.
+    fn self_test_files(&self, files: usize) -> Result<usize, PortError> {
         if self.joined.is_some() {
             return Ok(files);
         }
@@ -355,6 +389,12 @@ impl Reach {
     fn has(&self, path: &RepoPath) -> bool {
         self.triggers.matches(path) && !self.ignore.matches(path)
     }
+}
+
+/// Drafts of a lens with the facts that it concludes from.
+struct SweptLens {
+    sweep: LensSweep,
+    facts: Vec<Fact>,
 }
 
 /// Computes the digest of the outcomes of one assignment, file by file.

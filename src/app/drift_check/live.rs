@@ -94,7 +94,7 @@ impl Live {
         let tokens: u64 = affordable.map(|(plan, _)| plan.max_input_tokens + plan.max_output_tokens).sum();
         self.tokens_left.set(self.tokens_left.get().saturating_sub(tokens));
         let token = self.token.clone();
-        let asking = ReplyCollector {
+        let collector = ReplyCollector {
             reviews: &reviews,
             plans: &again,
             refusals: &refusals,
@@ -107,12 +107,12 @@ impl Live {
             secrets: &provider_keys().into_iter().chain(self.token.clone()).collect::<Vec<_>>(),
             refused: None,
             pull_request: None,
-            purse: None,
+            budget: None,
             concurrency: self.trusted.max_concurrency,
             cancellation: ports.cancellation,
             progress: ports.progress,
         };
-        let live = asking.run()?;
+        let live = collector.collect()?;
         let before = conclusion(inputs, ports)?;
         let replies = chosen(&live, &inputs.replies);
         let now = conclusion(&Inputs { replies, ..inputs.clone() }, ports)?;
@@ -209,7 +209,7 @@ fn compared(
     let (among, with) = (mean(&among).unwrap_or(1000), mean(&with).unwrap_or(1000));
     drift.among_themselves_permille = Some(among);
     drift.with_recorded_permille = Some(with);
-    let same_words = old.iter().all(|old| new.iter().all(|new| old.said == new.said));
+    let same_words = old.iter().all(|old| new.iter().all(|new| old.json == new.json));
     let moved = with < among;
     drift.class = match (same_words, with == 1000, moved && before != after) {
         (true, ..) => ModelDriftClass::Identical,
@@ -259,11 +259,11 @@ mod tests {
     fn saying(lines: &[u64]) -> Result<SampleFindings, Code> {
         let path = RepoPath::from_bytes(b"a.py").unwrap();
         let places = lines.iter().map(|line| ("rule".to_owned(), path.clone(), *line)).collect();
-        Ok(SampleFindings { places, said: format!("{lines:?}") })
+        Ok(SampleFindings { places, json: format!("{lines:?}") })
     }
 
     fn in_other_words(answer: Result<SampleFindings, Code>) -> Result<SampleFindings, Code> {
-        answer.map(|sampled| SampleFindings { said: format!("otherwise {}", sampled.said), ..sampled })
+        answer.map(|sampled| SampleFindings { json: format!("otherwise {}", sampled.json), ..sampled })
     }
 
     #[test]

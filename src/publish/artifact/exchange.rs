@@ -29,7 +29,7 @@ pub(super) fn ask(
 ) -> Result<Asked, HttpError> {
     let mut uncertain = false;
     for attempt in 0.. {
-        let wait = retry::wait(seed, operation, attempt);
+        let wait = retry::backoff(seed, operation, attempt);
         let pause = match once() {
             Ok((reply, body)) => {
                 let hint = retry::server_hint(|name| reply.header(name).map(str::to_owned));

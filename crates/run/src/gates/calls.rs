@@ -1,4 +1,4 @@
-//! The commands of gates before they run: which there are, and what the policy says to them.
+//! Selects the commands of gates, and checks them against the policy's permissions.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use qa_gates::selection::{
     ManifestUse, SelectedCommand, Selection, directory_of, manifest_use, select_commands, upwards,
 };
 
-/// Longer manifests are not read, and what they say is not known.
+/// Size limit of manifests in bytes; the content of a larger one counts as unknown.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// What a gate wants to run.
+/// Returns the commands that a gate runs for the change.
 pub fn selected_commands(
     gate: GateName,
     policy: &Policy,
@@ -33,7 +33,7 @@ pub fn selected_commands(
     select_commands(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files)
 }
 
-/// Where each file was and is, as directories.
+/// Returns the directories of each file at the base and at head.
 fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option<&str>)> {
     change_set.files.iter().map(|file| {
         let old = file.old_blob.is_some().then(|| file.old_path.as_ref().unwrap_or(&file.path));
@@ -42,28 +42,31 @@ fn changed(change_set: &ChangeSet) -> impl Iterator<Item = (Option<&str>, Option
     })
 }
 
-/// The commands as a plan has them.
-pub fn command_specs(gate: GateName, calls: &Selection) -> Vec<ExecutionCommandSpec> {
-    let spec = |(ordinal, wanted): (usize, &SelectedCommand)| ExecutionCommandSpec {
-        ordinal: ordinal as u64,
-        command: wanted.template.argv.clone(),
+/// Returns the commands of a gate as its plan records them.
+pub fn command_specs(gate: GateName, selection: &Selection) -> Vec<ExecutionCommandSpec> {
+    (0..).zip(&selection.commands).map(|(ordinal, command)| command_spec(gate, ordinal, command)).collect()
+}
+
+fn command_spec(gate: GateName, ordinal: u64, command: &SelectedCommand) -> ExecutionCommandSpec {
+    ExecutionCommandSpec {
+        ordinal,
+        command: command.template.argv.clone(),
         cwd_mode: CwdMode::EphemeralWorktree,
-        purpose: match wanted.side {
-            Side::Head => format!("{gate} of head with {}", wanted.tool.spec().id),
+        purpose: match command.side {
+            Side::Head => format!("{gate} of head with {}", command.tool.spec().id),
             Side::Base => format!("{gate} of the merge base, if head has faults"),
         },
-        directory: wanted.template.directory.clone(),
-        side: wanted.side,
-    };
-    calls.commands.iter().enumerate().map(spec).collect()
+        directory: command.template.directory.clone(),
+        side: command.side,
+    }
 }
 
-/// What the policy says to a gate's commands.
-pub(crate) fn permission(gate: GateName, policy: &Policy, calls: &Selection) -> Permission {
-    policy.execution.permission(gate.as_str(), class(gate), &command_specs(gate, calls))
+/// Returns the policy's permission for a gate's commands.
+pub(crate) fn permission(gate: GateName, policy: &Policy, selection: &Selection) -> Permission {
+    policy.execution.permission(gate.as_str(), class(gate), &command_specs(gate, selection))
 }
 
-/// The files of a commit that say which tools its projects use, in the directories of the change and above.
+/// Reads the manifests of a commit, which show the tools of its projects, in the directories of the change and above.
 pub fn manifests(
     change_set: &ChangeSet,
     objects: &dyn Objects,
@@ -92,7 +95,7 @@ pub fn manifests(
     Ok(found)
 }
 
-/// Whether any gate runs tools itself.
+/// Returns whether a gate runs tools itself.
 pub fn has_commands(policy: &Policy) -> bool {
     policy.gates.values().any(|gate| !gate.run.is_empty())
 }

@@ -1,10 +1,10 @@
-//! Runs the commands of gates, once, and keeps what they left.
+//! Runs the commands of gates, once, and records their outputs.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::GateError;
 use super::calls;
-use super::judge_commands::{judged, needs_another};
+use super::judge_commands::{is_retryable, judge_recorded};
 use super::pictures::Album;
 use super::record::ANY_ROOT;
 use crate::commands::{
@@ -22,22 +22,23 @@ use qa_core::canonical;
 use qa_core::masking::sanitize_cut;
 use qa_core::permissions::Permission;
 use qa_core::pictures::MAX_PICTURE_BYTES;
-use qa_core::policy::{GatePolicy, Policy};
+use qa_core::policy::Policy;
 use qa_core::secrets;
-use qa_gates::contract::{CommandTemplate, Report};
+use qa_gates::contract::CommandTemplate;
 use qa_gates::judge::Judged;
 use qa_gates::normalize::normalize_output;
+use qa_gates::report::Totals;
 use qa_gates::selection::{SelectedCommand, Selection};
 
-/// How often a test command is tried in all (C-15).
+/// Number of attempts at a test command at most (C-15).
 const ATTEMPTS: u64 = 3;
-/// What stands in recorded output for directories that were made for a command.
+/// Placeholder in recorded output for the directory that was made for a command.
 const ANY_ROOM: &str = "/tmp/qa-skill-room";
 
-/// What commands run with.
+/// Runs the commands that the gates of a policy select.
 pub struct CommandRunner<'a> {
     pub policy: &'a Policy,
-    /// The lenses that were asked for, when not all were.
+    /// Requested lenses; `None` for all.
     pub requested: Option<&'a [String]>,
     pub change_set: &'a ChangeSet,
     pub command_sandbox: &'a dyn CommandSandbox,
@@ -46,62 +47,58 @@ pub struct CommandRunner<'a> {
 }
 
 impl CommandRunner<'_> {
-    /// Runs what the gates want and the policy allows, one command after another, and records it. Where one gate wants
-    /// what is not allowed, nothing of any gate is run.
+    /// Runs the permitted commands one after another and records them. If a gate's commands violate the policy, no
+    /// command of any gate is run.
     pub fn run(&self, recorded: &mut RecordedExecution) -> Result<(), PortError> {
-        let gates: Vec<(GateName, Selection, Permission)> = self
+        let gates: Vec<SelectedGate> = self
             .policy
             .gates
             .keys()
-            .filter(|gate| self.is_wanted(**gate))
+            .filter(|gate| self.is_selected(**gate))
             .map(|gate| {
-                let calls = calls::selected_commands(*gate, self.policy, self.change_set, recorded);
-                let permission = calls::permission(*gate, self.policy, &calls);
-                (*gate, calls, permission)
+                let selection = calls::selected_commands(*gate, self.policy, self.change_set, recorded);
+                let permission = calls::permission(*gate, self.policy, &selection);
+                SelectedGate { gate: *gate, selection, permission }
             })
             .collect();
-        let is_violation = |permission: &Permission| matches!(permission, Permission::Violation(_));
-        let total = gates
-            .iter()
-            .filter(|(_, _, permission)| *permission == Permission::Granted)
-            .map(|(_, calls, _)| calls.commands.len())
-            .sum();
-        if recorded.denied.is_some() || total == 0 || gates.iter().any(|(_, _, it)| is_violation(it)) {
+        let permitted: Vec<&SelectedGate> =
+            gates.iter().filter(|gate| gate.permission == Permission::Granted).collect();
+        let total = permitted.iter().map(|gate| gate.selection.commands.len()).sum();
+        let has_violation = gates.iter().any(|gate| matches!(gate.permission, Permission::Violation(_)));
+        if recorded.denied.is_some() || total == 0 || has_violation {
             return Ok(());
         }
         match self.command_sandbox.layers() {
-            Ok(layers) => recorded.layers = Some(found(layers)),
+            Ok(layers) => recorded.layers = Some(recorded_layers(layers)),
             Err(refusal) => {
                 recorded.denied = Some(sanitize_cut(&format!("failed to {refusal}"), 1000));
                 return Ok(());
             }
         }
-        let mut left = Left { room: MAX_REPORT_BYTES, album: Album::default() };
+        let mut budget = RecordingBudget { text_bytes: MAX_REPORT_BYTES, album: Album::default() };
         let mut done = 0;
-        for (gate, calls, permission) in &gates {
-            if *permission != Permission::Granted {
-                continue;
-            }
+        for SelectedGate { gate, selection, .. } in permitted {
             let mut head_has_faults = false;
-            for (ordinal, wanted) in calls.commands.iter().enumerate() {
+            for (ordinal, selected) in selection.commands.iter().enumerate() {
                 self.progress.step("commands", done, total);
                 done += 1;
-                if wanted.side == Side::Base && !head_has_faults {
+                if selected.side == Side::Base && !head_has_faults {
                     continue;
                 }
-                let command = Command { gate: *gate, ordinal: ordinal as u64, wanted };
-                let attempts = match self.attempts(&command, &mut left) {
+                let command = Command { gate: *gate, ordinal: ordinal as u64, selected };
+                let attempts = match self.attempts(&command, &mut budget) {
                     Ok(attempts) => attempts,
-                    Err(Broken::Run(error)) => return Err(error),
-                    // Nothing that comes after processes that do not end can be trusted.
-                    Err(Broken::Machine(attempts)) => {
+                    Err(AttemptsError::Run(error)) => return Err(error),
+                    // Processes that cannot be ended may tamper with every later command.
+                    Err(AttemptsError::Machine(attempts)) => {
                         recorded.commands.extend(attempts);
                         return Ok(());
                     }
                 };
-                let judged = judged(wanted, &attempts);
-                let excusable = |report: &Report| report.totals.has_faults() && report.partial.is_none();
-                head_has_faults = judged.is_ok_and(|judged| excusable(&judged.report));
+                head_has_faults = match judge_recorded(selected, &attempts) {
+                    Ok(judged) => judged.report.totals.has_faults() && judged.report.partial.is_none(),
+                    Err(_) => false,
+                };
                 recorded.commands.extend(attempts);
             }
         }
@@ -109,15 +106,18 @@ impl CommandRunner<'_> {
         Ok(())
     }
 
-    /// Whether a gate takes part, or one that reads its tests does.
-    fn is_wanted(&self, gate: GateName) -> bool {
-        let asked = |gate: GateName| {
-            self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.as_str()))
-        };
-        let reads = |(reader, settings): (&GateName, &GatePolicy)| {
-            asked(*reader) && settings.tests_of.contains(&gate)
-        };
-        asked(gate) || self.policy.gates.iter().any(reads)
+    /// Returns whether a gate is requested, or one that uses its tests.
+    fn is_selected(&self, gate: GateName) -> bool {
+        self.is_requested(gate)
+            || self
+                .policy
+                .gates
+                .iter()
+                .any(|(reader, settings)| self.is_requested(*reader) && settings.tests_of.contains(&gate))
+    }
+
+    fn is_requested(&self, gate: GateName) -> bool {
+        self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.as_str()))
     }
 
     fn commit(&self, side: Side) -> &CommitId {
@@ -127,21 +127,25 @@ impl CommandRunner<'_> {
         }
     }
 
-    /// One attempt, and another as long as nothing but tests fail and the tool is one of tests.
-    fn attempts(&self, command: &Command<'_>, left: &mut Left) -> Result<Vec<RecordedCommand>, Broken> {
+    /// Runs a command, and again while only tests fail and its tool allows retries.
+    fn attempts(
+        &self,
+        command: &Command<'_>,
+        budget: &mut RecordingBudget,
+    ) -> Result<Vec<RecordedCommand>, AttemptsError> {
         let mut attempts = Vec::new();
         for attempt in 1..=ATTEMPTS {
-            self.cancellation.check().map_err(Broken::Run)?;
-            match self.attempt(command, attempt, left) {
+            self.cancellation.check().map_err(AttemptsError::Run)?;
+            match self.attempt(command, attempt, budget) {
                 Ok(recorded) => attempts.push(recorded),
                 Err(error) => {
                     let survivors = matches!(error, SandboxError::Survivors(_));
                     attempts.push(command.without_result(attempt, &error));
-                    self.cancellation.check().map_err(Broken::Run)?;
-                    return if survivors { Err(Broken::Machine(attempts)) } else { Ok(attempts) };
+                    self.cancellation.check().map_err(AttemptsError::Run)?;
+                    return if survivors { Err(AttemptsError::Machine(attempts)) } else { Ok(attempts) };
                 }
             }
-            if !command.wanted.template.retries || !needs_another(command.wanted, &attempts) {
+            if !command.selected.template.retries || !is_retryable(command.selected, &attempts) {
                 break;
             }
         }
@@ -152,11 +156,11 @@ impl CommandRunner<'_> {
         &self,
         command: &Command<'_>,
         attempt: u64,
-        left: &mut Left,
+        budget: &mut RecordingBudget,
     ) -> Result<RecordedCommand, SandboxError> {
-        let template = &command.wanted.template;
-        let workspace = self.command_sandbox.open(self.commit(command.wanted.side))?;
-        let argv = resolved(workspace.as_ref(), &template.argv)?;
+        let template = &command.selected.template;
+        let workspace = self.command_sandbox.open(self.commit(command.selected.side))?;
+        let argv = with_program_path(workspace.as_ref(), &template.argv)?;
         let limits = self.limits();
         let started = Instant::now();
         let ended = workspace.run(&argv, &template.directory, &limits)?;
@@ -168,38 +172,39 @@ impl CommandRunner<'_> {
             Some(path) => workspace.read_output_file(&path, MAX_REPORT_BYTES as u64)?,
             None => None,
         };
-        // After the command, so that it cannot be slowed or fooled by what this leaves.
+        // After the command, which files of this one could slow down or mislead.
         let tool_version = self.version(workspace.as_ref(), template);
-        let mut keep = |captured: Captured| output(captured, workspace.as_ref(), &mut left.room);
         let CommandOutcome { exit, stopped, stdout, stderr, left_behind } = ended;
+        let room = &mut budget.text_bytes;
         let (exit_code, signal) = match (exit, stopped) {
             (_, Some(_)) => (None, None),
             (Exit::Code(code), None) => (Some(code), None),
             (Exit::Signal(signal), None) => (None, Some(signal)),
         };
-        let as_it_is = RecordedCommand {
+        let unmasked = RecordedCommand {
             exit_code,
             signal,
             stopped: stopped.map(|stop| stop.as_str().to_owned()),
             left_behind,
             duration_ms,
             tool_version,
-            stdout: keep(stdout),
-            stderr: keep(stderr),
-            report: report.map(keep),
-            ..command.nothing(attempt)
+            stdout: recorded_output(stdout, workspace.as_ref(), room),
+            stderr: recorded_output(stderr, workspace.as_ref(), room),
+            report: report.map(|report| recorded_output(report, workspace.as_ref(), room)),
+            ..command.empty_record(attempt)
         };
-        let mut recorded = masked(command.wanted, as_it_is);
-        if command.wanted.side == Side::Head
-            && let Ok(judged) = judged_alone(command.wanted, &recorded)
+        let mut recorded = masked(command.selected, unmasked);
+        if command.selected.side == Side::Head
+            && let Ok(judged) = judge_single(command.selected, &recorded)
         {
-            recorded.pictures = left.album.take(&judged.report, |path| picture(workspace.as_ref(), path));
+            recorded.pictures =
+                budget.album.take(&judged.report, |path| read_picture(workspace.as_ref(), path));
         }
         Ok(recorded)
     }
 
     fn version(&self, workspace: &dyn CommandWorkspace, template: &CommandTemplate) -> Option<String> {
-        let argv = resolved(workspace, &template.version_argv).ok()?;
+        let argv = with_program_path(workspace, &template.version_argv).ok()?;
         let limits = CommandLimits {
             wall: Duration::from_secs(60).min(self.limits().wall),
             stdout_bytes: 4096,
@@ -209,7 +214,7 @@ impl CommandRunner<'_> {
         let ended = workspace.run(&argv, &template.directory, &limits).ok()?;
         let text = ended.stdout.text();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        (ended.exit == Exit::Code(0)).then(|| sanitize_cut(&somewhere(line, workspace), 200))
+        (ended.exit == Exit::Code(0)).then(|| sanitize_cut(&with_placeholders(line, workspace), 200))
     }
 
     fn limits(&self) -> CommandLimits {
@@ -227,37 +232,36 @@ impl CommandRunner<'_> {
     }
 }
 
-/// What of one run's commands may still be kept.
-struct Left {
-    /// Bytes of texts.
-    room: usize,
+/// Gate with its commands and the policy's answer to them.
+struct SelectedGate {
+    gate: GateName,
+    selection: Selection,
+    permission: Permission,
+}
+
+/// Remaining space for the outputs of a run's commands.
+struct RecordingBudget {
+    text_bytes: usize,
     album: Album,
 }
 
-/// Why there is no complete list of attempts.
-enum Broken {
+/// Error that ends the execution of commands.
+enum AttemptsError {
     /// The run ends.
     Run(PortError),
     /// No command may follow these attempts.
     Machine(Vec<RecordedCommand>),
 }
 
-/// A command on its way.
+/// Command of a gate with its place in the order.
 struct Command<'a> {
     gate: GateName,
     ordinal: u64,
-    wanted: &'a SelectedCommand,
+    selected: &'a SelectedCommand,
 }
 
 impl Command<'_> {
-    fn nothing(&self, attempt: u64) -> RecordedCommand {
-        let none = || RecordedOutput {
-            text: String::new(),
-            bytes: 0,
-            sha256: canonical::sha256(b""),
-            normalized_sha256: canonical::sha256(b""),
-            capped: false,
-        };
+    fn empty_record(&self, attempt: u64) -> RecordedCommand {
         RecordedCommand {
             gate: self.gate,
             ordinal: self.ordinal,
@@ -268,8 +272,8 @@ impl Command<'_> {
             left_behind: false,
             duration_ms: 0,
             tool_version: None,
-            stdout: none(),
-            stderr: none(),
+            stdout: empty_output(),
+            stderr: empty_output(),
             report: None,
             code: None,
             problem: None,
@@ -282,8 +286,18 @@ impl Command<'_> {
         RecordedCommand {
             code: Some(if missing { Code::GateToolMissing } else { error.code() }),
             problem: Some(sanitize_cut(&format!("failed to {error}"), 1000)),
-            ..self.nothing(attempt)
+            ..self.empty_record(attempt)
         }
+    }
+}
+
+fn empty_output() -> RecordedOutput {
+    RecordedOutput {
+        text: String::new(),
+        bytes: 0,
+        sha256: canonical::sha256(b""),
+        normalized_sha256: canonical::sha256(b""),
+        capped: false,
     }
 }
 
@@ -293,76 +307,79 @@ fn report_path(template: &CommandTemplate) -> Option<String> {
     Some(if directory.is_empty() { file.clone() } else { format!("{directory}/{file}") })
 }
 
-/// The command with its program's own workspace: what the commit brings is never taken for a tool.
-fn resolved(workspace: &dyn CommandWorkspace, argv: &[String]) -> Result<Vec<String>, SandboxError> {
+/// Replaces the program by its absolute path. A file of the commit is never used as a tool.
+fn with_program_path(workspace: &dyn CommandWorkspace, argv: &[String]) -> Result<Vec<String>, SandboxError> {
     let (program, arguments) = argv.split_first().ok_or(SandboxError::Order("it is empty".to_owned()))?;
-    let not_started =
-        |reason: &str| SandboxError::NotStarted { program: program.clone(), reason: reason.to_owned() };
-    let found = workspace
-        .find_program(program)
-        .ok_or_else(|| not_started("it is in no declared toolchain and in no directory of the system"))?;
-    let path = found.to_str().ok_or_else(|| not_started("its path is not UTF-8"))?.to_owned();
-    Ok(std::iter::once(path).chain(arguments.iter().cloned()).collect())
+    let Some(found) = workspace.find_program(program) else {
+        return Err(not_started(program, "it is in no declared toolchain and in no directory of the system"));
+    };
+    let Some(path) = found.to_str() else { return Err(not_started(program, "its path is not UTF-8")) };
+    Ok(std::iter::once(path.to_owned()).chain(arguments.iter().cloned()).collect())
 }
 
-/// Secrets are masked before anything else sees the text: a test may print what it was given. Masking must not change
-/// what a command comes to, or what it prints could hide what stands after it.
-fn masked(wanted: &SelectedCommand, as_it_is: RecordedCommand) -> RecordedCommand {
-    let mut masked = as_it_is.clone();
+fn not_started(program: &str, reason: &str) -> SandboxError {
+    SandboxError::NotStarted { program: program.to_owned(), reason: reason.to_owned() }
+}
+
+/// Masks secrets in outputs before anything else uses them, since a test may print its environment. If masking changes the
+/// result, the command is refused: otherwise output could be crafted to hide faults.
+fn masked(command: &SelectedCommand, unmasked: RecordedCommand) -> RecordedCommand {
+    let mut masked = unmasked.clone();
     for output in [&mut masked.stdout, &mut masked.stderr].into_iter().chain(&mut masked.report) {
         output.text = secrets::masked(std::mem::take(&mut output.text));
         output.normalized_sha256 = canonical::sha256(normalize_output(&output.text).as_bytes());
     }
-    let says = |command: &RecordedCommand| {
-        judged_alone(wanted, command)
-            .map(|judged| (judged.passed, judged.report.totals))
-            .map_err(|(code, _)| code)
-    };
-    if masked != as_it_is && says(&masked) != says(&as_it_is) {
+    if masked != unmasked && verdict(command, &masked) != verdict(command, &unmasked) {
         masked.code = Some(Code::GateReportRefused);
-        masked.problem =
-            Some("what it left says something else once the secrets in it are masked".to_owned());
+        masked.problem = Some("its output has another result once the secrets in it are masked".to_owned());
     }
     masked
 }
 
-/// What an attempt comes to as if it were the first and only one.
-fn judged_alone(wanted: &SelectedCommand, command: &RecordedCommand) -> Result<Judged, (Code, String)> {
-    judged(wanted, &[RecordedCommand { attempt: 1, ..command.clone() }])
+fn verdict(command: &SelectedCommand, recorded: &RecordedCommand) -> Result<(bool, Totals), Code> {
+    match judge_single(command, recorded) {
+        Ok(judged) => Ok((judged.passed, judged.report.totals)),
+        Err(error) => Err(error.code),
+    }
 }
 
-/// The bytes of a picture that a command left, or why there are none.
-fn picture(workspace: &dyn CommandWorkspace, path: &RepoPath) -> Result<Vec<u8>, String> {
+/// Judges an attempt as if it were the first and only one.
+fn judge_single(command: &SelectedCommand, recorded: &RecordedCommand) -> Result<Judged, GateError> {
+    judge_recorded(command, &[RecordedCommand { attempt: 1, ..recorded.clone() }])
+}
+
+/// Reads a picture that a command left.
+fn read_picture(workspace: &dyn CommandWorkspace, path: &RepoPath) -> Result<Vec<u8>, String> {
     let taken = workspace.read_output_file(&path.to_text(), MAX_PICTURE_BYTES as u64);
     let captured = taken.map_err(|error| error.to_string())?.ok_or("it is not there")?;
     let whole = captured.kept.len() as u64 == captured.bytes;
     whole.then_some(captured.kept).ok_or_else(|| format!("it has more than {MAX_PICTURE_BYTES} bytes"))
 }
 
-fn output(captured: Captured, workspace: &dyn CommandWorkspace, room: &mut usize) -> RecordedOutput {
+/// Returns the record of an output, with its text if that fits into `room`, the remaining bytes.
+fn recorded_output(captured: Captured, workspace: &dyn CommandWorkspace, room: &mut usize) -> RecordedOutput {
     let kept = captured.kept.len();
     let fits = kept <= *room;
     let whole = fits && kept as u64 == captured.bytes;
-    let text = if fits { somewhere(&captured.text(), workspace) } else { String::new() };
+    let text = if fits { with_placeholders(&captured.text(), workspace) } else { String::new() };
     *room -= if fits { kept } else { 0 };
     let Captured { bytes, sha256, .. } = captured;
     let normalized_sha256 = canonical::sha256(normalize_output(&text).as_bytes());
     RecordedOutput { text, bytes, sha256, normalized_sha256, capped: !whole }
 }
 
-/// The text as it would be of a workspace elsewhere.
-fn somewhere(text: &str, workspace: &dyn CommandWorkspace) -> String {
-    let shown = |path: &Path| path.to_str().map(str::to_owned);
+/// Replaces the workspace's paths, so that equal runs in different directories have equal records.
+fn with_placeholders(text: &str, workspace: &dyn CommandWorkspace) -> String {
     let mut text = text.to_owned();
-    for (path, instead) in [(workspace.tree(), ANY_ROOT), (workspace.root(), ANY_ROOM)] {
-        if let Some(path) = shown(path) {
-            text = text.replace(&path, instead);
+    for (path, placeholder) in [(workspace.tree(), ANY_ROOT), (workspace.root(), ANY_ROOM)] {
+        if let Some(path) = path.to_str() {
+            text = text.replace(path, placeholder);
         }
     }
     text
 }
 
-fn found(layers: Layers) -> ExecutionLayers {
+fn recorded_layers(layers: Layers) -> ExecutionLayers {
     ExecutionLayers {
         landlock_abi: layers.landlock_abi,
         seccomp: true,

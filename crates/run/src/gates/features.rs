@@ -1,8 +1,8 @@
-//! The steps of features, held against the tests of the gate `story_validation`.
+//! Checks the steps of features against the tests of the gate `story_validation`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FEATURE_LIST, GateOutcome, STORIES, WORKFLOW_STATE, headline};
+use super::{FEATURE_LIST, GateError, GateOutcome, STORIES, WORKFLOW_STATE, headline};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FeatureList, GateName, RecordedGates, RecordedStory, RunMode, Side, StoryBindings};
@@ -17,65 +17,60 @@ use qa_gates::contract::TestCase;
 use qa_gates::stories::{self, Reason, UnverifiedStep};
 
 impl GateOutcome {
-    /// Every step of the wanted features has to be shown by a test.
-    pub(super) fn hold_against_features(
-        &mut self,
-        mode: RunMode,
-        recorded: &RecordedGates,
-        tests: &[TestCase],
-    ) {
-        let features = match Features::read(recorded) {
+    /// Reports each step of the required features that no test verifies.
+    pub(super) fn check_features(&mut self, mode: RunMode, recorded: &RecordedGates, tests: &[TestCase]) {
+        let features = match Features::parse(recorded) {
             Ok(features) => features,
-            Err((code, problem)) => {
+            Err(error) => {
                 self.passed = false;
-                self.errors.insert(code);
-                self.summary.push(problem);
+                self.errors.insert(error.code);
+                self.summary.push(error.problem);
                 return;
             }
         };
-        let shown = stories::check_steps(&features.list, &features.wanted, tests, &features.bindings);
+        let coverage = stories::check_steps(&features.list, &features.required, tests, &features.bindings);
         self.summary.push(format!(
             "{} of {} steps shown",
-            shown.steps - shown.unverified.len() as u64,
-            shown.steps
+            coverage.steps - coverage.unverified.len() as u64,
+            coverage.steps
         ));
-        if shown.steps == 0 {
+        if coverage.steps == 0 {
             self.passed = false;
             self.errors.insert(Code::GateNothingRan);
         }
-        for step in &shown.unverified {
+        for step in &coverage.unverified {
             let statement = features.statement(step, mode);
             self.passed &= statement.severity > GateRule::Failure.severity();
             self.statements.push(statement);
         }
-        for (feature, step) in &shown.unknown {
-            let step = step.map_or(String::new(), |step| format!(" step {step}"));
+        for (feature, step) in &coverage.unknown {
+            let step = step.map(|step| format!(" step {step}")).unwrap_or_default();
             self.summary
                 .push(format!("a test or {STORIES}/{feature}.json names feature {feature}{step}, which {FEATURE_LIST} does not have"));
         }
     }
 }
 
-/// The features at head, and which of them have to be shown.
+/// Features at head, with those whose steps tests have to verify.
 struct Features<'a> {
     text: &'a str,
     list: FeatureList,
-    wanted: BTreeSet<u64>,
+    required: BTreeSet<u64>,
     bindings: BTreeMap<u64, StoryBindings>,
 }
 
-/// The features whose steps have to be shown, by a list and a state at head.
-pub(super) fn wanted(recorded: &RecordedGates) -> BTreeSet<u64> {
-    // A list that cannot be read is told where it is held against tests.
-    Features::read(recorded).map(|features| features.wanted).unwrap_or_default()
+/// Returns the features whose steps tests have to verify.
+pub(super) fn required_features(recorded: &RecordedGates) -> BTreeSet<u64> {
+    // An unreadable list is reported by `check_features`.
+    Features::parse(recorded).map(|features| features.required).unwrap_or_default()
 }
 
-/// Where the bindings of a feature stand.
+/// Returns the path of the file that binds tests to the steps of a feature.
 pub(super) fn bindings_path(feature: u64) -> String {
     format!("{STORIES}/{feature}.json")
 }
 
-fn bindings(story: &RecordedStory) -> Result<StoryBindings, String> {
+fn parse_bindings(story: &RecordedStory) -> Result<StoryBindings, String> {
     let text = story.text.as_deref().ok_or("it is not UTF-8 or too large")?;
     let value = strict_json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
     let schema = schema::find("story-bindings.v1").expect("the schema is embedded");
@@ -87,34 +82,36 @@ fn bindings(story: &RecordedStory) -> Result<StoryBindings, String> {
 }
 
 impl<'a> Features<'a> {
-    fn read(recorded: &'a RecordedGates) -> Result<Self, (Code, String)> {
-        let absent = || (Code::FeatureListInvalid, format!("there is no {FEATURE_LIST} at head"));
-        let text = recorded.feature_list.as_deref().ok_or_else(absent)?;
-        let list = FeatureDocument::parse(text).and_then(|document| document.list(text));
-        let list = list.map_err(|error| (error.code(), format!("failed to read {FEATURE_LIST}: {error}")))?;
+    fn parse(recorded: &'a RecordedGates) -> Result<Self, GateError> {
+        let Some(text) = recorded.feature_list.as_deref() else {
+            let problem = format!("there is no {FEATURE_LIST} at head");
+            return Err(GateError::new(Code::FeatureListInvalid, problem));
+        };
+        let list =
+            FeatureDocument::parse(text).and_then(|document| document.list(text)).map_err(|error| {
+                GateError::new(error.code(), format!("failed to read {FEATURE_LIST}: {error}"))
+            })?;
         let current = current_feature_id(recorded)?;
         if let Some(current) = current.filter(|current| !list.0.iter().any(|feature| feature.id == *current))
         {
             let problem =
                 format!("{FEATURE_LIST} does not have feature {current}, which {WORKFLOW_STATE} names");
-            return Err((Code::FeatureListInvalid, problem));
+            return Err(GateError::new(Code::FeatureListInvalid, problem));
         }
-        let wanted = stories::required_features(&list, current);
-        let read = |story: &RecordedStory| match bindings(story) {
-            Ok(bindings) => Ok((story.feature_id, bindings)),
-            Err(problem) => {
+        let required = stories::required_features(&list, current);
+        let mut bindings = BTreeMap::new();
+        for story in &recorded.stories {
+            let parsed = parse_bindings(story).map_err(|problem| {
                 let path = bindings_path(story.feature_id);
-                Err((
-                    Code::StoryBindingsInvalid,
-                    format!("failed to read {path}: {}", sanitize_cut(&problem, 300)),
-                ))
-            }
-        };
-        let bindings = recorded.stories.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { text, list, wanted, bindings })
+                let problem = format!("failed to read {path}: {}", sanitize_cut(&problem, 300));
+                GateError::new(Code::StoryBindingsInvalid, problem)
+            })?;
+            bindings.insert(story.feature_id, parsed);
+        }
+        Ok(Self { text, list, required, bindings })
     }
 
-    /// A step that is not shown, where it stands. One that no test claims is a failure in strict runs alone.
+    /// Returns a statement for an unverified step, at its line. A step without a test is a failure in strict mode alone.
     fn statement(&self, step: &UnverifiedStep, mode: RunMode) -> Statement {
         let number = if step.step == 0 { String::new() } else { format!(" step {}", step.step) };
         let (rule, why) = match (&step.reason, mode) {
@@ -169,17 +166,17 @@ impl<'a> Features<'a> {
     }
 }
 
-/// The feature that is worked on, as head's workflow state has it.
-fn current_feature_id(recorded: &RecordedGates) -> Result<Option<u64>, (Code, String)> {
+/// Returns the current feature by the workflow state at head.
+fn current_feature_id(recorded: &RecordedGates) -> Result<Option<u64>, GateError> {
     let Some(text) = &recorded.workflow_state else { return Ok(None) };
     let state = workflow::parse_state(text.as_bytes())
-        .map_err(|error| (error.code(), format!("failed to read {WORKFLOW_STATE}: {error}")))?;
+        .map_err(|error| GateError::new(error.code(), format!("failed to read {WORKFLOW_STATE}: {error}")))?;
     Ok(state.current_feature_id)
 }
 
-/// The feature that is worked on, with its description, where steps of features are looked at.
+/// Returns the current feature with its description, if the run checks steps of features.
 pub fn current_feature(recorded: &RecordedGates) -> Option<(u64, String)> {
-    let features = Features::read(recorded).ok()?;
+    let features = Features::parse(recorded).ok()?;
     let current = current_feature_id(recorded).ok().flatten()?;
     let found = features.list.0.into_iter().find(|feature| feature.id == current)?;
     Some((found.id, found.description))

@@ -1,7 +1,7 @@
-//! What the commands of gates come to, from their record alone.
+//! Judges the commands of gates from their record alone.
 
 use super::calls;
-use super::{Evidence, GateOutcome, Origin, code_of};
+use super::{Evidence, GateError, GateOutcome, Origin, code_of};
 use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
@@ -16,7 +16,7 @@ use qa_gates::judge::{Judged, judge_attempts};
 use qa_gates::selection::{SelectedCommand, Selection};
 
 impl GateOutcome {
-    /// What the tools say that the gate runs itself.
+    /// Judges the tools that the gate runs itself.
     pub(super) fn judge_gate_commands(
         &mut self,
         gate: GateName,
@@ -28,18 +28,18 @@ impl GateOutcome {
             return Vec::new();
         };
         let execution = evidence.execution;
-        let calls = calls::selected_commands(gate, evidence.policy, evidence.change_set, execution);
-        for (tool, directory) in &calls.lost {
+        let selection = calls::selected_commands(gate, evidence.policy, evidence.change_set, execution);
+        for (tool, directory) in &selection.lost {
             let place = if directory.is_empty() { "the root" } else { directory.as_str() };
             self.fail(tool, Code::GateNothingRan, &format!("the base uses it in {place}, and head does not"));
         }
-        if calls.commands.is_empty() {
-            if calls.lost.is_empty() {
-                self.untouched(&settings.run.join(", "), settings.untouched);
+        if selection.commands.is_empty() {
+            if selection.lost.is_empty() {
+                self.judge_untouched(&settings.run.join(", "), settings.untouched);
             }
             return Vec::new();
         }
-        let denied = match calls::permission(gate, evidence.policy, &calls) {
+        let denied = match calls::permission(gate, evidence.policy, &selection) {
             Permission::Granted => execution.denied.clone(),
             Permission::Denied(reason) => Some(reason),
             Permission::Violation(reason) => {
@@ -51,14 +51,15 @@ impl GateOutcome {
             self.fail(gate.as_str(), Code::ExecutionDenied, &harmless(&reason));
             return Vec::new();
         }
-        let all = self.judge_selection(gate, &calls, evidence);
-        self.audit = audit(gate, plan_ordinal, &calls, evidence);
-        let durations = of(gate, None, execution).map(|command| command.duration_ms);
+        let all = self.judge_selection(gate, &selection, evidence);
+        self.audit = audit(gate, plan_ordinal, &selection, evidence);
+        let durations = commands_of(gate, execution).map(|command| command.duration_ms);
         self.duration_ms = Some(durations.sum());
         all
     }
 
-    fn untouched(&mut self, tools: &str, untouched: EmptyChange) {
+    /// Judges a gate whose tools are used by no project of the change.
+    fn judge_untouched(&mut self, tools: &str, untouched: EmptyChange) {
         let problem = "no file of the change belongs to a project that uses it";
         match untouched {
             EmptyChange::CouldNotComplete => self.fail(tools, Code::GateNothingRan, problem),
@@ -66,31 +67,36 @@ impl GateOutcome {
         }
     }
 
-    fn judge_selection(&mut self, gate: GateName, calls: &Selection, evidence: &Evidence<'_>) -> Vec<Judged> {
+    fn judge_selection(
+        &mut self,
+        gate: GateName,
+        selection: &Selection,
+        evidence: &Evidence<'_>,
+    ) -> Vec<Judged> {
         let execution = evidence.execution;
         let mut all = Vec::new();
-        let mut head = None;
-        for (ordinal, wanted) in calls.commands.iter().enumerate() {
-            let attempts: Vec<&RecordedCommand> = of(gate, Some(ordinal as u64), execution).collect();
-            let origin = origin(wanted, execution);
-            match wanted.side {
+        let mut head_is_excusable = false;
+        for (ordinal, command) in selection.commands.iter().enumerate() {
+            let attempts: Vec<&RecordedCommand> =
+                commands_of(gate, execution).filter(|each| each.ordinal == ordinal as u64).collect();
+            let origin = command_origin(command, execution);
+            match command.side {
                 Side::Head => {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
-                    let judged = judged_of(wanted, &attempts);
-                    head = None;
-                    match judged {
+                    head_is_excusable = false;
+                    match judge_command(command, &attempts) {
                         Ok(judged) => {
-                            let may_be_excused = self.take(gate, &origin, &judged);
-                            head = Some(may_be_excused && judged.report.totals.has_faults());
+                            let may_be_excused = self.add_head_report(gate, &origin, &judged);
+                            head_is_excusable = may_be_excused && judged.report.totals.has_faults();
                             all.push(judged);
                         }
-                        Err((code, problem)) => self.fail(origin.tool, code, &problem),
+                        Err(error) => self.fail(origin.tool, error.code, &error.problem),
                     }
                 }
-                // Only asked for when there is something that it could excuse.
-                Side::Base if head == Some(true) => match judged_of(wanted, &attempts) {
-                    Ok(judged) => self.excuse(gate, &origin, &judged.report, evidence.change_set),
-                    Err((code, problem)) => self.without_base(code, &problem),
+                // The base matters only if head has findings that it may excuse.
+                Side::Base if head_is_excusable => match judge_command(command, &attempts) {
+                    Ok(judged) => self.add_base_report(gate, &origin, &judged.report, evidence.change_set),
+                    Err(error) => self.warn_without_base(error),
                 },
                 Side::Base => {}
             }
@@ -99,65 +105,62 @@ impl GateOutcome {
     }
 }
 
-/// The recorded attempts of a gate's command, or of all of them.
-fn of(
-    gate: GateName,
-    ordinal: Option<u64>,
-    execution: &RecordedExecution,
-) -> impl Iterator<Item = &RecordedCommand> {
-    execution.commands.iter().filter(move |command| {
-        command.gate == gate && ordinal.is_none_or(|ordinal| command.ordinal == ordinal)
-    })
+/// Returns the recorded attempts at all commands of a gate.
+fn commands_of(gate: GateName, execution: &RecordedExecution) -> impl Iterator<Item = &RecordedCommand> {
+    execution.commands.iter().filter(move |command| command.gate == gate)
 }
 
-/// Whether another attempt could end better: tests failed, and nothing else did.
-pub(super) fn needs_another(wanted: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
-    judged(wanted, attempts).is_ok_and(|judged| {
+/// Returns whether another attempt may succeed: tests failed, and nothing else did.
+pub(super) fn is_retryable(command: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
+    judge_recorded(command, attempts).is_ok_and(|judged| {
         let totals = &judged.report.totals;
         !judged.passed && totals.errors == 0 && totals.failed + totals.errored > 0
     })
 }
 
-/// What the attempts at a command come to.
-pub(super) fn judged(
-    wanted: &SelectedCommand,
+/// Judges the attempts at a command.
+pub(super) fn judge_recorded(
+    command: &SelectedCommand,
     attempts: &[RecordedCommand],
-) -> Result<Judged, (Code, String)> {
-    judged_of(wanted, &attempts.iter().collect::<Vec<_>>())
+) -> Result<Judged, GateError> {
+    judge_command(command, &attempts.iter().collect::<Vec<_>>())
 }
 
-fn judged_of(wanted: &SelectedCommand, attempts: &[&RecordedCommand]) -> Result<Judged, (Code, String)> {
+fn judge_command(command: &SelectedCommand, attempts: &[&RecordedCommand]) -> Result<Judged, GateError> {
     if attempts.is_empty() || !(1..).zip(attempts).all(|(number, attempt)| attempt.attempt == number) {
-        let problem = "what became of its command is not in the recording";
-        return Err((Code::ExecutionAuditUnavailable, problem.to_owned()));
+        let problem = "the result of its command is not in the recording";
+        return Err(GateError::new(Code::ExecutionAuditUnavailable, problem));
     }
     for attempt in attempts {
         if let Some(code) = attempt.code {
-            return Err((code, harmless(attempt.problem.as_deref().unwrap_or(code.hint()))));
+            let problem = harmless(attempt.problem.as_deref().unwrap_or(code.hint()));
+            return Err(GateError::new(code, problem));
         }
         match attempt.stopped.as_deref() {
             None => {}
             Some(stop) if stop == Stop::TimedOut.as_str() => {
-                return Err((Code::ExecutionTimeout, "it was stopped at its deadline".to_owned()));
+                return Err(GateError::new(Code::ExecutionTimeout, "it was stopped at its deadline"));
             }
             Some(stop) => {
                 let problem = format!("it was stopped, since it was over its limit of {}", harmless(stop));
-                return Err((Code::ExecutionLimitExceeded, problem));
+                return Err(GateError::new(Code::ExecutionLimitExceeded, problem));
             }
         }
     }
-    let template = &wanted.template;
+    let template = &command.template;
     let places = Places { roots: &[], directory: &template.directory, module: &template.module };
-    let outputs: Vec<Output<'_>> =
-        attempts.iter().map(|attempt| Output { source: Source::Command(left(attempt)), places }).collect();
-    judge_attempts(wanted.tool, &outputs).map_err(|error| {
+    let outputs: Vec<Output<'_>> = attempts
+        .iter()
+        .map(|attempt| Output { source: Source::Command(command_output(attempt)), places })
+        .collect();
+    judge_attempts(command.tool, &outputs).map_err(|error| {
         let ended_badly = matches!(error, ReportError::Signal | ReportError::Broken { .. });
         let code = if ended_badly { Code::ExecutionExitNonzero } else { code_of(&error) };
-        (code, harmless(&error.to_string()))
+        GateError::new(code, harmless(&error.to_string()))
     })
 }
 
-fn left(attempt: &RecordedCommand) -> CommandOutput<'_> {
+fn command_output(attempt: &RecordedCommand) -> CommandOutput<'_> {
     let report = attempt.report.as_ref();
     CommandOutput {
         stdout: attempt.stdout.text.as_bytes(),
@@ -168,55 +171,60 @@ fn left(attempt: &RecordedCommand) -> CommandOutput<'_> {
     }
 }
 
-/// Where the tool's findings point that name no file: the manifest of the project it ran in.
-fn origin(wanted: &SelectedCommand, execution: &RecordedExecution) -> Origin {
-    let directory = &wanted.template.directory;
-    let files = match wanted.side {
+/// Returns the origin of a command's findings. Those that name no file are about the manifest of its project.
+fn command_origin(command: &SelectedCommand, execution: &RecordedExecution) -> Origin {
+    let directory = &command.template.directory;
+    let files = match command.side {
         Side::Head => &execution.head_files,
         Side::Base => &execution.base_files,
     };
     let manifest = files.iter().find(|file| qa_gates::selection::directory_of(&file.path) == directory);
-    let policy = || RepoPath::from_bytes(POLICY_PATH.as_bytes()).expect("a plain path");
     Origin {
-        tool: wanted.tool.spec().id,
+        tool: command.tool.spec().id,
         from: if directory.is_empty() { "the root".to_owned() } else { directory.clone() },
-        file: manifest.map_or_else(policy, |file| file.path.clone()),
+        file: match manifest {
+            Some(manifest) => manifest.path.clone(),
+            None => RepoPath::from_bytes(POLICY_PATH.as_bytes()).expect("a plain path"),
+        },
     }
 }
 
-/// Everything the gate executed (S003-89), and what stood around it.
+/// Returns the audit of all commands of a gate and their sandbox (S003-89), or `None` if nothing was executed.
 fn audit(
     gate: GateName,
     plan_ordinal: u64,
-    calls: &Selection,
+    selection: &Selection,
     evidence: &Evidence<'_>,
 ) -> Option<ExecutionAudit> {
-    let result = |command: &RecordedCommand| {
-        let wanted = calls.commands.get(usize::try_from(command.ordinal).ok()?)?;
-        Some(ExecutionCommandResult {
-            ordinal: command.ordinal,
-            exit_code: command.exit_code,
-            timed_out: command.stopped.as_deref() == Some(Stop::TimedOut.as_str()),
-            stdout_sha256: command.stdout.sha256.clone(),
-            stderr_sha256: command.stderr.sha256.clone(),
-            attempt: command.attempt,
-            command: wanted.template.argv.clone(),
-            tool_version: command.tool_version.clone(),
-            stdout_normalized_sha256: command.stdout.normalized_sha256.clone(),
-            stderr_normalized_sha256: command.stderr.normalized_sha256.clone(),
-            capped: left(command).capped,
-        })
-    };
     Some(ExecutionAudit {
         schema_version: Default::default(),
         permission_profile_id: evidence.policy.execution.profile,
         worktree_path: Some(worktree_path(evidence.key, plan_ordinal)),
-        commands: of(gate, None, evidence.execution).filter_map(result).collect(),
+        commands: commands_of(gate, evidence.execution)
+            .filter_map(|recorded| command_audit(selection, recorded))
+            .collect(),
         layers: evidence.execution.layers.clone()?,
     })
 }
 
-/// Where a plan's commands run, by name (S003-104, C-40): the directory itself is elsewhere, and gone.
+fn command_audit(selection: &Selection, recorded: &RecordedCommand) -> Option<ExecutionCommandResult> {
+    let command = selection.commands.get(usize::try_from(recorded.ordinal).ok()?)?;
+    Some(ExecutionCommandResult {
+        ordinal: recorded.ordinal,
+        exit_code: recorded.exit_code,
+        timed_out: recorded.stopped.as_deref() == Some(Stop::TimedOut.as_str()),
+        stdout_sha256: recorded.stdout.sha256.clone(),
+        stderr_sha256: recorded.stderr.sha256.clone(),
+        attempt: recorded.attempt,
+        command: command.template.argv.clone(),
+        tool_version: recorded.tool_version.clone(),
+        stdout_normalized_sha256: recorded.stdout.normalized_sha256.clone(),
+        stderr_normalized_sha256: recorded.stderr.normalized_sha256.clone(),
+        capped: command_output(recorded).capped,
+    })
+}
+
+/// Returns the name of a plan's worktree (S003-104, C-40). The directory itself is elsewhere, and removed after the run.
 fn worktree_path(key: &ExecutionKey, plan_ordinal: u64) -> String {
     format!(".worktrees/qa-skill/{key}/{plan_ordinal}/")
 }

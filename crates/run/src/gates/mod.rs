@@ -1,4 +1,4 @@
-//! What the quality gates come to: reports read once and recorded, then judged from the record alone.
+//! Quality gates: reports and commands are recorded once, then judged from the record alone.
 
 mod calls;
 mod execute;
@@ -29,166 +29,192 @@ use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
-    DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
+    Diagnostic, DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
+    TestCase,
 };
 use qa_gates::judge::{Judged, judge};
 
 pub const FEATURE_LIST: &str = "feature_list.json";
 pub const WORKFLOW_STATE: &str = "workflow-state.json";
-/// The directory of the files that bind tests to steps.
+/// Directory of the files that bind tests to steps.
 pub(crate) const STORIES: &str = "stories";
 
-/// What the reports of a gate come to.
+/// Outcome of a gate: its findings, and the errors that leave it without a result.
 #[derive(Debug, Default)]
 pub struct GateOutcome {
-    /// What they say about head.
+    /// Findings in reports of head.
     pub(crate) statements: Vec<Statement>,
-    /// What they say about the base, which is not held against the change.
+    /// Findings in reports of the base, which are pre-existing.
     pub(crate) moved: MovedCounts,
-    /// Why the gate has no usable result.
+    /// Reasons why the gate has no result.
     pub(crate) errors: BTreeSet<Code>,
     pub(crate) warnings: BTreeSet<Code>,
     /// One sentence for each report.
     pub(crate) summary: Vec<String>,
-    /// The digests of the reports about head.
+    /// Digests of the reports of head.
     pub(crate) digests: Vec<Option<Sha256Hex>>,
     /// Pictures that tests left.
     pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
-    /// How many tests were tried more than once.
+    /// Number of tests that were tried more than once.
     pub(crate) retried_tests: u64,
-    /// Whether every report says that nothing fails.
+    /// True if no report has a failure.
     pub(crate) passed: bool,
-    /// What was executed, where the gate runs tools itself.
+    /// Record of the executed commands, if the gate runs tools itself.
     pub(crate) audit: Option<ExecutionAudit>,
-    /// How long that took, in milliseconds.
+    /// Total duration of the commands, in milliseconds.
     pub(crate) duration_ms: Option<u64>,
 }
 
-/// Everything gates are judged from.
+/// Evidence that gates are judged from.
 #[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     pub policy: &'a Policy,
     pub change_set: &'a ChangeSet,
     pub reports: &'a RecordedGates,
     pub execution: &'a RecordedExecution,
-    /// The key, which is part of the places where commands ran.
+    /// Execution key, which is part of the paths of worktrees.
     pub key: &'a ExecutionKey,
 }
 
-/// Who says something about the code, and what to point at where nothing else is named.
+/// Error of a report or command that gives no result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct GateError {
+    pub(crate) code: Code,
+    pub(crate) problem: String,
+}
+
+impl GateError {
+    fn new(code: Code, problem: impl Into<String>) -> Self {
+        Self { code, problem: problem.into() }
+    }
+}
+
+/// Tool that reports findings, and the file that they name where the tool names none.
 struct Origin {
     tool: &'static str,
-    /// The report's path or the command.
+    /// Path of the report, or directory of the command.
     from: String,
     file: RepoPath,
 }
 
-/// Reads what is recorded of a gate.
+/// Judges a gate from its recorded reports and commands.
 pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
-    let mut heard = GateOutcome { passed: true, ..GateOutcome::default() };
-    let Some(settings) = evidence.policy.gates.get(&gate) else { return heard };
-    let mut all = heard.judge_reports(gate, &settings.reports, evidence);
-    all.extend(heard.judge_gate_commands(gate, plan_ordinal, evidence));
-    for of in &settings.tests_of {
-        // What they say for themselves is said by their own gate; here only their tests count.
+    let mut outcome = GateOutcome { passed: true, ..GateOutcome::default() };
+    let Some(settings) = evidence.policy.gates.get(&gate) else { return outcome };
+    let mut all = outcome.judge_reports(gate, &settings.reports, evidence);
+    all.extend(outcome.judge_gate_commands(gate, plan_ordinal, evidence));
+    for other_gate in &settings.tests_of {
+        // The other gate reports its findings itself; here only its tests count.
         let mut other = GateOutcome { passed: true, ..GateOutcome::default() };
-        let settings = &evidence.policy.gates.get(of).map_or(&[][..], |gate| gate.reports.as_slice());
-        let mut theirs = other.judge_reports(*of, settings, evidence);
-        theirs.extend(other.judge_gate_commands(*of, 0, evidence));
-        heard.digests.extend(other.digests);
-        heard.errors.extend(other.errors.iter());
-        heard.warnings.extend(other.warnings);
-        heard.passed &= other.errors.is_empty();
-        heard.summary.push(format!("the tests of {of}: {}", other.summary.join("; ")));
-        all.extend(theirs);
+        let reports = match evidence.policy.gates.get(other_gate) {
+            Some(settings) => settings.reports.as_slice(),
+            None => &[],
+        };
+        all.extend(other.judge_reports(*other_gate, reports, evidence));
+        all.extend(other.judge_gate_commands(*other_gate, 0, evidence));
+        outcome.digests.extend(other.digests);
+        outcome.errors.extend(other.errors.iter());
+        outcome.warnings.extend(other.warnings);
+        outcome.passed &= other.errors.is_empty();
+        outcome.summary.push(format!("the tests of {other_gate}: {}", other.summary.join("; ")));
     }
-    if gate == GateName::StoryValidation && all.is_empty() && heard.errors.is_empty() {
-        // That no test was called for shows no step, and is no reason to say that one failed.
-        heard.fail(gate.as_str(), Code::GateNothingRan, "the change calls for no test");
+    if gate == GateName::StoryValidation && all.is_empty() && outcome.errors.is_empty() {
+        // Without a test no step is verified, but none failed either.
+        outcome.fail(gate.as_str(), Code::GateNothingRan, "the change calls for no test");
     }
-    if gate == GateName::StoryValidation && heard.errors.is_empty() {
-        let all_well = all.iter().all(|judged| judged.passed);
+    if gate == GateName::StoryValidation && outcome.errors.is_empty() {
+        let all_passed = all.iter().all(|judged| judged.passed);
         let tests: Vec<_> = all.into_iter().flat_map(|judged| judged.report.tests).collect();
-        // A test may be missing because its file did not load, which no mode takes lightly.
-        let mode = if all_well { evidence.policy.mode } else { RunMode::Strict };
-        heard.hold_against_features(mode, evidence.reports, &tests);
+        // After a failure a test may be missing because its file did not load, so an unbound step fails in every mode.
+        let mode = if all_passed { evidence.policy.mode } else { RunMode::Strict };
+        outcome.check_features(mode, evidence.reports, &tests);
     }
-    heard
+    outcome
 }
 
-/// What all gates' reports say, for whoever looks a second time.
+/// Returns the findings of all gates, for the cross-check.
 pub fn gate_reports(evidence: &Evidence<'_>) -> Vec<GateReports> {
-    let of = |gate: &GateName| {
-        let heard = judge_gate(*gate, 0, evidence);
-        let entries = heard.statements.into_iter().map(|statement| ReportEntry {
-            rule_id: statement.rule_id,
-            file: statement.file,
-            line: statement.start_line,
-            subject: statement.subject,
-        });
-        GateReports {
-            lens_id: gate.as_str().to_owned(),
-            passed: heard.passed && heard.errors.is_empty(),
-            entries: entries.collect(),
-        }
-    };
-    evidence.policy.gates.keys().map(of).collect()
+    evidence.policy.gates.keys().map(|gate| gate_report(*gate, evidence)).collect()
 }
 
-/// Whose code a path is, as findings have it.
-struct Scopes<'a>(&'a ChangeSet);
-
-impl Scopes<'_> {
-    fn of(&self, path: &RepoPath) -> Scope {
-        let files = &self.0.files;
-        files.binary_search_by(|file| file.path.cmp(path)).map_or(Scope::Product, |index| files[index].scope)
+fn gate_report(gate: GateName, evidence: &Evidence<'_>) -> GateReports {
+    let outcome = judge_gate(gate, 0, evidence);
+    let entries = outcome.statements.into_iter().map(|statement| ReportEntry {
+        rule_id: statement.rule_id,
+        file: statement.file,
+        line: statement.start_line,
+        subject: statement.subject,
+    });
+    GateReports {
+        lens_id: gate.as_str().to_owned(),
+        passed: outcome.passed && outcome.errors.is_empty(),
+        entries: entries.collect(),
     }
 }
 
-impl Scopes<'_> {
-    /// Where head has a file of the base.
-    fn at_head(&self, path: RepoPath) -> RepoPath {
-        let renamed = self.0.files.iter().find(|file| file.old_path.as_ref() == Some(&path));
-        renamed.map_or(path, |file| file.path.clone())
+/// Returns the scope of a path; files outside the change count as product code.
+fn scope_at(change_set: &ChangeSet, path: &RepoPath) -> Scope {
+    let files = &change_set.files;
+    match files.binary_search_by(|file| file.path.cmp(path)) {
+        Ok(index) => files[index].scope,
+        Err(_) => Scope::Product,
     }
 }
 
-/// Reads one recorded report as what the policy says it is. One that names a commit has to name one of `commits`; with
-/// none of them any will do.
-fn read(
-    wanted: &PolicyReport,
+/// Returns the path at head of a file of the base.
+fn path_at_head(change_set: &ChangeSet, path: RepoPath) -> RepoPath {
+    match change_set.files.iter().find(|file| file.old_path.as_ref() == Some(&path)) {
+        Some(renamed) => renamed.path.clone(),
+        None => path,
+    }
+}
+
+/// Parses and judges a recorded report. A report that names a commit must name one of `commits`, unless that list is
+/// empty.
+fn judge_report(
+    declared: &PolicyReport,
     recorded: Option<&RecordedReport>,
     commits: &[&CommitId],
-) -> Result<Judged, (Code, String)> {
-    let missing = || (Code::RecordingMissing, format!("{} is not in the recording", wanted.path));
-    let recorded = recorded.ok_or_else(missing)?;
+) -> Result<Judged, GateError> {
+    let Some(recorded) = recorded else { return Err(not_recorded(declared)) };
     let Some(text) = &recorded.text else {
         let problem = recorded.problem.clone().unwrap_or_default();
-        return Err((recorded.code.unwrap_or(Code::GateReportMissing), problem));
+        return Err(GateError::new(recorded.code.unwrap_or(Code::GateReportMissing), problem));
     };
-    let tool = qa_gates::find(&wanted.tool).ok_or_else(missing)?;
-    let format = match &wanted.format {
-        Some(name) => ReportFormat::parse(name).ok_or_else(missing)?,
+    let Some(tool) = qa_gates::find(&declared.tool) else { return Err(not_recorded(declared)) };
+    let format = match &declared.format {
+        Some(name) => ReportFormat::parse(name).ok_or_else(|| not_recorded(declared))?,
         None => tool.spec().formats[0],
     };
-    let directory = wanted.directory.as_deref().unwrap_or("");
+    let directory = declared.directory.as_deref().unwrap_or("");
     let output = Output {
         source: Source::Import { format, report: text.as_bytes() },
-        places: Places { roots: &[], directory, module: wanted.module.as_deref().unwrap_or("") },
+        places: Places { roots: &[], directory, module: declared.module.as_deref().unwrap_or("") },
     };
     let judged = judge(tool, &output).map_err(|error| {
-        (
-            code_of(&error),
-            harmless(&format!("failed to read the result of {} in {}: {error}", wanted.tool, recorded.path)),
-        )
+        let problem = format!("failed to read the result of {} in {}: {error}", declared.tool, recorded.path);
+        GateError::new(code_of(&error), harmless(&problem))
     })?;
     match &judged.report.commit {
         Some(named) if !commits.is_empty() && !commits.contains(&named) => {
             let problem = format!("{} says that it is of commit {}", recorded.path, named.short());
-            Err((Code::GateReportStale, problem))
+            Err(GateError::new(Code::GateReportStale, problem))
         }
         _ => Ok(judged),
     }
+}
+
+fn not_recorded(declared: &PolicyReport) -> GateError {
+    GateError::new(Code::RecordingMissing, format!("{} is not in the recording", declared.path))
+}
+
+fn find_report<'r>(
+    reports: &'r [RecordedReport],
+    gate: GateName,
+    path: &str,
+    side: Side,
+) -> Option<&'r RecordedReport> {
+    reports.iter().find(|report| report.gate == gate && report.path == path && report.side == side)
 }
 
 fn code_of(error: &ReportError) -> Code {
@@ -207,7 +233,7 @@ fn code_of(error: &ReportError) -> Code {
 }
 
 impl GateOutcome {
-    /// What the declared reports say. Those of `story_validation` are only looked at for their tests.
+    /// Judges the declared reports. Those of `story_validation` are used for their tests alone.
     fn judge_reports(
         &mut self,
         gate: GateName,
@@ -215,72 +241,67 @@ impl GateOutcome {
         evidence: &Evidence<'_>,
     ) -> Vec<Judged> {
         let change_set = evidence.change_set;
+        let recorded = &evidence.reports.reports;
         let mut all = Vec::new();
-        for wanted in reports {
-            let recorded = |path: &str, side| {
-                let all = &evidence.reports.reports;
-                all.iter().find(|it| (it.gate, it.path.as_str(), it.side) == (gate, path, side))
-            };
-            let Some(origin) = Origin::of_report(wanted) else {
-                self.fail(&wanted.tool, Code::InternalError, "there is no such tool");
+        for declared in reports {
+            let Some(origin) = Origin::from_report(declared) else {
+                self.fail(&declared.tool, Code::InternalError, "there is no such tool");
                 continue;
             };
-            let about_head = recorded(&wanted.path, Side::Head);
-            self.digests.push(about_head.and_then(|report| report.sha256.clone()));
-            match read(wanted, about_head, &[&change_set.head_sha]) {
+            let head_report = find_report(recorded, gate, &declared.path, Side::Head);
+            self.digests.push(head_report.and_then(|report| report.sha256.clone()));
+            match judge_report(declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
-                    let may_be_excused = self.take(gate, &origin, &judged);
+                    let may_be_excused = self.add_head_report(gate, &origin, &judged);
                     all.push(judged);
                     if !may_be_excused {
                         continue;
                     }
                 }
-                Err((code, problem)) => self.fail(origin.tool, code, &problem),
+                Err(error) => self.fail(origin.tool, error.code, &error.problem),
             }
-            let Some(base) = &wanted.base else { continue };
+            let Some(base) = &declared.base else { continue };
             let commits = [&change_set.base_sha, &change_set.merge_base_sha];
-            match read(wanted, recorded(base, Side::Base), &commits) {
-                Ok(judged) => self.excuse(gate, &origin, &judged.report, change_set),
-                Err((code, problem)) => self.without_base(code, &problem),
+            match judge_report(declared, find_report(recorded, gate, base, Side::Base), &commits) {
+                Ok(judged) => self.add_base_report(gate, &origin, &judged.report, change_set),
+                Err(error) => self.warn_without_base(error),
             }
         }
         all
     }
 
-    /// Takes what is said of head, and says whether what the base says too may excuse it.
-    fn take(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
+    /// Adds a report of head. Returns whether findings that the base has too may be excused.
+    fn add_head_report(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
         self.summary.push(summary(origin, &judged.report));
         self.screenshots.extend(captions(&judged.report));
         self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
         if gate == GateName::StoryValidation {
             return true;
         }
-        if let Some(why) = &judged.report.partial {
+        if let Some(reason) = &judged.report.partial {
             self.summary.push(format!(
                 "{}: {}, so nothing of it is excused by the base",
                 origin.tool,
-                harmless(why)
+                harmless(reason)
             ));
         }
         let statements = statements(gate, origin, &judged.report);
-        let fails = |statement: &Statement| {
-            [GateRule::Error, GateRule::Failure].iter().any(|rule| statement.rule_id == rule_id(gate, *rule))
-        };
+        let failing_rules = [rule_id(gate, GateRule::Error), rule_id(gate, GateRule::Failure)];
+        let has_failure = statements.iter().any(|statement| failing_rules.contains(&statement.rule_id));
         self.passed &= judged.passed;
-        if !judged.passed && !statements.iter().any(fails) {
+        if !judged.passed && !has_failure {
             self.fail(origin.tool, Code::GateReportIncomplete, "it fails without saying where");
         }
         self.statements.extend(statements);
         judged.report.partial.is_none()
     }
 
-    /// What is said of the base as well is not held against the change.
-    fn excuse(&mut self, gate: GateName, origin: &Origin, report: &Report, change_set: &ChangeSet) {
-        let scopes = Scopes(change_set);
+    /// Adds a report of the base, whose findings are pre-existing.
+    fn add_base_report(&mut self, gate: GateName, origin: &Origin, report: &Report, change_set: &ChangeSet) {
         for mut statement in statements(gate, origin, report) {
-            statement.file = scopes.at_head(statement.file);
+            statement.file = path_at_head(change_set, statement.file);
             let text = MovedText {
-                scope: scopes.of(&statement.file),
+                scope: scope_at(change_set, &statement.file),
                 quote: statement.identity(),
                 rule_id: statement.rule_id,
                 secret: None,
@@ -289,10 +310,10 @@ impl GateOutcome {
         }
     }
 
-    /// Without it everything is held against the change, which can only be too strict.
-    fn without_base(&mut self, code: Code, problem: &str) {
-        self.warnings.insert(code);
-        self.summary.push(format!("the report about the base does not count: {problem}"));
+    /// Warns that the base has no usable report. Then no finding is excused, which can only be too strict.
+    fn warn_without_base(&mut self, error: GateError) {
+        self.warnings.insert(error.code);
+        self.summary.push(format!("the report about the base does not count: {}", error.problem));
     }
 
     fn fail(&mut self, tool: &str, code: Code, problem: &str) {
@@ -303,11 +324,11 @@ impl GateOutcome {
 }
 
 impl Origin {
-    fn of_report(wanted: &PolicyReport) -> Option<Self> {
+    fn from_report(declared: &PolicyReport) -> Option<Self> {
         Some(Self {
-            tool: qa_gates::find(&wanted.tool)?.spec().id,
-            from: wanted.path.clone(),
-            file: RepoPath::from_bytes(wanted.path.as_bytes()).ok()?,
+            tool: qa_gates::find(&declared.tool)?.spec().id,
+            from: declared.path.clone(),
+            file: RepoPath::from_bytes(declared.path.as_bytes()).ok()?,
         })
     }
 }
@@ -323,57 +344,31 @@ fn summary(origin: &Origin, report: &Report) -> String {
     ];
     let tests: Vec<String> =
         tests.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}")).collect();
-    let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let faults = [counted(totals.errors, "error"), counted(totals.warnings, "warning")].join(", ");
-    let what = match (tests.is_empty(), totals.errors + totals.warnings) {
+    let faults = [with_noun(totals.errors, "error"), with_noun(totals.warnings, "warning")].join(", ");
+    let counts = match (tests.is_empty(), totals.errors + totals.warnings) {
         (true, _) => faults,
         (false, 0) => format!("tests: {}", tests.join(", ")),
         (false, _) => format!("tests: {}; {faults}", tests.join(", ")),
     };
-    format!("{} in {}: {what}", origin.tool, origin.from)
+    format!("{} in {}: {counts}", origin.tool, origin.from)
 }
 
-/// What a report says, in the words of findings.
+fn with_noun(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Converts a report to statements. Errors and failures that it counts and does not list become one statement.
 fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement> {
-    let mut statements: Vec<Statement> = Vec::new();
-    for diagnostic in &report.diagnostics {
-        let rule = match diagnostic.severity {
-            DiagnosticSeverity::Error => GateRule::Error,
-            DiagnosticSeverity::Warning => GateRule::Warning,
-        };
-        let named = diagnostic.rule.as_ref().map_or(String::new(), |rule| format!("{rule}: "));
-        let mut statement = said(gate, rule, origin, diagnostic.path.as_ref(), diagnostic.line);
-        statement.end_line =
-            diagnostic.end_line.map_or(statement.start_line, u64::from).max(statement.start_line);
-        statement.start_column = diagnostic.column.map_or(0, u64::from);
-        statement.end_column = diagnostic.end_column.map_or(0, u64::from);
-        statement.subject = harmless(&format!("{named}{}", diagnostic.message));
-        statement.summary = headline(&format!("{}: {named}{}", origin.tool, diagnostic.message));
-        statements.push(statement);
-    }
-    for test in &report.tests {
-        let (rule, how) = match test.outcome {
-            Outcome::Failed => (GateRule::Failure, "failed"),
-            Outcome::Errored => (GateRule::Failure, "could not be run"),
-            Outcome::Flaky => (GateRule::Flaky, "failed and then passed"),
-            Outcome::Passed | Outcome::Skipped => continue,
-        };
-        let mut statement = said(gate, rule, origin, test.path.as_ref(), test.line);
-        statement.subject = harmless(&test.id);
-        let because = test.message.as_ref().map_or(String::new(), |message| format!(": {message}"));
-        statement.summary = headline(&format!("{} {how}{because}", test.id));
-        if let Some(message) = &test.message {
-            statement.detail.insert("message".to_owned(), harmless(message).into());
-        }
-        statement.detail.insert("attempts".to_owned(), test.attempts.into());
-        statements.push(statement);
-    }
-    let faults = |statement: &&Statement| statement.severity <= GateRule::Error.severity();
-    let kept = statements.iter().filter(faults).count() as u64;
+    let mut statements: Vec<Statement> =
+        report.diagnostics.iter().map(|diagnostic| diagnostic_statement(gate, origin, diagnostic)).collect();
+    statements.extend(report.tests.iter().filter_map(|test| test_statement(gate, origin, test)));
+    let is_fault = |statement: &&Statement| statement.severity <= GateRule::Error.severity();
+    let listed = statements.iter().filter(is_fault).count() as u64;
     let all = report.totals.errors + report.totals.failed + report.totals.errored;
-    if all > kept {
-        let mut statement = said(gate, GateRule::Error, origin, None, None);
-        statement.subject = format!("{} more errors and failures", all - kept);
+    if all > listed {
+        let mut statement = empty_statement(gate, GateRule::Error, origin, None, None);
+        statement.subject = format!("{} more errors and failures", all - listed);
         statement.summary =
             format!("{}: {} are in the report and not listed here", origin.tool, statement.subject);
         // The base may have as many others.
@@ -383,15 +378,56 @@ fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement
     statements
 }
 
-/// A finding about a place that a report names, or about the report where it names none.
-fn said(
+fn diagnostic_statement(gate: GateName, origin: &Origin, diagnostic: &Diagnostic) -> Statement {
+    let rule = match diagnostic.severity {
+        DiagnosticSeverity::Error => GateRule::Error,
+        DiagnosticSeverity::Warning => GateRule::Warning,
+    };
+    let message = match &diagnostic.rule {
+        Some(rule) => format!("{rule}: {}", diagnostic.message),
+        None => diagnostic.message.clone(),
+    };
+    let mut statement = empty_statement(gate, rule, origin, diagnostic.path.as_ref(), diagnostic.line);
+    if let Some(end_line) = diagnostic.end_line {
+        statement.end_line = statement.start_line.max(end_line.into());
+    }
+    statement.start_column = diagnostic.column.unwrap_or(0).into();
+    statement.end_column = diagnostic.end_column.unwrap_or(0).into();
+    statement.subject = harmless(&message);
+    statement.summary = headline(&format!("{}: {message}", origin.tool));
+    statement
+}
+
+/// Returns the statement for a test that failed or is flaky, or `None`.
+fn test_statement(gate: GateName, origin: &Origin, test: &TestCase) -> Option<Statement> {
+    let (rule, fault) = match test.outcome {
+        Outcome::Failed => (GateRule::Failure, "failed"),
+        Outcome::Errored => (GateRule::Failure, "could not be run"),
+        Outcome::Flaky => (GateRule::Flaky, "failed and then passed"),
+        Outcome::Passed | Outcome::Skipped => return None,
+    };
+    let mut statement = empty_statement(gate, rule, origin, test.path.as_ref(), test.line);
+    statement.subject = harmless(&test.id);
+    statement.summary = match &test.message {
+        Some(message) => headline(&format!("{} {fault}: {message}", test.id)),
+        None => headline(&format!("{} {fault}", test.id)),
+    };
+    if let Some(message) = &test.message {
+        statement.detail.insert("message".to_owned(), harmless(message).into());
+    }
+    statement.detail.insert("attempts".to_owned(), test.attempts.into());
+    Some(statement)
+}
+
+/// Returns a statement without text, about a place that a report names, or about the report.
+fn empty_statement(
     gate: GateName,
     rule: GateRule,
     origin: &Origin,
     path: Option<&RepoPath>,
     line: Option<u32>,
 ) -> Statement {
-    let start_line = line.map_or(1, |line| u64::from(line).max(1));
+    let start_line = u64::from(line.unwrap_or(1)).max(1);
     Statement {
         rule_id: rule_id(gate, rule),
         severity: rule.severity(),
@@ -415,7 +451,7 @@ fn said(
     }
 }
 
-/// The first line, cut to what fits an annotation's title.
+/// Returns the first line, cut to the length of an annotation's title.
 fn headline(text: &str) -> String {
     sanitize_cut(text.lines().next().unwrap_or(""), 300)
 }

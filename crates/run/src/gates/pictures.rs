@@ -1,4 +1,4 @@
-//! Takes the pictures that reports name, those of faulty tests first, as many as there is room for.
+//! Records the pictures that reports name, those of faulty tests first, up to the limits of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,21 @@ use qa_core::masking::sanitize_cut;
 use qa_core::pictures::{self, MAX_ALL_BYTES, MAX_PICTURES, Picture, Screenshot};
 use qa_gates::contract::{Outcome, Report, TestCase};
 
-/// How many pictures are looked for: some of those that a report names may not be there.
+/// Number of pictures that are looked for at most: a report may name many that do not exist.
 const MAX_LOOKED_FOR: usize = 5 * MAX_PICTURES;
 
-/// The pictures of one run.
+/// Pictures of one run, with its limits.
 #[derive(Debug, Default)]
 pub(super) struct Album {
-    /// What was looked for. Later attempts leave pictures in the places of earlier ones, of which the first is kept: it
-    /// shows what had to be tried again.
+    /// Paths that were looked for. Later attempts overwrite the pictures of earlier ones; the first is kept, since it shows
+    /// the failure that was retried.
     looked_for: BTreeSet<RepoPath>,
     taken: usize,
     bytes: usize,
 }
 
 impl Album {
-    /// Looks for the pictures of a report; `read` gives the bytes at a path, or why there are none.
+    /// Records the pictures of a report; `read` returns the bytes at a path, or the reason why there are none.
     pub(super) fn take(
         &mut self,
         report: &Report,
@@ -38,12 +38,8 @@ impl Album {
             {
                 continue;
             }
-            let picture = read(path).and_then(Picture::from_bytes).and_then(|picture| {
-                let fits = self.bytes + picture.bytes.len() <= MAX_ALL_BYTES;
-                let too_much = || format!("all pictures together have more than {MAX_ALL_BYTES} bytes");
-                fits.then_some(picture).ok_or_else(too_much)
-            });
-            all.push(match picture {
+            let picture = read(path).and_then(Picture::from_bytes);
+            all.push(match picture.and_then(|picture| self.check_size(picture)) {
                 Ok(picture) => {
                     self.taken += 1;
                     self.bytes += picture.bytes.len();
@@ -59,22 +55,29 @@ impl Album {
         }
         all
     }
+
+    fn check_size(&self, picture: Picture) -> Result<Picture, String> {
+        if self.bytes + picture.bytes.len() > MAX_ALL_BYTES {
+            return Err(format!("all pictures together have more than {MAX_ALL_BYTES} bytes"));
+        }
+        Ok(picture)
+    }
 }
 
-/// Where a test's pictures are.
+/// Returns the paths of a test's pictures.
 fn pictures_of(test: &TestCase) -> impl Iterator<Item = &RepoPath> {
     let pictures = test.attachments.iter().filter(|attachment| attachment.is_screenshot());
     pictures.filter_map(|picture| picture.path.as_ref())
 }
 
-/// What a picture shows.
+/// Test and steps that a picture shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caption {
     test: String,
     steps: Vec<String>,
 }
 
-/// What the pictures of a report show, by path.
+/// Returns the captions of a report's pictures, by path.
 pub(super) fn captions(report: &Report) -> BTreeMap<RepoPath, Caption> {
     let mut captions = BTreeMap::new();
     for test in &report.tests {
@@ -90,19 +93,19 @@ pub(super) fn captions(report: &Report) -> BTreeMap<RepoPath, Caption> {
     captions
 }
 
-/// The pictures that captions are of, from the record.
+/// Returns the recorded pictures with their captions.
 pub fn screenshots(
     captions: BTreeMap<RepoPath, Caption>,
     gates: &RecordedGates,
     execution: &RecordedExecution,
 ) -> Vec<Screenshot> {
-    let recorded = || {
-        let of_reports = gates.reports.iter().flat_map(|report| &report.pictures);
-        of_reports.chain(execution.commands.iter().flat_map(|command| &command.pictures))
-    };
-    let screenshot = |(path, Caption { test, steps })| {
-        let picture = pictures::find(&path, recorded());
-        Screenshot { path, test, steps, picture }
-    };
-    captions.into_iter().map(screenshot).collect()
+    captions
+        .into_iter()
+        .map(|(path, Caption { test, steps })| {
+            let of_reports = gates.reports.iter().flat_map(|report| &report.pictures);
+            let of_commands = execution.commands.iter().flat_map(|command| &command.pictures);
+            let picture = pictures::find(&path, of_reports.chain(of_commands));
+            Screenshot { path, test, steps, picture }
+        })
+        .collect()
 }

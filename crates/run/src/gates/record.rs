@@ -1,45 +1,40 @@
-//! Looks for the reports of other tools, once, and keeps what it finds.
+//! Reads the reports of other tools, once, and records them.
 
-use super::features::{bindings_path, wanted};
+use super::features::{bindings_path, required_features};
 use super::pictures::Album;
-use super::{FEATURE_LIST, WORKFLOW_STATE};
+use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
+
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, RecordedStory, Side};
 use qa_core::policy::Policy;
 use qa_core::{canonical, secrets};
 use qa_gates::report::Totals;
 
-/// Where reports are read from.
+/// Source of reports. Called once for each report and picture.
 pub trait Reports {
-    /// What stands at a path below the workspace.
-    fn read(&self, path: &str) -> ReportFile;
+    /// Reads a path below the workspace.
+    fn read_report(&self, path: &str) -> ReportFile;
 }
 
-/// What stands at a report's path.
+/// Content at a report's path.
 pub enum ReportFile {
-    /// Nothing.
     Missing,
-    /// Something that is not taken, and why.
+    /// Not accepted, with the reason.
     Refused(String),
-    /// A file.
     Content {
-        /// Its bytes.
         bytes: Vec<u8>,
-        /// When it was written, in seconds since 1970.
+        /// Modification time, in seconds since 1970.
         modified: i64,
     },
 }
 
-/// What a commit has at a path.
+/// Content of a commit at a path.
 pub enum HeadFile {
-    /// No file.
-    Nothing,
-    /// One that is no text or too large.
+    Missing,
+    /// Not text or too large.
     Unreadable,
-    /// Text.
     Text(String),
 }
 
@@ -47,27 +42,27 @@ impl HeadFile {
     fn text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(secrets::masked(text)),
-            Self::Nothing | Self::Unreadable => None,
+            Self::Missing | Self::Unreadable => None,
         }
     }
 }
 
-/// The commit a report has to be about.
+/// Commit that reports have to be about.
 pub struct HeadCommit<'a> {
-    /// Whether a path is committed there: whoever wrote the change wrote that file too.
+    /// Returns whether the commit has a path. The author of a change also writes committed files, so these are no reports.
     pub is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
-    /// When the commit was made, in seconds since 1970.
+    /// Time of the commit, in seconds since 1970.
     pub time: i64,
-    /// A file's text there.
+    /// Returns the text of a file of the commit.
     pub text: &'a dyn Fn(&str) -> Result<HeadFile, PortError>,
-    /// Where the checkout is, as tools write it.
+    /// Path of the checkout, as tools write it.
     pub root: &'a str,
 }
 
-/// What stands in a recorded report for the place of the checkout, so that the same report of two checkouts is the same.
+/// Placeholder for the path of the checkout, so that equal reports of two checkouts are recorded alike.
 pub(super) const ANY_ROOT: &str = "/github/workspace";
 
-/// Looks for every report the policy names.
+/// Reads and records every report that the policy names.
 pub fn record_reports(
     policy: &Policy,
     reports: &dyn Reports,
@@ -81,33 +76,36 @@ pub fn record_reports(
             let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
             for (side, path) in sides {
                 let Some(path) = path else { continue };
-                let taken = if (head.is_committed)(path)? {
-                    Err((
-                        Code::GateReportRefused,
-                        format!("{path} is committed, so the change could have written it"),
-                    ))
+                let bytes = if (head.is_committed)(path)? {
+                    let problem = format!("{path} is committed, so the change could have written it");
+                    Err(GateError::new(Code::GateReportRefused, problem))
                 } else {
                     // The base's report may come from a cache, and be as old as the base.
                     let since = if side == Side::Head { head.time } else { i64::MIN };
-                    take(path, reports.read(path), since, &mut room)
+                    accept_report(path, reports.read_report(path), since, &mut room)
                 };
-                let mut taken = recorded_report(*gate, report, (path, side), head.root, taken);
+                let empty = empty_record(*gate, path, side);
+                let mut record = match bytes.and_then(|bytes| report_text(path, bytes)) {
+                    Ok(text) => with_text(empty, report, text, head.root),
+                    Err(error) => with_error(empty, error),
+                };
                 if side == Side::Head
-                    && let Ok(judged) = super::read(report, Some(&taken), &[])
+                    && let Ok(judged) = super::judge_report(report, Some(&record), &[])
                 {
-                    let picture = |path: &RepoPath| picture(reports.read(&path.to_text()), head.time);
-                    taken.pictures = album.take(&judged.report, picture);
+                    record.pictures = album.take(&judged.report, |path| {
+                        accept_picture(reports.read_report(&path.to_text()), head.time)
+                    });
                 }
-                recorded.reports.push(taken);
+                recorded.reports.push(record);
             }
         }
     }
     if policy.gates.contains_key(&GateName::StoryValidation) {
         recorded.feature_list = (head.text)(FEATURE_LIST)?.text();
         recorded.workflow_state = (head.text)(WORKFLOW_STATE)?.text();
-        for feature_id in wanted(&recorded) {
+        for feature_id in required_features(&recorded) {
             let text = match (head.text)(&bindings_path(feature_id))? {
-                HeadFile::Nothing => continue,
+                HeadFile::Missing => continue,
                 found @ (HeadFile::Unreadable | HeadFile::Text(_)) => found.text(),
             };
             recorded.stories.push(RecordedStory { feature_id, text });
@@ -116,17 +114,19 @@ pub fn record_reports(
     Ok(recorded)
 }
 
-fn take(path: &str, found: ReportFile, since: i64, room: &mut usize) -> Result<Vec<u8>, (Code, String)> {
-    let refused = |problem| Err((Code::GateReportRefused, problem));
-    match found {
-        ReportFile::Missing => Err((Code::GateReportMissing, format!("{path} is not there"))),
-        ReportFile::Refused(problem) => refused(problem),
-        ReportFile::Content { modified, .. } if modified < since => Err((
-            Code::GateReportStale,
-            format!("{path} was written {} s before the commit that is judged", since - modified),
-        )),
+/// Returns the bytes of a report that is not older than `since` and fits into `room`, the remaining bytes.
+fn accept_report(path: &str, file: ReportFile, since: i64, room: &mut usize) -> Result<Vec<u8>, GateError> {
+    match file {
+        ReportFile::Missing => Err(GateError::new(Code::GateReportMissing, format!("{path} is not there"))),
+        ReportFile::Refused(problem) => Err(GateError::new(Code::GateReportRefused, problem)),
+        ReportFile::Content { modified, .. } if modified < since => {
+            let age = since - modified;
+            let problem = format!("{path} was written {age} s before the commit that is judged");
+            Err(GateError::new(Code::GateReportStale, problem))
+        }
         ReportFile::Content { bytes, .. } if bytes.len() > *room => {
-            refused(format!("all reports together have more than {MAX_REPORT_BYTES} bytes"))
+            let problem = format!("all reports together have more than {MAX_REPORT_BYTES} bytes");
+            Err(GateError::new(Code::GateReportRefused, problem))
         }
         ReportFile::Content { bytes, .. } => {
             *room -= bytes.len();
@@ -135,9 +135,9 @@ fn take(path: &str, found: ReportFile, since: i64, room: &mut usize) -> Result<V
     }
 }
 
-/// The bytes of a picture that a report names.
-fn picture(found: ReportFile, since: i64) -> Result<Vec<u8>, String> {
-    match found {
+/// Returns the bytes of a picture that a report names, unless it is older than `since`.
+fn accept_picture(file: ReportFile, since: i64) -> Result<Vec<u8>, String> {
+    match file {
         ReportFile::Missing => Err("it is not there".to_owned()),
         ReportFile::Refused(problem) => Err(problem),
         ReportFile::Content { modified, .. } if modified < since => {
@@ -147,15 +147,13 @@ fn picture(found: ReportFile, since: i64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Secrets are masked before anything else sees the text: a test may print what it was given.
-fn recorded_report(
-    gate: GateName,
-    wanted: &PolicyReport,
-    (path, side): (&str, Side),
-    root: &str,
-    taken: Result<Vec<u8>, (Code, String)>,
-) -> RecordedReport {
-    let mut report = RecordedReport {
+fn report_text(path: &str, bytes: Vec<u8>) -> Result<String, GateError> {
+    String::from_utf8(bytes)
+        .map_err(|_| GateError::new(Code::GateReportRefused, format!("{path} is not UTF-8")))
+}
+
+fn empty_record(gate: GateName, path: &str, side: Side) -> RecordedReport {
+    RecordedReport {
         gate,
         path: path.to_owned(),
         side,
@@ -164,44 +162,50 @@ fn recorded_report(
         code: None,
         problem: None,
         pictures: Vec::new(),
-    };
-    let text = taken.and_then(|bytes| {
-        let refused = |_| (Code::GateReportRefused, format!("{path} is not UTF-8"));
-        String::from_utf8(bytes).map_err(refused)
-    });
-    match text {
-        Ok(text) => {
-            let text = somewhere(text, root);
-            report.sha256 = Some(canonical::sha256(text.as_bytes()));
-            let masked = secrets::masked(text.clone());
-            let is_clean = masked == text;
-            report.text = Some(masked);
-            if !is_clean
-                && says(wanted, &report)
-                    != says(wanted, &RecordedReport { text: Some(text), ..report.clone() })
-            {
-                report.text = None;
-                report.code = Some(Code::GateReportRefused);
-                report.problem =
-                    Some(format!("{path} says something else once the secrets in it are masked"));
-            }
-        }
-        Err((code, problem)) => {
-            report.code = Some(code);
-            report.problem = Some(problem);
-        }
     }
-    report
 }
 
-/// What a report comes to. Masking must not change it: what a test prints could hide what stands after it.
-fn says(wanted: &PolicyReport, report: &RecordedReport) -> Result<(bool, Totals), Code> {
-    let judged = super::read(wanted, Some(report), &[]).map_err(|(code, _)| code)?;
-    Ok((judged.passed, judged.report.totals))
+/// Adds a report's text to its record. Secrets are masked before anything else uses the text, since a test may print its
+/// environment. If masking changes the result, the report is refused: otherwise output could be crafted to hide faults.
+fn with_text(
+    mut record: RecordedReport,
+    declared: &PolicyReport,
+    text: String,
+    root: &str,
+) -> RecordedReport {
+    let text = with_placeholder(text, root);
+    record.sha256 = Some(canonical::sha256(text.as_bytes()));
+    let masked = secrets::masked(text.clone());
+    let is_clean = masked == text;
+    record.text = Some(masked);
+    if is_clean {
+        return record;
+    }
+    let unmasked = RecordedReport { text: Some(text), ..record.clone() };
+    if verdict(declared, &record) != verdict(declared, &unmasked) {
+        record.text = None;
+        record.code = Some(Code::GateReportRefused);
+        record.problem =
+            Some(format!("{} has another result once the secrets in it are masked", record.path));
+    }
+    record
 }
 
-/// The text as it would be of a checkout elsewhere.
-fn somewhere(text: String, root: &str) -> String {
+fn with_error(mut record: RecordedReport, error: GateError) -> RecordedReport {
+    record.code = Some(error.code);
+    record.problem = Some(error.problem);
+    record
+}
+
+fn verdict(declared: &PolicyReport, report: &RecordedReport) -> Result<(bool, Totals), Code> {
+    match super::judge_report(declared, Some(report), &[]) {
+        Ok(judged) => Ok((judged.passed, judged.report.totals)),
+        Err(error) => Err(error.code),
+    }
+}
+
+/// Replaces the path of the checkout.
+fn with_placeholder(text: String, root: &str) -> String {
     // The root of the file system is in every path.
     if root.len() < 2 { text } else { text.replace(&format!("{root}/"), &format!("{ANY_ROOT}/")) }
 }

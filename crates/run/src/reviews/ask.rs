@@ -1,4 +1,4 @@
-//! Asks what the admitted plans ask, a few questions at a time, and keeps what came of each.
+//! Collects the replies to the requests of the admitted plans: stored ones first, the others from models.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,22 +18,22 @@ use qa_contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply};
 use qa_core::plan::Refusal;
 use qa_core::usage::micro_usd;
 
-/// Where answers come from.
+/// Source of replies, and whether new ones are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RepliesMode {
-    /// From models, and nothing is kept for another run.
+    /// Models; nothing is stored.
     Off,
-    /// From models, and kept.
+    /// Models; replies are stored.
     Record,
-    /// From what was kept, and nothing is ever asked.
+    /// The store alone; no request is sent.
     Replay,
-    /// From what was kept, and where nothing was, from models; then it is kept.
+    /// The store, or models where it has no reply; new replies are stored.
     #[default]
     ReplayOrRecord,
 }
 
 impl RepliesMode {
-    /// All, with their words.
+    /// All modes with their names.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::Off, "off"),
         (Self::Record, "record"),
@@ -41,42 +41,42 @@ impl RepliesMode {
         (Self::ReplayOrRecord, "replay_or_record"),
     ];
 
-    /// Reads a word.
+    /// Parses a mode's name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, word)| *word == text).map(|(mode, _)| mode)
     }
 
-    fn reads(self) -> bool {
+    fn reads_store(self) -> bool {
         matches!(self, Self::Replay | Self::ReplayOrRecord)
     }
 
-    fn writes(self) -> bool {
+    fn writes_store(self) -> bool {
         matches!(self, Self::Record | Self::ReplayOrRecord)
     }
 }
 
-/// What was kept of other runs. Called from any thread.
+/// Replies and findings stored between runs. Called from any thread.
 pub trait ReplyStore: Sync {
-    /// What was kept. With a key only what somebody with the same key has kept.
+    /// Returns a stored reply. With a key, only a reply that was sealed with the same key.
     fn reply(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply>;
 
-    /// Keeps a reply; one that cannot be kept is asked for again.
+    /// Stores a reply. On error, the next run sends the request again.
     fn save_reply(&self, reply: &RecordedReply, key: &Secret);
 
-    /// What was said of a hunk when it was asked about first, in one way of asking; by the same keys.
+    /// Returns the stored findings of a hunk in a context. With a key, only those sealed with the same key.
     fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk>;
 
-    /// What a pull request has cost so far, with one key, in millionths of a US dollar.
+    /// Returns the cost of a pull request so far with one key, in millionths of a US dollar.
     fn spent(&self, pull_request: u64, key: &Secret) -> u64;
 
-    /// Adds to it.
+    /// Adds to the cost of a pull request.
     fn add_spent(&self, pull_request: u64, micro_usd: u64, key: &Secret);
 
-    /// Keeps what stands of a hunk, which holds what stood before.
+    /// Stores the findings of a hunk in place of the earlier ones, which they include.
     fn save_hunk(&self, stored: &StoredHunk, key: &Secret);
 }
 
-/// Keeps nothing.
+/// Store that is always empty.
 pub struct NoStore;
 
 impl ReplyStore for NoStore {
@@ -99,7 +99,7 @@ impl ReplyStore for NoStore {
     fn save_hunk(&self, _: &StoredHunk, _: &Secret) {}
 }
 
-/// Everything that asking needs.
+/// Collects the replies that the admitted plans need.
 pub struct ReplyCollector<'a> {
     pub reviews: &'a Reviews<'a>,
     pub plans: &'a [LensPlan],
@@ -107,48 +107,59 @@ pub struct ReplyCollector<'a> {
     pub mode: RepliesMode,
     pub store: &'a dyn ReplyStore,
     pub http: &'a dyn Http,
-    /// The key in a variable.
+    /// Returns the API key in an environment variable.
     pub key: &'a (dyn Fn(&str) -> Option<Secret> + Sync),
-    /// Every secret that no record may have.
+    /// Secrets that are masked in records.
     pub secrets: &'a [Secret],
-    /// Why nothing is asked, if that is so.
+    /// Reason why no request is sent, if there is one.
     pub refused: Option<&'a str>,
-    /// The pull request that is reviewed.
+    /// The reviewed pull request.
     pub pull_request: Option<u64>,
-    /// The pull request that pays, and the most that it may cost with earlier runs.
-    pub purse: Option<(u64, u64)>,
-    /// How many questions at a time.
+    pub budget: Option<PullRequestBudget>,
+    /// Number of requests at a time.
     pub concurrency: u64,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
 }
 
-/// A plan, and which of its answers.
-type Job<'p> = (&'p LensPlan, u64);
+/// Cost limit of a pull request over all its runs.
+#[derive(Clone, Copy)]
+pub struct PullRequestBudget {
+    pub pull_request: u64,
+    /// In millionths of a US dollar.
+    pub max_micro_usd: u64,
+}
+
+/// One sample of a plan.
+#[derive(Clone, Copy)]
+struct Job<'p> {
+    plan: &'p LensPlan,
+    sample: u64,
+}
 
 impl ReplyCollector<'_> {
-    /// The plans that a pull request cannot pay for, in queue order: what is kept costs nothing, and what no list has a
-    /// price for cannot be paid.
-    fn over(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
+    /// Returns the ordinals of the plans that are over the budget of the pull request, taken in queue order. Stored
+    /// replies cost nothing; a model without a known price is over any budget.
+    fn plans_over_budget(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
         let mut over = BTreeSet::new();
-        let asks = self.refused.is_none() && self.mode != RepliesMode::Replay;
-        let Some((pull_request, most)) = self.purse.filter(|_| asks) else {
+        let Some(budget) = self.budget else { return Ok(over) };
+        if self.refused.is_some() || self.mode == RepliesMode::Replay {
             return Ok(over);
-        };
+        }
         let variables: BTreeSet<&str> =
             self.reviews.models().into_values().map(|model| model.key_variable()).collect();
         let keys = variables.iter().filter_map(|variable| (self.key)(variable));
-        let mut used: u64 = keys.map(|key| self.store.spent(pull_request, &key)).sum();
-        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
+        let mut used: u64 = keys.map(|key| self.store.spent(budget.pull_request, &key)).sum();
+        for Job { plan, .. } in jobs.iter().filter(|job| job.sample == 1) {
+            let Some(review) = &plan.review else { continue };
             let Some(request) = self.reviews.request(plan)? else { continue };
             let Some(key) = (self.key)(request.model.key_variable()) else { continue };
-            let samples = plan.review.as_ref().map_or(0, |review| review.samples);
-            if (1..=samples).all(|sample| self.kept(&request, sample, &key).is_some()) {
+            if (1..=review.samples).all(|sample| self.stored_reply(&request, sample, &key).is_some()) {
                 continue;
             }
             let bound = plan.max_cost_usd.map_or(u64::MAX, micro_usd);
-            match used.checked_add(bound).filter(|all| *all <= most) {
-                Some(all) => used = all,
+            match used.checked_add(bound).filter(|sum| *sum <= budget.max_micro_usd) {
+                Some(sum) => used = sum,
                 None => {
                     over.insert(plan.plan_ordinal);
                 }
@@ -157,20 +168,20 @@ impl ReplyCollector<'_> {
         Ok(over)
     }
 
-    /// Asks everything, and gives it in the order of hashes and samples whichever came first.
-    pub fn run(&self) -> Result<RecordedReplies, PortError> {
-        let admitted = self.plans.iter().zip(self.refusals).filter(|(_, refusal)| refusal.is_none());
-        let jobs: Vec<Job<'_>> = admitted
-            .filter_map(|(plan, _)| Some((plan, plan.review.as_ref()?.samples)))
-            .flat_map(|(plan, samples)| (1..=samples).map(move |sample| (plan, sample)))
-            .collect();
-        let over = self.over(&jobs)?;
+    /// Collects all replies, sorted by request hash and sample.
+    pub fn collect(&self) -> Result<RecordedReplies, PortError> {
+        let mut jobs: Vec<Job<'_>> = Vec::new();
+        for (plan, _) in self.plans.iter().zip(self.refusals).filter(|(_, refusal)| refusal.is_none()) {
+            let Some(review) = &plan.review else { continue };
+            jobs.extend((1..=review.samples).map(|sample| Job { plan, sample }));
+        }
+        let over_budget = self.plans_over_budget(&jobs)?;
         let done = AtomicUsize::new(0);
         let replies = workers::each(jobs.len(), self.concurrency, |position| {
             self.cancellation.check()?;
-            let (plan, sample) = jobs[position];
+            let Job { plan, sample } = jobs[position];
             let reply = match self.reviews.request(plan)? {
-                Some(request) if over.contains(&plan.plan_ordinal) => {
+                Some(request) if over_budget.contains(&plan.plan_ordinal) => {
                     let problem = "the reviews of this pull request have cost too much already";
                     Some(record::refused(&request, sample, Code::BudgetPullRequestExceeded, problem))
                 }
@@ -189,14 +200,18 @@ impl ReplyCollector<'_> {
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
         let mut replies =
             RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
-        replies.earlier = self.earlier(&jobs, &replies)?;
+        replies.earlier = self.earlier_findings(&jobs, &replies)?;
         self.save_hunks(&jobs, &replies)?;
         Ok(replies)
     }
 
-    /// What was said before of the hunks of all plans and is not just what is said now: that changes nothing, and a run
-    /// that asks nothing new is then the same as the one that asked.
-    fn earlier(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<Vec<EarlierHunk>, PortError> {
+    /// Returns the stored findings of the hunks of all plans. Those that equal the new ones are left out: they change
+    /// nothing, and a run that replays all replies then equals the run that received them.
+    fn earlier_findings(
+        &self,
+        jobs: &[Job<'_>],
+        replies: &RecordedReplies,
+    ) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
         if self.mode == RepliesMode::Off {
             return Ok(Vec::new());
@@ -208,32 +223,37 @@ impl ReplyCollector<'_> {
                 continue;
             }
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
-            let now = (Judging { reviews: self.reviews, replies }).said(plan, &request)?;
-            let is_said_now = |before: &EarlierHunk| {
-                now.iter().any(|now| now.hunk == before.hunk && now.findings == before.findings)
-            };
+            let new = (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?;
             for hunk in self.reviews.hunks(plan)? {
-                let kept = self.store.hunk(&context, &hunk.digest, seal);
-                let before = kept.map(|kept| kept.said).filter(|said| !is_said_now(said));
-                all.extend(before.filter(|said| hunk.allows(said, &request.rule_ids)));
+                let Some(stored) = self.store.hunk(&context, &hunk.digest, seal) else { continue };
+                let earlier = stored.findings;
+                let is_repeated =
+                    new.iter().any(|new| new.hunk == earlier.hunk && new.findings == earlier.findings);
+                if !is_repeated && hunk.allows(&earlier, &request.rule_ids) {
+                    all.insert(earlier);
+                }
             }
         }
         Ok(all.into_iter().collect())
     }
 
-    /// Keeps what stands of each hunk now. Outside a pull request nobody knows what the lines stood beside before, so
-    /// nothing comes late there.
+    /// Stores the findings of each hunk. Outside a pull request the earlier surroundings of a hunk are unknown, so no
+    /// finding is late there.
     fn save_hunks(&self, jobs: &[Job<'_>], replies: &RecordedReplies) -> Result<(), PortError> {
-        if !self.mode.writes() {
+        if !self.mode.writes_store() {
             return Ok(());
         }
         for (plan, request) in self.requests(jobs)? {
             let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));
             let Some(key) = key else { continue };
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
-            for said in (Judging { reviews: self.reviews, replies }).said(plan, &request)? {
-                let said = EarlierHunk { shown: said.shown.filter(|_| self.pull_request.is_some()), ..said };
-                self.store.save_hunk(&StoredHunk { context: context.clone(), said }, &key);
+            for mut findings in
+                (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?
+            {
+                if self.pull_request.is_none() {
+                    findings.shown = None;
+                }
+                self.store.save_hunk(&StoredHunk { context: context.clone(), findings }, &key);
             }
         }
         Ok(())
@@ -241,7 +261,7 @@ impl ReplyCollector<'_> {
 
     fn requests<'j>(&self, jobs: &[Job<'j>]) -> Result<Vec<(&'j LensPlan, Request<'_>)>, PortError> {
         let mut all = Vec::new();
-        for (plan, _) in jobs.iter().filter(|(_, sample)| *sample == 1) {
+        for Job { plan, .. } in jobs.iter().filter(|job| job.sample == 1) {
             all.extend(self.reviews.request(plan)?.map(|request| (*plan, request)));
         }
         Ok(all)
@@ -250,20 +270,25 @@ impl ReplyCollector<'_> {
     fn reply(&self, plan: &LensPlan, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
         let hash = &request.encoded.request_hash;
         if self.mode == RepliesMode::Replay {
-            let kept = self.store.reply(hash, sample, None);
-            let missing =
-                || record::refused(request, sample, Code::ReplayRecordingMissing, "nothing was kept");
-            return Ok(kept.unwrap_or_else(missing));
+            return Ok(match self.store.reply(hash, sample, None) {
+                Some(stored) => stored,
+                None => record::refused(
+                    request,
+                    sample,
+                    Code::ReplayRecordingMissing,
+                    "no reply to this request is stored",
+                ),
+            });
         }
-        if let Some(why) = self.refused {
-            return Ok(record::refused(request, sample, Code::ReviewNotAsked, why));
+        if let Some(reason) = self.refused {
+            return Ok(record::refused(request, sample, Code::ReviewNotAsked, reason));
         }
         let Some(key) = (self.key)(request.model.key_variable()) else {
             let problem = format!("{} is not set, so nothing was sent", request.model.key_variable());
             return Ok(record::refused(request, sample, Code::ProviderAuthError, &problem));
         };
-        if let Some(kept) = self.kept(request, sample, &key) {
-            return Ok(kept);
+        if let Some(stored) = self.stored_reply(request, sample, &key) {
+            return Ok(stored);
         }
         let model_request = ModelRequest {
             provider: request.model.provider,
@@ -273,33 +298,34 @@ impl ReplyCollector<'_> {
             deadline: Duration::from_millis(request.model.binding.timeout_ms),
         };
         let exchange = model_request.send(self.http).map_err(cancelled)?;
-        let reply = record::asked(request, sample, &exchange, self.secrets);
-        if let Some((pull_request, _)) = self.purse {
+        let reply = record::sent(request, sample, &exchange, self.secrets);
+        if let Some(budget) = self.budget {
             let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
             let bound = plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples);
-            self.store.add_spent(pull_request, request.spent_micro_usd(&reply, bound), &key);
+            self.store.add_spent(budget.pull_request, request.spent_micro_usd(&reply, bound), &key);
         }
-        // What failed may succeed next time, and must not take the place of what did.
-        if self.mode.writes() && seals(request, &key) && request.answer(&reply).is_ok() {
+        // A failure is not stored: the next run may succeed.
+        if self.mode.writes_store() && seals(request, &key) && request.parse_reply(&reply).is_ok() {
             self.store.save_reply(&reply, &key);
         }
         Ok(reply)
     }
 
-    /// An answer that was kept. What failed is not one: it may succeed now.
-    fn kept(&self, request: &Request<'_>, sample: u64, key: &Secret) -> Option<RecordedReply> {
-        let hash = &request.encoded.request_hash;
-        let may = self.mode.reads() && seals(request, key);
-        let kept = may.then(|| self.store.reply(hash, sample, Some(key))).flatten()?;
-        request.answer(&kept).is_ok().then_some(kept)
+    /// Returns a stored reply that can be used. A failure does not count: the request may succeed now.
+    fn stored_reply(&self, request: &Request<'_>, sample: u64, key: &Secret) -> Option<RecordedReply> {
+        if !self.mode.reads_store() || !seals(request, key) {
+            return None;
+        }
+        let stored = self.store.reply(&request.encoded.request_hash, sample, Some(key))?;
+        request.parse_reply(&stored).is_ok().then_some(stored)
     }
 }
 
-/// Whether a seal with a key says whose answer it is. A job's own token is in the reach of every step and is another one
-/// the next time, and a short word can be guessed.
+/// Returns whether a seal with a key proves who stored a reply. The token of a job is readable in every step and differs
+/// from run to run, and a short key can be guessed.
 fn seals(request: &Request<'_>, key: &Secret) -> bool {
-    const LEAST: usize = 16;
-    request.model.key_variable() != "GITHUB_TOKEN" && key.expose().len() >= LEAST
+    const MIN_KEY_BYTES: usize = 16;
+    request.model.key_variable() != "GITHUB_TOKEN" && key.expose().len() >= MIN_KEY_BYTES
 }
 
 fn cancelled(error: HttpError) -> PortError {

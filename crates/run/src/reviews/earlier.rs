@@ -1,5 +1,5 @@
-//! What a review found in a hunk stays while the hunk does, whatever else is pushed and whatever the next answer says. And
-//! what it finds in a file of a pull request that it was asked about before, just as it is, comes late and does not block.
+//! Keeps findings of earlier reviews as long as their hunk is unchanged, whatever later replies say. A new finding in a
+//! file that an earlier review of the pull request saw unchanged is late and does not block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,27 +16,28 @@ use qa_core::plan::included_hunks;
 use qa_lenses::reviews::answer::ModelFinding;
 use qa_lenses::reviews::packet::file_block;
 
-/// What is kept of a hunk.
+/// Findings of a hunk, as stored between runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StoredHunk {
-    /// Which way of asking, [`context`].
+    /// Digest of everything else that decides the request, from [`context`].
     pub context: Sha256Hex,
-    pub said: EarlierHunk,
+    #[serde(rename = "said")]
+    pub findings: EarlierHunk,
 }
 
-/// A hunk of a plan.
+/// Hunk of a plan.
 pub(super) struct PlannedHunk {
     pub(super) digest: Sha256Hex,
     pub(super) file: RepoPath,
-    /// The digest of all that is shown of its file.
+    /// Digest of its file's block in the packet.
     pub(super) shown: Sha256Hex,
-    /// The added lines with their numbers.
+    /// Added lines with their numbers.
     added: Vec<(u64, String)>,
 }
 
-/// The digest over everything that decides how a hunk is asked about, but for the hunk and its neighbours. What is said in
-/// one pull request means nothing in another, whose author may have said more beside it.
+/// Returns the digest over everything that decides how a hunk is reviewed, except the hunk and its neighbours. The pull
+/// request is part of it, since another one may change more beside the hunk.
 pub(super) fn context(
     request: &Request<'_>,
     plan: &LensPlan,
@@ -48,15 +49,15 @@ pub(super) fn context(
     canonical::digest(&(asked, rubric, pull_request)).expect("a binding has a canonical form")
 }
 
-/// The digest of a hunk wherever it stands in its file; of several that are the same by which of them it is.
-fn digest(file: &RepoPath, hunk: &HunkView<'_>, which: u64) -> Sha256Hex {
+/// Returns the digest of a hunk without its line numbers. `occurrence` counts equal hunks of a file.
+fn hunk_digest(file: &RepoPath, hunk: &HunkView<'_>, occurrence: u64) -> Sha256Hex {
     let removed: Vec<&str> = hunk.removed().map(|line| line.text).collect();
     let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
-    canonical::digest(&(file, which, removed, added)).expect("texts have a canonical form")
+    canonical::digest(&(file, occurrence, removed, added)).expect("texts have a canonical form")
 }
 
 impl PlannedHunk {
-    /// The place of a line among the added ones.
+    /// Returns the index of a line among the added lines.
     pub(super) fn offset(&self, file: &RepoPath, line: u64) -> Option<u64> {
         let at = self.added.iter().position(|(number, _)| *number == line).filter(|_| self.file == *file)?;
         Some(at as u64)
@@ -66,17 +67,17 @@ impl PlannedHunk {
         self.added.get(usize::try_from(offset).ok()?)
     }
 
-    /// Whether a record could be about it.
-    pub(super) fn allows(&self, said: &EarlierHunk, rule_ids: &[&str]) -> bool {
-        said.hunk == self.digest
-            && said.findings.iter().all(|finding| {
+    /// Returns whether a record is of this hunk, with lines that it has and rules that the review has.
+    pub(super) fn allows(&self, recorded: &EarlierHunk, rule_ids: &[&str]) -> bool {
+        recorded.hunk == self.digest
+            && recorded.findings.iter().all(|finding| {
                 self.line(finding.offset).is_some() && rule_ids.contains(&finding.rule_id.as_str())
             })
     }
 }
 
 impl Reviews<'_> {
-    /// The hunks of a plan, in the order of the change.
+    /// Returns the hunks of a plan, in the order of the change.
     pub(super) fn hunks(&self, plan: &LensPlan) -> Result<Vec<PlannedHunk>, PortError> {
         let files = &self.change_set.files;
         let mut hunks = Vec::new();
@@ -85,13 +86,13 @@ impl Reviews<'_> {
             let text = self.texts.text(position)?;
             let packet = Packet { file: &files[position], text: &text, included: &included };
             let shown = canonical::sha256(file_block(&packet).0.as_bytes());
-            let mut which: BTreeMap<Sha256Hex, u64> = BTreeMap::new();
+            let mut occurrences: BTreeMap<Sha256Hex, u64> = BTreeMap::new();
             for hunk in packet.hunks() {
                 let added = hunk.added().map(|line| (line.number, line.text.to_owned())).collect();
                 let file = packet.path().clone();
-                let seen = which.entry(digest(&file, &hunk, 0)).or_default();
-                let digest = digest(&file, &hunk, *seen);
-                *seen += 1;
+                let occurrence = occurrences.entry(hunk_digest(&file, &hunk, 0)).or_default();
+                let digest = hunk_digest(&file, &hunk, *occurrence);
+                *occurrence += 1;
                 hunks.push(PlannedHunk { digest, file, shown: shown.clone(), added });
             }
         }
@@ -99,78 +100,87 @@ impl Reviews<'_> {
     }
 }
 
-/// What stands of each hunk after an answer, so that it can be kept. `is_proven` is whether all that was said stands
-/// somewhere: where it does not, what a file was not blamed for may only have been quoted badly.
-pub(super) fn said_of(
+/// Returns the findings of each hunk, for storing. `is_proven` is true if every quote could be located; otherwise a hunk
+/// without findings may only have been quoted wrongly, and nothing found in it later is late.
+pub(super) fn findings_by_hunk(
     hunks: &[PlannedHunk],
-    findings_now: &[MergedFinding],
+    merged: &[MergedFinding],
     lens_id: &str,
     is_proven: bool,
 ) -> Vec<EarlierHunk> {
-    let said = |hunk: &PlannedHunk| {
-        let own = findings_now.iter().filter(|now| !now.is_late);
-        let own = own.filter_map(|now| Some((now, hunk.offset(&now.path, now.line)?)));
-        let findings: BTreeSet<EarlierFinding> = own
-            .map(|(now, offset)| EarlierFinding {
-                rule_id: now.said.rule_id.clone(),
-                offset,
-                severity: now.said.severity,
-                summary: now.said.summary.clone(),
-                suggestion: now.said.suggestion.clone(),
-                answers: now.answers,
-            })
-            .collect();
-        EarlierHunk {
+    hunks
+        .iter()
+        .map(|hunk| EarlierHunk {
             lens_id: lens_id.to_owned(),
             hunk: hunk.digest.clone(),
             shown: is_proven.then(|| hunk.shown.clone()),
-            findings: findings.into_iter().collect(),
-        }
-    };
-    hunks.iter().map(said).collect()
+            findings: findings_of(hunk, merged).into_iter().collect(),
+        })
+        .collect()
 }
 
-/// Holds findings_now against what was said of their hunks before: those that are late, and those that were made before and are
-/// not made now.
-pub(super) fn held_against(
+fn findings_of(hunk: &PlannedHunk, merged: &[MergedFinding]) -> BTreeSet<EarlierFinding> {
+    let mut findings = BTreeSet::new();
+    for each in merged.iter().filter(|each| !each.is_late) {
+        let Some(offset) = hunk.offset(&each.path, each.line) else { continue };
+        findings.insert(EarlierFinding {
+            rule_id: each.finding.rule_id.clone(),
+            offset,
+            severity: each.finding.severity,
+            summary: each.finding.summary.clone(),
+            suggestion: each.finding.suggestion.clone(),
+            answers: each.answers,
+        });
+    }
+    findings
+}
+
+/// Merges findings with those of earlier reviews: marks late ones, and adds earlier ones that were not found again.
+pub(super) fn merge_earlier(
     earlier: &[EarlierHunk],
     hunks: &[PlannedHunk],
     lens_id: &str,
-    mut findings_now: Vec<MergedFinding>,
+    mut merged: Vec<MergedFinding>,
 ) -> Vec<MergedFinding> {
-    let mut before = Vec::new();
+    let mut not_found_again = Vec::new();
     for hunk in hunks {
-        let said = earlier.iter().find(|said| said.lens_id == lens_id && said.hunk == hunk.digest);
-        let Some(said) = said else { continue };
-        let is_as_shown = said.shown.as_ref() == Some(&hunk.shown);
-        let mut open: Vec<&EarlierFinding> = said.findings.iter().collect();
-        for now in &mut findings_now {
-            let Some(offset) = hunk.offset(&now.path, now.line) else { continue };
-            let apart = |finding: &EarlierFinding| finding.offset.abs_diff(offset);
-            let same = open
-                .iter()
-                .enumerate()
-                .filter(|(_, finding)| finding.rule_id == now.said.rule_id && apart(finding) <= NEAR_LINES);
-            match same.min_by_key(|(_, finding)| apart(finding)).map(|(at, _)| at) {
-                // What was agreed upon once does not have to be agreed upon again, and what was bad does not get better.
-                Some(at) => {
-                    let finding = open.remove(at);
-                    now.answers = now.answers.max(finding.answers);
-                    now.said.severity = now.said.severity.min(finding.severity);
+        let recorded = earlier.iter().find(|each| each.lens_id == lens_id && each.hunk == hunk.digest);
+        let Some(recorded) = recorded else { continue };
+        let is_file_unchanged = recorded.shown.as_ref() == Some(&hunk.shown);
+        let mut open: Vec<&EarlierFinding> = recorded.findings.iter().collect();
+        for each in &mut merged {
+            let Some(offset) = hunk.offset(&each.path, each.line) else { continue };
+            match nearest(&open, &each.finding.rule_id, offset) {
+                // Samples that agreed once need not agree again, and a severity never falls.
+                Some(index) => {
+                    let finding = open.remove(index);
+                    each.answers = each.answers.max(finding.answers);
+                    each.finding.severity = each.finding.severity.min(finding.severity);
                 }
-                None => now.is_late = is_as_shown,
+                None => each.is_late = is_file_unchanged,
             }
         }
-        before.extend(open.into_iter().filter_map(|finding| made_before(hunk, finding)));
+        not_found_again.extend(open.into_iter().filter_map(|finding| restore_finding(hunk, finding)));
     }
-    findings_now.extend(before);
-    findings_now
+    merged.extend(not_found_again);
+    merged
 }
 
-fn made_before(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<MergedFinding> {
+/// Returns the index of the nearest finding of a rule that is close enough to be merged.
+fn nearest(findings: &[&EarlierFinding], rule_id: &str, offset: u64) -> Option<usize> {
+    findings
+        .iter()
+        .enumerate()
+        .map(|(index, finding)| (index, finding.rule_id == rule_id, finding.offset.abs_diff(offset)))
+        .filter(|(_, is_same_rule, distance)| *is_same_rule && *distance <= NEAR_LINES)
+        .min_by_key(|(_, _, distance)| *distance)
+        .map(|(index, _, _)| index)
+}
+
+fn restore_finding(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<MergedFinding> {
     let (line, text) = hunk.line(finding.offset)?;
     Some(MergedFinding {
-        said: ModelFinding {
+        finding: ModelFinding {
             end_line: *line,
             evidence_quote: text.clone(),
             file: hunk.file.to_text().into_owned(),

@@ -1,17 +1,17 @@
-//! Judges what a model answered from the record alone: which findings stand, and whether it looked at all.
+//! Judges recorded model replies: locates and merges their findings, and detects replies that reviewed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::earlier::{PlannedHunk, held_against, said_of};
+use super::earlier::{PlannedHunk, findings_by_hunk, merge_earlier};
 use super::{Evidence, Request, Reviews};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample,
-    ReviewUsage, Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
+    EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, RecordedResponse, ReviewRecord,
+    ReviewSample, ReviewUsage, Severity, Side, Surface, UsageMetrics, UsageUnavailableReason,
 };
 use qa_core::calendar::day;
 use qa_core::canonical;
@@ -26,33 +26,33 @@ use qa_lenses::reviews::plain::plain;
 use qa_providers::contract::Reply;
 use qa_providers::outcome;
 
-/// Two answers mean the same place when their lines are no further apart.
+/// Largest distance of two findings that are merged, in lines.
 pub(super) const NEAR_LINES: u64 = 3;
-/// A model that is switched off so soon after the base commit is warned about: ninety days.
+/// Time before a model's retirement from which on it is warned about, in seconds.
 const SOON_SECONDS: i64 = 90 * 86_400;
-/// The longest sentence of a finding, in characters.
+/// Length limit of a finding's sentence, in characters.
 const SENTENCE: usize = 300;
 
-/// What the answers to a plan come to.
+/// Outcome of a review: its findings, and the errors that make it incomplete.
 #[derive(Default)]
 pub struct ReviewOutcome {
     pub(crate) statements: Vec<Statement>,
-    /// Why the plan is not complete.
+    /// Reasons why the plan is incomplete.
     pub(crate) errors: BTreeSet<Code>,
     pub(crate) warnings: BTreeSet<Code>,
-    /// Whether too much of what was said stands nowhere.
+    /// True if more than half of the quotes could not be located in the change.
     pub(crate) is_doubtful: bool,
     pub(crate) summary: Vec<String>,
     pub(crate) usage: Option<UsageMetrics>,
     pub(crate) record: Option<ReviewRecord>,
-    /// What came back, without what differs between equal answers.
-    pub(crate) responses: Vec<Normalised>,
+    /// Replies without the members that differ between equal replies.
+    pub(crate) responses: Vec<NormalizedReply>,
 }
 
-/// An answer without ids, times and usage.
+/// Model reply without ids, times and usage.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Normalised {
+pub(crate) struct NormalizedReply {
     surface: Surface,
     requested_model: String,
     echoed_model: Option<String>,
@@ -60,51 +60,76 @@ pub(crate) struct Normalised {
     parsed_output: Option<Vec<ModelFinding>>,
 }
 
-/// Something that answers say of one place.
+/// Finding merged from one or more model replies.
 pub(super) struct MergedFinding {
-    pub(super) said: ModelFinding,
+    pub(super) finding: ModelFinding,
     pub(super) path: RepoPath,
     pub(super) line: u64,
     pub(super) quote: String,
-    /// Which hunk of the plan it is in; none for what was said before.
+    /// Index of its hunk in the plan; `None` for a finding of an earlier review.
     pub(super) hunk: Option<usize>,
-    /// Which answers say it now.
+    /// Samples of this review that report it.
     pub(super) samples: BTreeSet<u64>,
-    /// How many said it, now or when it was said first.
+    /// Number of samples that reported it, in this review or when it was found first.
     pub(super) answers: u64,
-    /// Whether its lines were asked about before and nothing was said of them.
+    /// True if an earlier review of the same lines did not report it.
     pub(super) is_late: bool,
 }
 
+/// Reply that could be parsed, with its findings.
+pub(super) struct ParsedReply {
+    reply: Reply,
+    findings: Vec<ModelFinding>,
+}
+
+/// Error of a reply that cannot be used.
+pub(super) struct ReplyError {
+    code: Code,
+    problem: String,
+}
+
+impl ReplyError {
+    fn invalid(problem: &str) -> Self {
+        Self { code: Code::ProviderOutputInvalid, problem: plain(problem, SENTENCE) }
+    }
+}
+
+/// Location of a finding in a file of the change.
+struct FindingPlace {
+    path: RepoPath,
+    line: u64,
+    quote: String,
+}
+
 impl Request<'_> {
-    /// What an answer says, or why it is none. The same for an answer that came just now and for one that was recorded.
-    pub(super) fn answer(
-        &self,
-        recorded: &RecordedReply,
-    ) -> Result<(Reply, Vec<ModelFinding>), (Code, String)> {
+    /// Parses a recorded reply, whether it was received in this run or an earlier one.
+    pub(super) fn parse_reply(&self, recorded: &RecordedReply) -> Result<ParsedReply, ReplyError> {
         let Some(response) = &recorded.response else {
-            let problem = recorded.problem.clone().unwrap_or_default();
-            return Err((recorded.code.unwrap_or(Code::InternalError), problem));
+            return Err(ReplyError {
+                code: recorded.code.unwrap_or(Code::InternalError),
+                problem: recorded.problem.clone().unwrap_or_default(),
+            });
         };
-        let header = |name: &str| {
-            let header = response.headers.iter().find(|header| header.name == name);
-            header.map(|header| header.value.clone())
-        };
-        let decoded = outcome::decode(self.model.provider, response.status, header, response.body.as_bytes());
-        // What is wrong with an answer is told with words of the answer.
-        let reply = decoded.map_err(|failed| (failed.code, plain(&failed.said, SENTENCE)))?;
-        let invalid = |said: String| (Code::ProviderOutputInvalid, plain(&said, SENTENCE));
+        let decoded = outcome::decode(
+            self.model.provider,
+            response.status,
+            |name| recorded_header(response, name),
+            response.body.as_bytes(),
+        );
+        // The error quotes the reply, so its text is cleaned.
+        let reply = decoded
+            .map_err(|failed| ReplyError { code: failed.code, problem: plain(&failed.said, SENTENCE) })?;
         if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
         {
             let wanted = &self.model.binding.model_id;
-            return Err(invalid(format!("{echoed} answered in the place of {wanted}")));
+            return Err(ReplyError::invalid(&format!("{echoed} answered in the place of {wanted}")));
         }
-        let said = read(&reply.text, &self.rule_ids).map_err(invalid)?;
-        Ok((reply, said))
+        let findings = read(&reply.text, &self.rule_ids).map_err(|error| ReplyError::invalid(&error))?;
+        Ok(ParsedReply { reply, findings })
     }
 
-    /// Whether a record is about this request, and does not contradict itself.
-    fn is_of(&self, recorded: &RecordedReply) -> bool {
+    /// Returns whether a record is of this request and consistent in itself.
+    fn matches(&self, recorded: &RecordedReply) -> bool {
         let last = recorded.attempts.last().and_then(|attempt| attempt.status);
         recorded.surface == self.model.provider.spec().surface
             && recorded.request_body_sha256 == canonical::sha256(&self.encoded.body)
@@ -112,19 +137,19 @@ impl Request<'_> {
             && recorded.response.is_some() != recorded.code.is_some()
     }
 
-    /// What an answer cost, as far as its maker's list tells. One that cannot be used was made all the same, and counts as
-    /// the longest there could be; one that was refused with a status of its own costs nothing.
+    /// Returns the cost of a reply by the provider's price list, in millionths of a US dollar. A successful response that
+    /// cannot be used is billed too, so it counts as `bound`; a response with an error status costs nothing.
     pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply, bound: u64) -> u64 {
-        let was_made =
+        let is_billed =
             recorded.response.as_ref().is_some_and(|response| (200..300).contains(&response.status));
-        match self.answer(recorded) {
-            Ok((reply, _)) => self.usage(&reply).cost_micro_usd.unwrap_or(bound),
-            Err(_) if was_made => bound,
+        match self.parse_reply(recorded) {
+            Ok(parsed) => self.usage(&parsed.reply).cost_micro_usd.unwrap_or(bound),
+            Err(_) if is_billed => bound,
             Err(_) => 0,
         }
     }
 
-    fn effective(reply: &Reply) -> EffectiveModel {
+    fn effective_model(reply: &Reply) -> EffectiveModel {
         let echoed = reply.echoed.clone();
         EffectiveModel {
             model: echoed.model,
@@ -149,34 +174,39 @@ impl Request<'_> {
     }
 }
 
-/// What the answers to a plan say together.
-struct Collected {
-    heard: ReviewOutcome,
+fn recorded_header(response: &RecordedResponse, name: &str) -> Option<String> {
+    response.headers.iter().find(|header| header.name == name).map(|header| header.value.clone())
+}
+
+/// Replies to a plan, merged.
+struct MergedReplies {
+    outcome: ReviewOutcome,
     merged: Vec<MergedFinding>,
     samples: Vec<ReviewSample>,
-    /// How many things were said, and how many of them stand nowhere.
-    said: u64,
+    /// Number of findings in all replies, canaries left out.
+    findings: u64,
+    /// Number of findings that could not be located in the change.
     unverified: u64,
     canary_found: bool,
 }
 
 impl Evidence<'_> {
-    /// What was answered to a plan.
+    /// Judges the replies to a plan.
     pub(crate) fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
         Judging { reviews: &self.reviews, replies: self.replies }.judge_replies(plan)
     }
 }
 
-/// One answer, as far as two can be compared.
+/// Findings of one reply, for comparison with another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleFindings {
-    /// What it finds where: what the model named, the file, the line. What stands nowhere is left out.
+    /// Rule, file and line of each finding that could be located.
     pub places: BTreeSet<(String, RepoPath, u64)>,
-    /// Everything it says.
-    pub said: String,
+    /// All findings as JSON.
+    pub json: String,
 }
 
-/// Each answer to a plan by itself.
+/// Returns the findings of each reply to a plan by itself, or the code of a reply that cannot be used.
 pub fn findings_by_sample(
     reviews: &Reviews<'_>,
     replies: &RecordedReplies,
@@ -184,31 +214,33 @@ pub fn findings_by_sample(
 ) -> Result<Vec<Result<SampleFindings, Code>>, PortError> {
     let Some(request) = reviews.request(plan)? else { return Ok(Vec::new()) };
     let judging = Judging { reviews, replies };
+    let Some(review) = &plan.review else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    for sample in 1..=plan.review.as_ref().map_or(0, |review| review.samples) {
-        let recorded = find(replies, &request.encoded.request_hash, sample);
-        let answer =
-            recorded.map_or(Err((Code::ReplayRecordingMissing, String::new())), |it| request.answer(it));
-        let (_, said) = match answer {
-            Ok(answer) => answer,
-            Err((code, _)) => {
-                all.push(Err(code));
+    for sample in 1..=review.samples {
+        let Some(recorded) = find_reply(replies, &request.encoded.request_hash, sample) else {
+            all.push(Err(Code::ReplayRecordingMissing));
+            continue;
+        };
+        let parsed = match request.parse_reply(recorded) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                all.push(Err(error.code));
                 continue;
             }
         };
-        let (_, said) = without_canary(&request, said);
+        let findings = split_canary(&request, parsed.findings).findings;
         let mut places = BTreeSet::new();
-        for said in &said {
-            let place = judging.locate(plan, said)?;
-            places.extend(place.map(|(path, line, _)| (said.rule_id.clone(), path, line)));
+        for finding in &findings {
+            let place = judging.locate(plan, finding)?;
+            places.extend(place.map(|place| (finding.rule_id.clone(), place.path, place.line)));
         }
-        let said = serde_json::to_string(&said).expect("what was said was read as JSON");
-        all.push(Ok(SampleFindings { places, said }));
+        let json = serde_json::to_string(&findings).expect("findings were parsed from JSON");
+        all.push(Ok(SampleFindings { places, json }));
     }
     Ok(all)
 }
 
-/// Reviews and what was answered to them.
+/// Reviews and the recorded replies to them.
 pub(super) struct Judging<'j, 'a> {
     pub(super) reviews: &'j Reviews<'a>,
     pub(super) replies: &'j RecordedReplies,
@@ -217,171 +249,185 @@ pub(super) struct Judging<'j, 'a> {
 impl Judging<'_, '_> {
     fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
         let Some(request) = self.reviews.request(plan)? else {
-            let mut heard = ReviewOutcome::default();
-            // What is planned and cannot be asked was not looked at.
-            heard.errors.extend((!plan.changed_files.is_empty()).then_some(Code::InternalError));
-            return Ok(heard);
+            let mut outcome = ReviewOutcome::default();
+            // A planned review without a request counts as not reviewed.
+            outcome.errors.extend((!plan.changed_files.is_empty()).then_some(Code::InternalError));
+            return Ok(outcome);
         };
         let review = plan.review.as_ref().expect("only a review's plan asks");
         let hunks = self.reviews.hunks(plan)?;
-        let Collected { mut heard, merged, samples, said, unverified, canary_found } =
-            self.collect(plan, &request, &hunks)?;
-        let merged = held_against(&self.replies.earlier, &hunks, &plan.lens_id, merged);
-        let stated =
-            merged.into_iter().map(|finding| statement(&request, finding, (review.samples, review.agree)));
-        heard.statements.extend(stated);
-        heard.is_doubtful = unverified * 2 > said;
+        let MergedReplies { mut outcome, merged, samples, findings, unverified, canary_found } =
+            self.merge_replies(plan, &request, &hunks)?;
+        let merged = merge_earlier(&self.replies.earlier, &hunks, &plan.lens_id, merged);
+        let quorum = Quorum { samples: review.samples, agree: review.agree };
+        let statements = merged.into_iter().map(|finding| statement(&request, finding, quorum));
+        outcome.statements.extend(statements);
+        outcome.is_doubtful = unverified * 2 > findings;
         if unverified > 0 {
-            heard.warnings.insert(Code::EvidenceUnverified);
+            outcome.warnings.insert(Code::EvidenceUnverified);
         }
-        if heard.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
-            heard.warnings.insert(Code::ReviewLate);
+        if outcome.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
+            outcome.warnings.insert(Code::ReviewLate);
         }
         if request.model.retires_by(&day(self.reviews.change_set.base_time + SOON_SECONDS)) {
-            heard.warnings.insert(Code::ModelRetiring);
+            outcome.warnings.insert(Code::ModelRetiring);
         }
         if !request.cleaned.is_nothing() {
-            heard.warnings.insert(Code::ReviewTextCleaned);
-            heard.summary.push(taken_out(&request));
+            outcome.warnings.insert(Code::ReviewTextCleaned);
+            outcome.summary.push(cleaning_summary(&request));
         }
-        heard.count(&request, &samples, unverified);
-        heard.record = Some(ReviewRecord {
+        outcome.sum_usage(&request, &samples, unverified);
+        outcome.record = Some(ReviewRecord {
             request_hash: request.encoded.request_hash.clone(),
             samples,
             unverified,
             canary_found: request.planted.is_some().then_some(canary_found),
         });
-        Ok(heard)
+        Ok(outcome)
     }
 
-    /// What stands of each hunk of a plan, if it was answered whole.
-    pub(super) fn said(&self, plan: &LensPlan, request: &Request<'_>) -> Result<Vec<EarlierHunk>, PortError> {
+    /// Returns the findings of each hunk of a plan, or none if a reply cannot be used.
+    pub(super) fn findings_by_hunk(
+        &self,
+        plan: &LensPlan,
+        request: &Request<'_>,
+    ) -> Result<Vec<EarlierHunk>, PortError> {
         let hunks = self.reviews.hunks(plan)?;
-        let Collected { heard, merged, unverified, .. } = self.collect(plan, request, &hunks)?;
-        if !heard.errors.is_empty() {
+        let MergedReplies { outcome, merged, unverified, .. } = self.merge_replies(plan, request, &hunks)?;
+        if !outcome.errors.is_empty() {
             return Ok(Vec::new());
         }
-        let merged = held_against(&self.replies.earlier, &hunks, &plan.lens_id, merged);
-        Ok(said_of(&hunks, &merged, &plan.lens_id, unverified == 0))
+        let merged = merge_earlier(&self.replies.earlier, &hunks, &plan.lens_id, merged);
+        Ok(findings_by_hunk(&hunks, &merged, &plan.lens_id, unverified == 0))
     }
 
-    fn collect(
+    fn merge_replies(
         &self,
         plan: &LensPlan,
         request: &Request<'_>,
         hunks: &[PlannedHunk],
-    ) -> Result<Collected, PortError> {
-        let wanted = plan.review.as_ref().map_or(0, |review| review.samples);
-        let mut all = Collected {
-            heard: ReviewOutcome::default(),
+    ) -> Result<MergedReplies, PortError> {
+        let mut replies = MergedReplies {
+            outcome: ReviewOutcome::default(),
             merged: Vec::new(),
             samples: Vec::new(),
-            said: 0,
+            findings: 0,
             unverified: 0,
             canary_found: true,
         };
-        for sample in 1..=wanted {
-            let recorded = find(self.replies, &request.encoded.request_hash, sample);
-            let recorded = recorded.filter(|recorded| request.is_of(recorded));
-            let answer = match recorded {
-                Some(recorded) => request.answer(recorded),
-                None => Err((Code::ReplayRecordingMissing, "it is not in the recording".to_owned())),
+        let Some(review) = &plan.review else { return Ok(replies) };
+        for sample in 1..=review.samples {
+            let recorded = find_reply(self.replies, &request.encoded.request_hash, sample);
+            let recorded = recorded.filter(|recorded| request.matches(recorded));
+            let parsed = match recorded {
+                Some(recorded) => request.parse_reply(recorded),
+                None => Err(ReplyError {
+                    code: Code::ReplayRecordingMissing,
+                    problem: "it is not in the recording".to_owned(),
+                }),
             };
-            match answer {
-                Ok((reply, said)) => self.take(plan, request, (sample, &reply, said), (hunks, &mut all))?,
-                Err((code, problem)) => {
-                    all.heard.fail(request, sample, code, &problem);
-                    all.canary_found = false;
-                    all.samples.push(ReviewSample {
-                        code: Some(code),
+            match parsed {
+                Ok(parsed) => self.add_reply(plan, request, sample, parsed, hunks, &mut replies)?,
+                Err(error) => {
+                    replies.outcome.add_failure(request, sample, &error);
+                    replies.canary_found = false;
+                    replies.samples.push(ReviewSample {
+                        code: Some(error.code),
                         findings: 0,
                         effective: EffectiveModel::default(),
-                        usage: unused(recorded),
+                        usage: failed_usage(recorded),
                     });
                 }
             }
         }
-        let has_answers = all.samples.iter().any(|sample| sample.code.is_none());
-        if request.planted.is_some() && has_answers && !all.canary_found {
-            all.heard.errors.insert(Code::ReviewCanaryMissed);
+        let has_answers = replies.samples.iter().any(|sample| sample.code.is_none());
+        if request.planted.is_some() && has_answers && !replies.canary_found {
+            replies.outcome.errors.insert(Code::ReviewCanaryMissed);
         }
-        Ok(all)
+        Ok(replies)
     }
 
-    /// Takes an answer.
-    fn take(
+    fn add_reply(
         &self,
         plan: &LensPlan,
         request: &Request<'_>,
-        (sample, reply, said): (u64, &Reply, Vec<ModelFinding>),
-        (hunks, all): (&[PlannedHunk], &mut Collected),
+        sample: u64,
+        parsed: ParsedReply,
+        hunks: &[PlannedHunk],
+        replies: &mut MergedReplies,
     ) -> Result<(), PortError> {
-        all.heard.take_reply(request, reply, &said);
-        let (own, said) = without_canary(request, said);
-        all.canary_found &= own > 0;
-        all.said += said.len() as u64;
-        all.samples.push(ReviewSample {
+        let reply = &parsed.reply;
+        replies.outcome.add_reply(request, reply, &parsed.findings);
+        let SplitFindings { canaries, findings } = split_canary(request, parsed.findings);
+        replies.canary_found &= canaries > 0;
+        replies.findings += findings.len() as u64;
+        replies.samples.push(ReviewSample {
             code: None,
-            findings: said.len() as u64,
-            effective: Request::effective(reply),
+            findings: findings.len() as u64,
+            effective: Request::effective_model(reply),
             usage: request.usage(reply),
         });
-        for said in said {
-            match self.locate(plan, &said)? {
+        for finding in findings {
+            match self.locate(plan, &finding)? {
                 Some(place) => {
-                    let hunk = hunks.iter().position(|hunk| hunk.offset(&place.0, place.1).is_some());
-                    merge_finding(&mut all.merged, (sample, hunk), said, place);
+                    let hunk = hunks.iter().position(|hunk| hunk.offset(&place.path, place.line).is_some());
+                    merge_finding(&mut replies.merged, sample, hunk, finding, place);
                 }
                 None => {
-                    all.unverified += 1;
-                    all.heard.statements.extend(self.unverified(request, &said));
+                    replies.unverified += 1;
+                    replies.outcome.statements.extend(self.unverified(request, &finding));
                 }
             }
         }
         Ok(())
     }
 
-    /// Where a finding stands: the file, the line, and what is there.
-    fn locate(
-        &self,
-        plan: &LensPlan,
-        said: &ModelFinding,
-    ) -> Result<Option<(RepoPath, u64, String)>, PortError> {
+    /// Locates a finding's quote in the hunks of the plan.
+    fn locate(&self, plan: &LensPlan, finding: &ModelFinding) -> Result<Option<FindingPlace>, PortError> {
         let files = &self.reviews.change_set.files;
-        let Some(position) = files.iter().position(|file| shown_path(&file.path) == said.file) else {
+        let Some(position) = files.iter().position(|file| shown_path(&file.path) == finding.file) else {
             return Ok(None);
         };
         let Some(included) = included_hunks(plan, files).swap_remove(position) else { return Ok(None) };
         let text = self.reviews.texts.text(position)?;
         let packet = Packet { file: &files[position], text: &text, included: &included };
-        Ok(locate(said, &packet).map(|(line, quote)| (files[position].path.clone(), line, quote)))
+        Ok(locate(finding, &packet).map(|(line, quote)| FindingPlace {
+            path: files[position].path.clone(),
+            line,
+            quote,
+        }))
     }
 
-    /// What quotes something that does not stand there is kept as that; about a file that did not change it says nothing.
-    fn unverified(&self, request: &Request<'_>, said: &ModelFinding) -> Option<Statement> {
+    /// Returns a non-blocking statement for a finding whose quote could not be located, or `None` if the change does not
+    /// have its file.
+    fn unverified(&self, request: &Request<'_>, finding: &ModelFinding) -> Option<Statement> {
         let files = &self.reviews.change_set.files;
-        let file = files.iter().find(|file| shown_path(&file.path) == said.file)?;
-        let finding = MergedFinding {
-            said: ModelFinding { severity: Severity::Info, ..said.clone() },
+        let file = files.iter().find(|file| shown_path(&file.path) == finding.file)?;
+        let merged = MergedFinding {
+            finding: ModelFinding { severity: Severity::Info, ..finding.clone() },
             path: file.path.clone(),
-            line: said.start_line,
-            quote: plain(&said.evidence_quote, SENTENCE),
+            line: finding.start_line,
+            quote: plain(&finding.evidence_quote, SENTENCE),
             hunk: None,
             samples: BTreeSet::new(),
             answers: 1,
             is_late: false,
         };
-        let stated = statement(request, finding, (1, 1));
-        Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: said.end_line, ..stated })
+        let statement = statement(request, merged, Quorum { samples: 1, agree: 1 });
+        Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: finding.end_line, ..statement })
     }
 }
 
-fn find<'r>(replies: &'r RecordedReplies, request: &Sha256Hex, sample: u64) -> Option<&'r RecordedReply> {
+fn find_reply<'r>(
+    replies: &'r RecordedReplies,
+    request: &Sha256Hex,
+    sample: u64,
+) -> Option<&'r RecordedReply> {
     replies.replies.iter().find(|reply| (&reply.request_hash, reply.sample) == (request, sample))
 }
 
-/// What a sample used that has no answer: nothing, where nothing was sent.
-fn unused(recorded: Option<&RecordedReply>) -> ReviewUsage {
+/// Returns the usage of a sample without a usable reply: unknown if a request was sent, else zero.
+fn failed_usage(recorded: Option<&RecordedReply>) -> ReviewUsage {
     if recorded.is_some_and(|reply| !reply.attempts.is_empty()) {
         return ReviewUsage::default();
     }
@@ -396,60 +442,79 @@ fn unused(recorded: Option<&RecordedReply>) -> ReviewUsage {
     }
 }
 
-/// How often the canary is named, and what else is said.
-fn without_canary(request: &Request<'_>, said: Vec<ModelFinding>) -> (usize, Vec<ModelFinding>) {
-    let Some(planted) = &request.planted else { return (0, said) };
-    let (own, said): (Vec<ModelFinding>, Vec<ModelFinding>) =
-        said.into_iter().partition(|said| said.file == planted.path);
-    (own.iter().filter(|said| planted.is_named_by(said)).count(), said)
+/// Findings of a reply, apart from those about the canary.
+struct SplitFindings {
+    /// Number of findings that report the canary.
+    canaries: usize,
+    findings: Vec<ModelFinding>,
 }
 
-/// Adds what an answer says to what others said of the same place.
+fn split_canary(request: &Request<'_>, findings: Vec<ModelFinding>) -> SplitFindings {
+    let Some(planted) = &request.planted else { return SplitFindings { canaries: 0, findings } };
+    let (own, findings): (Vec<ModelFinding>, Vec<ModelFinding>) =
+        findings.into_iter().partition(|finding| finding.file == planted.path);
+    let canaries = own.iter().filter(|finding| planted.is_named_by(finding)).count();
+    SplitFindings { canaries, findings }
+}
+
+/// Adds a finding of a sample to the nearest finding of the same rule that other samples report, or as a new one.
 fn merge_finding(
-    merged: &mut Vec<MergedFinding>,
-    (sample, hunk): (u64, Option<usize>),
-    said: ModelFinding,
-    (path, line, quote): (RepoPath, u64, String),
+    all: &mut Vec<MergedFinding>,
+    sample: u64,
+    hunk: Option<usize>,
+    finding: ModelFinding,
+    place: FindingPlace,
 ) {
-    // One answer that says two things of a place says two things.
-    let near = merged.iter_mut().filter(|finding| {
-        finding.path == path
-            && finding.hunk == hunk
-            && finding.said.rule_id == said.rule_id
-            && finding.line.abs_diff(line) <= NEAR_LINES
-            && !finding.samples.contains(&sample)
+    let FindingPlace { path, line, quote } = place;
+    // Two findings of one sample are never merged.
+    let near = all.iter_mut().filter(|merged| {
+        merged.path == path
+            && merged.hunk == hunk
+            && merged.finding.rule_id == finding.rule_id
+            && merged.line.abs_diff(line) <= NEAR_LINES
+            && !merged.samples.contains(&sample)
     });
-    match near.min_by_key(|finding| finding.line.abs_diff(line)) {
-        Some(finding) => {
-            finding.samples.insert(sample);
-            finding.answers += 1;
-            // Declared worst first.
-            finding.said.severity = finding.said.severity.min(said.severity);
+    match near.min_by_key(|merged| merged.line.abs_diff(line)) {
+        Some(merged) => {
+            merged.samples.insert(sample);
+            merged.answers += 1;
+            // Severities are declared worst first.
+            merged.finding.severity = merged.finding.severity.min(finding.severity);
         }
         None => {
             let samples = BTreeSet::from([sample]);
-            merged.push(MergedFinding { said, path, line, quote, hunk, samples, answers: 1, is_late: false });
+            all.push(MergedFinding { finding, path, line, quote, hunk, samples, answers: 1, is_late: false });
         }
     }
 }
 
-fn statement(request: &Request<'_>, finding: MergedFinding, (samples, agree): (u64, u64)) -> Statement {
-    let MergedFinding { said, path, line, quote, answers, is_late, samples: _, hunk: _ } = finding;
-    // Several conventions may be broken in one line, and each is a finding.
+/// Number of samples of a review, and of those that have to agree on a finding.
+#[derive(Clone, Copy)]
+struct Quorum {
+    samples: u64,
+    agree: u64,
+}
+
+fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> Statement {
+    let MergedFinding { finding, path, line, quote, answers, is_late, samples: _, hunk: _ } = merged;
+    // One line may break several conventions, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
-        true => (request.spec.rules.first(), said.rule_id.clone()),
-        false => (request.spec.rules.iter().find(|rule| rule.id == said.rule_id), String::new()),
+        true => (request.spec.rules.first(), finding.rule_id.clone()),
+        false => (request.spec.rules.iter().find(|rule| rule.id == finding.rule_id), String::new()),
     };
-    let mut summary = plain(&said.summary, SENTENCE);
-    if samples > 1 {
-        summary.push_str(&format!(" ({answers} of {samples} answers)"));
+    let mut summary = plain(&finding.summary, SENTENCE);
+    if quorum.samples > 1 {
+        summary.push_str(&format!(" ({answers} of {} answers)", quorum.samples));
     }
-    let suggested = said.suggestion.as_deref().map(|text| plain(text, SENTENCE));
-    let own = rule.map_or("", |rule| rule.fix);
+    let suggested = finding.suggestion.as_deref().map(|text| plain(text, SENTENCE));
+    let (rule_id, fix) = match rule {
+        Some(rule) => (rule.id.to_owned(), rule.fix),
+        None => (finding.rule_id, ""),
+    };
     Statement {
-        rule_id: rule.map_or(said.rule_id.clone(), |rule| rule.id.to_owned()),
-        severity: said.severity,
-        fix: suggested.filter(|text| !text.is_empty()).unwrap_or_else(|| own.to_owned()),
+        rule_id,
+        severity: finding.severity,
+        fix: suggested.filter(|text| !text.is_empty()).unwrap_or_else(|| fix.to_owned()),
         moves: false,
         file: path,
         side: Side::Head,
@@ -462,7 +527,7 @@ fn statement(request: &Request<'_>, finding: MergedFinding, (samples, agree): (u
         subject,
         summary,
         detail: BTreeMap::new(),
-        doubt: match (is_late, answers < agree) {
+        doubt: match (is_late, answers < quorum.agree) {
             (true, _) => Some(Code::ReviewLate),
             (false, true) => Some(Code::ReviewNotAgreed),
             (false, false) => None,
@@ -470,7 +535,8 @@ fn statement(request: &Request<'_>, finding: MergedFinding, (samples, agree): (u
     }
 }
 
-fn taken_out(request: &Request<'_>) -> String {
+/// Lists the kinds of text that were removed from the packet.
+fn cleaning_summary(request: &Request<'_>) -> String {
     let cleaned = request.cleaned;
     let counts = [
         (cleaned.characters, "hidden characters"),
@@ -486,40 +552,37 @@ fn taken_out(request: &Request<'_>) -> String {
 }
 
 impl ReviewOutcome {
-    fn take_reply(&mut self, request: &Request<'_>, reply: &Reply, said: &[ModelFinding]) {
+    fn add_reply(&mut self, request: &Request<'_>, reply: &Reply, findings: &[ModelFinding]) {
         if reply.echoed.model.as_ref().is_some_and(|echoed| request.model.is_alias_of(echoed)) {
             self.warnings.insert(Code::ModelAliasUnpinned);
         }
-        self.responses.push(Normalised {
+        self.responses.push(NormalizedReply {
             surface: request.model.provider.spec().surface,
             requested_model: request.model.binding.model_id.clone(),
             echoed_model: reply.echoed.model.clone(),
             outcome: None,
-            parsed_output: Some(said.to_vec()),
+            parsed_output: Some(findings.to_vec()),
         });
     }
 
-    fn fail(&mut self, request: &Request<'_>, sample: u64, code: Code, problem: &str) {
-        self.errors.insert(code);
-        let problem = qa_core::masking::sanitize_cut(problem, SENTENCE);
-        self.summary.push(format!("answer {sample}: {code}: {problem}"));
-        self.responses.push(Normalised {
+    fn add_failure(&mut self, request: &Request<'_>, sample: u64, error: &ReplyError) {
+        self.errors.insert(error.code);
+        let problem = qa_core::masking::sanitize_cut(&error.problem, SENTENCE);
+        self.summary.push(format!("answer {sample}: {}: {problem}", error.code));
+        self.responses.push(NormalizedReply {
             surface: request.model.provider.spec().surface,
             requested_model: request.model.binding.model_id.clone(),
             echoed_model: None,
-            outcome: Some(code),
+            outcome: Some(error.code),
             parsed_output: None,
         });
     }
 
-    /// What the answers used together; null where one of them does not say.
-    fn count(&mut self, request: &Request<'_>, samples: &[ReviewSample], unverified: u64) {
-        let sum = |member: fn(&ReviewUsage) -> Option<u64>| {
-            let counts = samples.iter().map(|sample| member(&sample.usage));
-            counts.reduce(|left, right| Some(left?.saturating_add(right?))).flatten()
-        };
-        let (input, output) = (sum(|usage| usage.input_tokens), sum(|usage| usage.output_tokens));
-        let cost = sum(|usage| usage.cost_micro_usd);
+    /// Sums the usage of all samples; a sum is `None` if one of them does not report it.
+    fn sum_usage(&mut self, request: &Request<'_>, samples: &[ReviewSample], unverified: u64) {
+        let input = sum(samples, |usage| usage.input_tokens);
+        let output = sum(samples, |usage| usage.output_tokens);
+        let cost = sum(samples, |usage| usage.cost_micro_usd);
         let lacks_tokens = input.is_none() || output.is_none();
         let failed = samples.iter().any(|sample| sample.code.is_some());
         let unavailable_reason = match (lacks_tokens, cost) {
@@ -534,16 +597,18 @@ impl ReviewOutcome {
         let answered = samples.iter().filter(|sample| sample.code.is_none()).count();
         let findings: u64 = samples.iter().map(|sample| sample.findings).sum();
         let noun = if findings == 1 { "finding" } else { "findings" };
-        let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
-        let cost_shown = cost.map_or("cost unknown".to_owned(), |cost| format!("{} USD", usd(cost)));
+        let cost_text = match cost {
+            Some(cost) => format!("{} USD", usd(cost)),
+            None => "cost unknown".to_owned(),
+        };
         self.summary.insert(
             0,
             format!(
-                "{} answered {answered} of {}: {findings} {noun}, {unverified} without proof; {} tokens in, {} out, {cost_shown}",
+                "{} answered {answered} of {}: {findings} {noun}, {unverified} without proof; {} tokens in, {} out, {cost_text}",
                 request.model.binding.model_id,
                 samples.len(),
-                tokens(input),
-                tokens(output),
+                count_text(input),
+                count_text(output),
             ),
         );
         self.usage = Some(UsageMetrics {
@@ -555,8 +620,20 @@ impl ReviewOutcome {
         });
     }
 
-    /// The digest over what came back.
+    /// Returns the digest over the normalized replies.
     pub(crate) fn response_hash(&self) -> Sha256Hex {
-        canonical::digest(&self.responses).expect("answers were read as JSON")
+        canonical::digest(&self.responses).expect("replies were parsed as JSON")
+    }
+}
+
+fn sum(samples: &[ReviewSample], member: fn(&ReviewUsage) -> Option<u64>) -> Option<u64> {
+    let counts = samples.iter().map(|sample| member(&sample.usage));
+    counts.reduce(|left, right| Some(left?.saturating_add(right?))).flatten()
+}
+
+fn count_text(count: Option<u64>) -> String {
+    match count {
+        Some(count) => count.to_string(),
+        None => "unknown".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Reviews: what models are asked about a change, and what their recorded answers come to.
+//! Reviews: the requests that models get about a change, and the judgement of their recorded replies.
 
 mod ask;
 mod earlier;
@@ -8,13 +8,14 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-pub use ask::{NoStore, RepliesMode, ReplyCollector, ReplyStore};
+pub use ask::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStore};
 pub use earlier::StoredHunk;
 pub use judge::{ReviewOutcome, SampleFindings, findings_by_sample};
 
 use super::gather::Texts;
 use super::ports::PortError;
 use qa_contracts::codes::Code;
+use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
     ChangeSet, ChangedFile, EarlierHunk, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric,
     Strength,
@@ -34,81 +35,80 @@ use qa_providers::contract::Prompt;
 use qa_providers::model::Model;
 use qa_providers::request::Encoded;
 
-/// What stands around the blocks of a packet, and a canary among them, have at most so many bytes.
+/// Upper bound of a packet's text around the blocks of its files, a canary included, in bytes.
 const FENCE_BYTES: u64 = 2048;
 
-/// The reviews of a policy over a change.
+/// Reviews that a policy has models for, over one change.
 pub struct Reviews<'a> {
     change_set: &'a ChangeSet,
     texts: &'a dyn Texts,
     rubric: Option<&'a Rubric>,
-    /// The model that each asks, by lens.
-    models: BTreeMap<&'static str, (&'a str, Model)>,
-    /// The bytes of each file's block, once they were needed.
-    bytes: Vec<OnceLock<u64>>,
+    /// Model of each review, by lens.
+    models: BTreeMap<&'static str, NamedModel<'a>>,
+    /// Size of each file's block in bytes, computed when it is needed.
+    block_bytes: Vec<OnceLock<u64>>,
 }
 
-/// What a plan asks.
+/// Model with its name in the policy.
+struct NamedModel<'a> {
+    name: &'a str,
+    model: Model,
+}
+
+/// Request of a plan to a model.
 pub(crate) struct Request<'r> {
     pub(crate) spec: &'static ReviewSpec,
     pub(crate) model: &'r Model,
     pub(crate) encoded: Encoded,
     pub(crate) cleaned: Cleaned,
     pub(crate) planted: Option<Planted>,
-    /// What an answer may name.
+    /// Rules that a reply may name.
     rule_ids: Vec<&'r str>,
 }
 
 impl<'a> Reviews<'a> {
-    /// The reviews that the policy has a model for.
+    /// Selects the enabled reviews that the policy has a model for.
     pub fn new(
         policy: &'a Policy,
         change_set: &'a ChangeSet,
         texts: &'a dyn Texts,
         rubric: Option<&'a Rubric>,
     ) -> Self {
-        let model = |spec: &&'static ReviewSpec| {
-            let settings = policy.lenses.get(spec.id).filter(|lens| lens.enabled)?;
-            let name = settings.review.as_ref()?.model.as_str();
-            let model = policy.models.get(name).map(|model| Model::of(name, model));
-            let model = model.and_then(Result::ok).expect("reading the policy has resolved every model");
-            Some((spec.id, (name, model)))
-        };
-        let models: BTreeMap<_, _> = reviews::ALL.iter().filter_map(model).collect();
+        let mut models = BTreeMap::new();
+        for spec in reviews::ALL {
+            models.extend(named_model(policy, spec).map(|model| (spec.id, model)));
+        }
         let count = if models.is_empty() { 0 } else { change_set.files.len() };
-        let bytes = (0..count).map(|_| OnceLock::new()).collect();
-        Self { change_set, texts, rubric, models, bytes }
+        let block_bytes = (0..count).map(|_| OnceLock::new()).collect();
+        Self { change_set, texts, rubric, models, block_bytes }
     }
 
-    /// The models that are asked, by the policy's name, each once.
+    /// Returns the models of all reviews, by their names in the policy.
     pub fn models(&self) -> BTreeMap<&'a str, &Model> {
-        self.models.values().map(|(name, model)| (*name, model)).collect()
+        self.models.values().map(|named| (named.name, &named.model)).collect()
     }
 
-    /// Whether a review could say something about a file that counts for anything: one with changed lines, or that may
-    /// have some and was not read.
+    /// Returns the content that a review needs of a file: its hunks if it has changed lines, or may have some and was not
+    /// read, and a rule of the review is on for it.
     pub fn need(lens_id: &str, policy: &Policy, file: &ChangedFile) -> Need {
         let Some(spec) = reviews::find(lens_id) else { return Need::Nothing };
-        let counts = |rule: &RuleSpec| {
-            let held = with_strictest_scope(policy, rule.id, file);
-            policy.strength(rule.id, held.scope) != Strength::Off
-        };
         let has_lines = file.text && !file.hunks.is_empty();
-        match (has_lines || plan::is_unread(file)) && spec.rules.iter().any(counts) {
+        let is_on = spec.rules.iter().any(|rule| is_rule_on(policy, rule, file));
+        match (has_lines || plan::is_unread(file)) && is_on {
             true => Need::Hunks,
             false => Need::Nothing,
         }
     }
 
-    /// What the planner has to know of how a review asks; null for a lens that is none, or has no model.
-    pub fn planning<'s>(
+    /// Returns what the planner needs to size a review's request, or `None` for a lens that is no review or has no model.
+    pub fn request_planning<'s>(
         &'s self,
         lens_id: &str,
         file_bytes: &'s (dyn Fn(usize) -> u64 + Sync),
         cost: &'s (dyn Fn(u64, u64) -> Option<u64> + Sync),
     ) -> Option<plan::Asking<'s>> {
         let spec = reviews::find(lens_id)?;
-        let (name, model) = self.models.get(spec.id)?;
+        let NamedModel { name, model } = self.models.get(spec.id)?;
         let schema = answer::schema(&rule_ids(spec, self.rubric)).to_string();
         let frame = instructions(spec, self.rubric).len() + schema.len();
         Some(plan::Asking {
@@ -122,14 +122,15 @@ impl<'a> Reviews<'a> {
         })
     }
 
-    /// The most that an answer to a review costs, by tokens in and out.
+    /// Returns the highest cost of a reply by its tokens, in millionths of a US dollar.
     pub fn cost_bound(&self, lens_id: &str, input: u64, output: u64) -> Option<u64> {
-        self.models.get(lens_id)?.1.cost_bound_micro_usd(input, output)
+        self.models.get(lens_id)?.model.cost_bound_micro_usd(input, output)
     }
 
-    /// The bytes of a file's block. One that cannot be read is longer than any part; whoever reads it next says why.
+    /// Returns the size of a file's block in bytes. A file that cannot be read counts as too large for any request; reading
+    /// it for the request reports the error.
     pub fn file_bytes(&self, position: usize) -> u64 {
-        *self.bytes[position].get_or_init(|| {
+        *self.block_bytes[position].get_or_init(|| {
             let file = &self.change_set.files[position];
             let included = vec![true; file.hunks.len()];
             let Ok(text) = self.texts.text(position) else { return u64::MAX };
@@ -137,12 +138,12 @@ impl<'a> Reviews<'a> {
         })
     }
 
-    /// What a plan asks; null where it is no review's or looks at no file.
+    /// Returns the request of a plan, or `None` if it is not a review's or includes no file.
     pub(crate) fn request(&self, plan: &LensPlan) -> Result<Option<Request<'_>>, PortError> {
         let (Some(spec), Some(review)) = (reviews::find(&plan.lens_id), &plan.review) else {
             return Ok(None);
         };
-        let Some((_, model)) = self.models.get(spec.id) else { return Ok(None) };
+        let Some(NamedModel { model, .. }) = self.models.get(spec.id) else { return Ok(None) };
         let files = &self.change_set.files;
         let mut blocks = Vec::new();
         for (position, included) in included_hunks(plan, files).into_iter().enumerate() {
@@ -153,12 +154,8 @@ impl<'a> Reviews<'a> {
         if blocks.is_empty() {
             return Ok(None);
         }
-        let is_taken = |path: &str| {
-            let names = files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.old_path));
-            names.into_iter().any(|name| shown_path(name) == path)
-        };
         let seed = review.canary.then_some(&plan.scope_digest);
-        let question = question(spec, self.rubric, blocks, (seed, &is_taken));
+        let question = question(spec, self.rubric, blocks, (seed, &|path| is_taken(files, path)));
         let prompt = Prompt {
             instructions: question.instructions,
             packet: question.packet,
@@ -176,26 +173,41 @@ impl<'a> Reviews<'a> {
     }
 }
 
-/// What reviews are judged from.
+fn named_model<'a>(policy: &'a Policy, spec: &ReviewSpec) -> Option<NamedModel<'a>> {
+    let settings = policy.lenses.get(spec.id).filter(|lens| lens.enabled)?;
+    let name = settings.review.as_ref()?.model.as_str();
+    let model = policy.models.get(name).and_then(|model| Model::of(name, model).ok());
+    Some(NamedModel { name, model: model.expect("reading the policy has resolved every model") })
+}
+
+fn is_rule_on(policy: &Policy, rule: &RuleSpec, file: &ChangedFile) -> bool {
+    let strictest = with_strictest_scope(policy, rule.id, file);
+    policy.strength(rule.id, strictest.scope) != Strength::Off
+}
+
+/// Returns whether a changed file has or had a path.
+fn is_taken(files: &[ChangedFile], path: &str) -> bool {
+    let mut paths = files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.old_path));
+    paths.any(|each| shown_path(each) == path)
+}
+
+/// Evidence that reviews are judged from.
 pub struct Evidence<'a> {
     pub reviews: Reviews<'a>,
     pub replies: &'a RecordedReplies,
 }
 
 impl Evidence<'_> {
-    /// Whether the record holds each reply once, in its order, and none that no plan asks for.
+    /// Checks that the record holds each reply once, in order, and none that no plan requests.
     pub(crate) fn check(&self, plans: &[LensPlan], results: &[&LensResult]) -> Result<(), PortError> {
-        let mut wanted = BTreeSet::new();
+        let mut requested = BTreeSet::new();
         for review in results.iter().filter_map(|result| result.review.as_ref()) {
-            let samples = 1..=review.samples.len() as u64;
-            wanted.extend(samples.map(|sample| (review.request_hash.clone(), sample)));
+            requested.extend((1..=review.samples.len() as u64).map(|sample| (&review.request_hash, sample)));
         }
-        let key = |reply: &RecordedReply| (reply.request_hash.clone(), reply.sample);
         let replies = &self.replies.replies;
-        let in_order = replies.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
-        let earlier = &self.replies.earlier;
-        let earlier_is_theirs = earlier.is_empty() || self.is_of_plans(plans, results)?;
-        if in_order && earlier_is_theirs && replies.iter().all(|reply| wanted.contains(&key(reply))) {
+        let in_order = replies.windows(2).all(|pair| reply_key(&pair[0]) < reply_key(&pair[1]));
+        let are_requested = replies.iter().all(|reply| requested.contains(&reply_key(reply)));
+        if in_order && are_requested && self.has_valid_earlier_findings(plans, results)? {
             return Ok(());
         }
         let code = Code::ArtifactSchemaInvalid;
@@ -203,19 +215,34 @@ impl Evidence<'_> {
         Err(PortError { code, message, hint: code.hint() })
     }
 
-    /// Whether what was said earlier is of hunks that are asked about, once each, in its order, and could have been said.
-    fn is_of_plans(&self, plans: &[LensPlan], results: &[&LensResult]) -> Result<bool, PortError> {
+    /// Returns whether the recorded earlier findings are in order, each of one reviewed hunk, with lines and rules that the
+    /// review has.
+    fn has_valid_earlier_findings(
+        &self,
+        plans: &[LensPlan],
+        results: &[&LensResult],
+    ) -> Result<bool, PortError> {
         let earlier = &self.replies.earlier;
-        let key = |said: &EarlierHunk| (said.lens_id.clone(), said.hunk.clone());
-        let in_order = earlier.windows(2).all(|pair| key(&pair[0]) < key(&pair[1]));
-        let mut theirs = 0;
+        if earlier.is_empty() {
+            return Ok(true);
+        }
+        let in_order = earlier.windows(2).all(|pair| hunk_key(&pair[0]) < hunk_key(&pair[1]));
+        let mut allowed = 0;
         for (plan, _) in plans.iter().zip(results).filter(|(_, result)| result.review.is_some()) {
             let Some(request) = self.reviews.request(plan)? else { continue };
             for hunk in self.reviews.hunks(plan)? {
-                let own = earlier.iter().filter(|said| said.lens_id == plan.lens_id);
-                theirs += own.filter(|said| hunk.allows(said, &request.rule_ids)).count();
+                let own = earlier.iter().filter(|recorded| recorded.lens_id == plan.lens_id);
+                allowed += own.filter(|recorded| hunk.allows(recorded, &request.rule_ids)).count();
             }
         }
-        Ok(in_order && theirs == earlier.len())
+        Ok(in_order && allowed == earlier.len())
     }
+}
+
+fn reply_key(reply: &RecordedReply) -> (&Sha256Hex, u64) {
+    (&reply.request_hash, reply.sample)
+}
+
+fn hunk_key(recorded: &EarlierHunk) -> (&str, &Sha256Hex) {
+    (&recorded.lens_id, &recorded.hunk)
 }

@@ -1,10 +1,10 @@
-//! What is kept of an answer: nothing of the account, nothing secret, and enough to judge it again.
+//! Records of model replies: without secrets and account data, and complete enough to be judged again.
 
 use serde_json::Value;
 
 use super::Request;
-use crate::ask::ModelExchange;
-use crate::http::HttpReply;
+use crate::ask::{ModelExchange, ModelResponse};
+
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_contracts::strict_json;
@@ -12,7 +12,7 @@ use qa_contracts::v1::{RecordedAttempt, RecordedHeader, RecordedReply, RecordedR
 use qa_core::masking::sanitize_cut;
 use qa_core::{canonical, secrets};
 
-/// Headers that say something about the answer and nothing about the account.
+/// Headers that are recorded; they describe the response and not the account.
 const HEADERS: &[&str] = &[
     "anthropic-version",
     "content-type",
@@ -23,37 +23,38 @@ const HEADERS: &[&str] = &[
     "x-request-id",
     "x-should-retry",
 ];
-/// Members of a body that only mean something to the provider, or say something about the account.
+/// Members of a body that are not recorded: they are internal to the provider or describe the account.
 const MEMBERS: &[&str] = &["billing", "encrypted_content", "safety_identifier", "signature"];
-/// As much of a body is kept that is no JSON.
-const MOST_OTHER_BYTES: usize = 64 << 10;
-/// A shorter key is an ordinary word, which stands in answers by chance.
-const SHORTEST_KEY: usize = 12;
+/// Size limit of a recorded body that is not JSON, in bytes.
+const MAX_OTHER_BYTES: usize = 64 << 10;
+/// Length of the shortest key that is masked, in bytes: a shorter one is an ordinary word, which replies contain by
+/// chance.
+const MIN_KEY_BYTES: usize = 12;
 
-/// The record of a question that was asked.
-pub(super) fn asked(
+/// Records a request that was sent.
+pub(super) fn sent(
     request: &Request<'_>,
     sample: u64,
-    asked: &ModelExchange,
+    exchange: &ModelExchange,
     keys: &[Secret],
 ) -> RecordedReply {
-    let attempts = asked.attempts.iter();
+    let attempts = exchange.attempts.iter();
     let attempts = attempts.map(|one| RecordedAttempt { status: one.status, code: one.code }).collect();
-    let response = asked.answer.as_ref().map(|(reply, body)| response(reply, body, keys));
-    let (code, problem) = match (&response, &asked.result) {
-        (None, Err(failed)) => (Some(failed.code), Some(shown(&failed.said, keys))),
+    let response = exchange.response.as_ref().map(|response| recorded_response(response, keys));
+    let (code, problem) = match (&response, &exchange.result) {
+        (None, Err(failed)) => (Some(failed.code), Some(masked_message(&failed.said, keys))),
         (None, Ok(_)) => (Some(Code::InternalError), Some("an answer without a body".to_owned())),
         (Some(_), _) => (None, None),
     };
-    RecordedReply { attempts, response, code, problem, ..unasked(request, sample) }
+    RecordedReply { attempts, response, code, problem, ..empty_record(request, sample) }
 }
 
-/// The record of a question that was not asked, and why.
+/// Records a request that was not sent, with the reason.
 pub(super) fn refused(request: &Request<'_>, sample: u64, code: Code, problem: &str) -> RecordedReply {
-    RecordedReply { code: Some(code), problem: Some(problem.to_owned()), ..unasked(request, sample) }
+    RecordedReply { code: Some(code), problem: Some(problem.to_owned()), ..empty_record(request, sample) }
 }
 
-fn unasked(request: &Request<'_>, sample: u64) -> RecordedReply {
+fn empty_record(request: &Request<'_>, sample: u64) -> RecordedReply {
     RecordedReply {
         request_hash: request.encoded.request_hash.clone(),
         sample,
@@ -66,29 +67,33 @@ fn unasked(request: &Request<'_>, sample: u64) -> RecordedReply {
     }
 }
 
-fn response(reply: &HttpReply, body: &[u8], keys: &[Secret]) -> RecordedResponse {
-    let kept = reply.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
-    let mut headers: Vec<RecordedHeader> =
-        kept.map(|(name, value)| RecordedHeader { name: name.clone(), value: shown(value, keys) }).collect();
+fn recorded_response(response: &ModelResponse, keys: &[Secret]) -> RecordedResponse {
+    let ModelResponse { reply, body } = response;
+    let mut headers: Vec<RecordedHeader> = reply
+        .headers
+        .iter()
+        .filter(|(name, _)| HEADERS.contains(&name.as_str()))
+        .map(|(name, value)| RecordedHeader { name: name.clone(), value: masked_message(value, keys) })
+        .collect();
     headers.sort();
     RecordedResponse {
         status: reply.status,
         headers,
-        body: kept_body(body, keys),
+        body: recorded_body(body, keys),
         body_sha256: canonical::sha256(body),
     }
 }
 
-/// The body without what is not kept. JSON is written anew with each of its texts cleaned by itself, the answer within its
-/// answer too, so that a key cannot hide behind escapes and a mask cannot reach from one text into the next.
-fn kept_body(body: &[u8], keys: &[Secret]) -> String {
+/// Returns the part of a body that is recorded. JSON is serialized again with each string masked by itself, also in the
+/// document that a string contains, so that a key cannot hide behind escapes and a mask cannot span two strings.
+fn recorded_body(body: &[u8], keys: &[Secret]) -> String {
     let Ok(mut value) = strict_json::parse(body) else {
         let mut text = without_secrets(&String::from_utf8_lossy(body), keys);
-        text.truncate(text.floor_char_boundary(MOST_OTHER_BYTES));
+        text.truncate(text.floor_char_boundary(MAX_OTHER_BYTES));
         return text;
     };
     clean(&mut value, &|text| clean_answer(text, keys), keys);
-    // What has no canonical form has numbers that no two readers agree about, and is no answer.
+    // JSON without a canonical form has numbers on which parsers disagree, and is no reply.
     canonical_text(&value).unwrap_or_default()
 }
 
@@ -112,16 +117,16 @@ fn clean(value: &mut Value, clean_text: &dyn Fn(&str) -> String, keys: &[Secret]
     }
 }
 
-/// A text, or the document that is written in it: the answer. Texts of the answer are only texts, since a quote that is a
-/// document too has to stay as it is written.
+/// Masks a string, or the JSON document in it: the findings. Strings of that document are masked as plain text, since a
+/// quote that is JSON itself must keep its form.
 fn clean_answer(text: &str, keys: &[Secret]) -> String {
-    let inner = strict_json::parse(text.as_bytes()).ok();
-    let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
-    let inner = inner.and_then(|mut inner| {
-        clean(&mut inner, &|text| without_secrets(text, keys), keys);
-        canonical_text(&inner)
-    });
-    inner.unwrap_or_else(|| without_secrets(text, keys))
+    match strict_json::parse(text.as_bytes()) {
+        Ok(mut inner) if inner.is_object() || inner.is_array() => {
+            clean(&mut inner, &|text| without_secrets(text, keys), keys);
+            canonical_text(&inner).unwrap_or_else(|| without_secrets(text, keys))
+        }
+        Ok(_) | Err(_) => without_secrets(text, keys),
+    }
 }
 
 fn without_secrets(text: &str, keys: &[Secret]) -> String {
@@ -129,18 +134,19 @@ fn without_secrets(text: &str, keys: &[Secret]) -> String {
 }
 
 fn masked(text: &str, keys: &[Secret]) -> String {
-    let long = keys.iter().filter(|key| key.expose().len() >= SHORTEST_KEY);
+    let long = keys.iter().filter(|key| key.expose().len() >= MIN_KEY_BYTES);
     long.fold(text.to_owned(), |text, key| key.masked_in(&text))
 }
 
-/// What a server says, for a person.
-fn shown(said: &str, keys: &[Secret]) -> String {
-    sanitize_cut(&masked(said, keys), 300)
+/// Masks and shortens a server's message for display.
+fn masked_message(message: &str, keys: &[Secret]) -> String {
+    sanitize_cut(&masked(message, keys), 300)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::HttpReply;
 
     #[test]
     fn neither_keys_nor_accounts_are_kept() {
@@ -156,21 +162,21 @@ mod tests {
             ],
         };
         let body = br#"{"b":{"signature":"s","text":"sk-verysecretvalue"},"a":[{"billing":{"x":1}}],"c":"sk\u002dverysecretvalue"}"#;
-        let kept = response(&reply, body, &key);
+        let kept = recorded_response(&ModelResponse { reply, body: body.to_vec() }, &key);
         assert_eq!(kept.body, r#"{"a":[{}],"b":{"text":"***"},"c":"***"}"#);
         let headers: Vec<(&str, &str)> =
             kept.headers.iter().map(|header| (header.name.as_str(), header.value.as_str())).collect();
         assert_eq!(headers, [("content-type", "application/json"), ("x-request-id", "r ***")]);
         assert_eq!(kept.body_sha256, canonical::sha256(body));
-        assert_eq!(kept_body(b"no json: sk-verysecretvalue", &key), "no json: ***");
-        assert_eq!(kept_body(b"a local matter", &[Secret::new("local").unwrap()]), "a local matter");
+        assert_eq!(recorded_body(b"no json: sk-verysecretvalue", &key), "no json: ***");
+        assert_eq!(recorded_body(b"a local matter", &[Secret::new("local").unwrap()]), "a local matter");
         // The answer is a document in a text of a document.
         let twice = br#"{"text":"{\"findings\":[{\"summary\":\"sk\\u002dverysecretvalue\"}]}"}"#;
         let kept = r#"{"text":"{\"findings\":[{\"summary\":\"***\"}]}"}"#;
-        assert_eq!(kept_body(twice, &key), kept);
+        assert_eq!(recorded_body(twice, &key), kept);
         // And a text of the answer may look like one.
         let quoted = br#"{"text":"{\"quote\":\"{\\\"a\\\": 1}\"}"}"#;
-        assert_eq!(kept_body(quoted, &key).as_bytes(), quoted);
+        assert_eq!(recorded_body(quoted, &key).as_bytes(), quoted);
     }
 
     #[test]
@@ -178,7 +184,7 @@ mod tests {
         let begin = ["-----BEGIN ", "PRIVATE KEY-----"].concat();
         let end = ["-----END ", "PRIVATE KEY-----"].concat();
         let body = serde_json::json!({ "a": begin, "b": "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTU", "c": "src/some/path.py", "d": end });
-        let kept: Value = serde_json::from_str(&kept_body(body.to_string().as_bytes(), &[])).unwrap();
+        let kept: Value = serde_json::from_str(&recorded_body(body.to_string().as_bytes(), &[])).unwrap();
         assert_eq!((&kept["c"], &kept["a"]), (&body["c"], &body["a"]));
     }
 }
