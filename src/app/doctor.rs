@@ -237,7 +237,7 @@ fn used(model: &Model, reply: &Reply) -> String {
 /// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
 /// ignores the schema is found out here.
 fn verdict(model: &Model, asked: &ModelExchange, key: &Secret) -> Result<(), (Code, String)> {
-    let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.said, key)))?;
+    let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.message, key)))?;
     let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
     let wanted = &model.binding.model_id;
     if let Some(echoed) = &reply.echoed.model

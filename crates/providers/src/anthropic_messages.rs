@@ -50,7 +50,7 @@ impl Provider for AnthropicMessages {
         body
     }
 
-    fn read(&self, body: &Value) -> Result<Reply, Failed> {
+    fn decode_reply(&self, body: &Value) -> Result<Reply, Failed> {
         match required(body, "stop_reason")? {
             "end_turn" | "stop_sequence" => {}
             reason @ ("max_tokens" | "model_context_window_exceeded") => return Err(cut_off(reason)),
@@ -90,12 +90,12 @@ fn echoed(body: &Value) -> Echoed {
 fn usage(usage: &Value) -> TokenUsage {
     let cached_input = usage["cache_read_input_tokens"].as_u64();
     let cache_write = usage["cache_creation_input_tokens"].as_u64();
-    let uncached = usage["input_tokens"].as_u64();
-    let sum = |uncached: u64| {
-        uncached.checked_add(cached_input.unwrap_or(0))?.checked_add(cache_write.unwrap_or(0))
-    };
+    let input = usage["input_tokens"]
+        .as_u64()
+        .and_then(|uncached| uncached.checked_add(cached_input.unwrap_or(0)))
+        .and_then(|tokens| tokens.checked_add(cache_write.unwrap_or(0)));
     TokenUsage {
-        input: uncached.and_then(sum),
+        input,
         cached_input,
         cache_write,
         output: usage["output_tokens"].as_u64(),
@@ -152,7 +152,7 @@ mod tests {
                     reasoning: Some(4),
                 },
             };
-            assert_eq!(AnthropicMessages.read(&body), Ok(expected));
+            assert_eq!(AnthropicMessages.decode_reply(&body), Ok(expected));
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let content = |content: Value| json!({"stop_reason": "end_turn", "content": content});
         let refusal =
             json!({"stop_reason": "refusal", "stop_details": {"category": "cyber"}, "content": text});
-        assert_eq!(AnthropicMessages.read(&refusal).unwrap_err().said, "cyber");
+        assert_eq!(AnthropicMessages.decode_reply(&refusal).unwrap_err().message, "cyber");
         let invalid = Code::ProviderOutputInvalid;
         check_failures(
             &AnthropicMessages,

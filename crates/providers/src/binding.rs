@@ -1,5 +1,5 @@
-//! How a model of the policy is asked: every default stated, and every setting that cannot be kept refused, before
-//! anything is sent.
+//! Resolves a model of the policy to a binding: every default made explicit, and every setting that cannot be honored
+//! refused before any request is sent.
 
 use super::contract::ProviderSpec;
 use super::endpoint::{self, CUSTOM, Known};
@@ -42,7 +42,7 @@ fn wrong(setting: &'static str, problem: impl Into<String>, way_out: impl Into<S
     Wrong(setting, problem.into(), way_out.into())
 }
 
-/// What a model accepts, from the table or from the policy.
+/// Settings that a model accepts, from the table or from the policy.
 struct Accepts {
     sampling: SamplingSupport,
     efforts: Vec<Effort>,
@@ -50,7 +50,7 @@ struct Accepts {
     max_output_tokens: u64,
 }
 
-/// Where a model is asked and in which dialect.
+/// Endpoint of a model, with its dialect.
 struct Place {
     endpoint: Endpoint,
     /// Null for an address without a name.
@@ -147,15 +147,20 @@ fn check_model_id(id: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// What the table says of the model or, where it says nothing, the policy. Who resells models puts the maker's name
-/// before the id; such an id means the table's model only where that one is spoken to in the same way.
+/// Returns the maker's model behind a reseller's id.
+fn find_resold(model: &PolicyModel, place: &Place) -> Option<&'static models::Model> {
+    if ![CUSTOM, "github-models"].contains(&place.endpoint.id.as_str()) {
+        return None;
+    }
+    let (_, id) = model.model.rsplit_once('/')?;
+    models::find(id).filter(|known| known.adapter == model.provider)
+}
+
+/// Returns the settings that a model accepts, from the table or else from the policy. Resellers put the maker's name
+/// before the id; such an id is looked up only where that model has the same interface.
 fn accepts(model: &PolicyModel, place: &Place) -> Result<Accepts, Wrong> {
-    let resold = || {
-        let is_resold = [CUSTOM, "github-models"].contains(&place.endpoint.id.as_str());
-        let (_, id) = model.model.rsplit_once('/').filter(|_| is_resold)?;
-        models::find(id).filter(|known| known.adapter == model.provider)
-    };
-    match (models::find(&model.model).or_else(resold), &model.capabilities) {
+    let known = models::find(&model.model).or_else(|| find_resold(model, place));
+    match (known, &model.capabilities) {
         (Some(known), _) if known.adapter != model.provider => {
             let problem = format!("is {}, but {} is a model of {}", model.provider, known.id, known.adapter);
             Err(wrong("provider", problem, format!("say {}", known.adapter)))
@@ -233,7 +238,7 @@ fn sampling(
     }
 }
 
-/// Why temperature and top_p cannot be sent.
+/// Returns the reason why temperature and top_p cannot be sent, or `None`.
 fn against_greedy(
     accepts: &Accepts,
     api_version: Option<&str>,
@@ -263,7 +268,10 @@ fn against_greedy(
 }
 
 fn auth_scheme(model: &PolicyModel, place: &Place) -> Result<AuthScheme, Wrong> {
-    let schemes = place.known.map_or(place.spec.auth_schemes, |known| known.auth_schemes);
+    let schemes = match place.known {
+        Some(known) => known.auth_schemes,
+        None => place.spec.auth_schemes,
+    };
     match model.auth_scheme {
         None => Ok(schemes[0]),
         Some(scheme) if schemes.contains(&scheme) => Ok(scheme),

@@ -1,4 +1,4 @@
-//! What a provider is: how a prompt becomes the body of a request, and what an answer says. It opens no socket.
+//! Interface of a provider: encodes a prompt as a request body, and decodes responses. It opens no socket.
 
 use serde_json::Value;
 
@@ -14,28 +14,28 @@ pub struct ProviderSpec {
     pub(crate) adapter_id: AdapterId,
     /// Changed whenever the same prompt may give other bytes; it is part of the execution key.
     pub(crate) version: &'static str,
-    /// What follows the address of an endpoint.
+    /// Path of the request below the endpoint's URL.
     pub(crate) path: &'static str,
     /// Versions of the API that can be asked for, the default first; empty where there is nothing to ask for.
     pub(crate) api_versions: &'static [&'static str],
-    /// How keys may be sent, the default first.
+    /// Supported headers for keys, the default first.
     pub(crate) auth_schemes: &'static [AuthScheme],
     /// Tiers of service that can be asked for, the default first.
     pub(crate) service_tiers: &'static [&'static str],
-    /// Whether a seed can be sent.
+    /// True if the API accepts a seed.
     pub(crate) has_seed: bool,
 }
 
-/// What a model is asked.
+/// Prompt of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// What is asked for; ours alone.
+    /// Task description; it contains no text of the change.
     pub instructions: String,
-    /// What it is asked about.
+    /// Text under review.
     pub packet: String,
     /// The schema's name, of letters, digits, `_` and `-`.
     pub schema_name: &'static str,
-    /// What the answer has to be; inside the subset that every dialect accepts.
+    /// JSON schema of the reply, inside the subset that every dialect supports.
     pub schema: Value,
 }
 
@@ -44,13 +44,13 @@ pub struct Prompt {
 pub struct Reply {
     /// The answer's text, which should be JSON of the schema and may be anything.
     pub text: String,
-    /// What the provider says it used.
+    /// Settings that the provider reports for this reply.
     pub echoed: Echoed,
-    /// What it cost.
+    /// Token usage.
     pub usage: TokenUsage,
 }
 
-/// What the provider says about how it answered, as it says it; null where it says nothing.
+/// Settings that the provider reports for a reply, verbatim; `None` where it reports none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Echoed {
     pub model: Option<String>,
@@ -76,27 +76,27 @@ pub struct TokenUsage {
     pub reasoning: Option<u64>,
 }
 
-/// Why there is no answer.
+/// Failure of a request to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// What it comes to.
+    /// Error code.
     pub code: Code,
-    /// Whether the same request may succeed a little later.
+    /// True if a retry of the same request may succeed.
     pub is_transient: bool,
-    /// What the provider says, as it says it. Whoever shows it masks keys first, then cuts and escapes it: after a cut a
-    /// key could not be found any more.
-    pub said: String,
+    /// Message of the provider, verbatim. Callers mask keys before they cut and escape it: a key that was cut could no
+    /// longer be found.
+    pub message: String,
 }
 
 impl Failed {
-    /// A failure that asking again does not mend.
-    pub fn terminal(code: Code, said: &str) -> Self {
-        Self { code, is_transient: false, said: said.to_owned() }
+    /// Returns a failure that no retry can fix.
+    pub fn terminal(code: Code, message: &str) -> Self {
+        Self { code, is_transient: false, message: message.to_owned() }
     }
 
-    /// A failure that may be over a little later.
-    pub(crate) fn transient(code: Code, said: &str) -> Self {
-        Self { is_transient: true, ..Self::terminal(code, said) }
+    /// Returns a failure after which a retry may succeed.
+    pub(crate) fn transient(code: Code, message: &str) -> Self {
+        Self { is_transient: true, ..Self::terminal(code, message) }
     }
 }
 
@@ -108,18 +108,18 @@ pub trait Provider: Sync {
     /// none and never comes here.
     fn body(&self, prompt: &Prompt, binding: &ProviderBinding, model: &ModelBinding) -> Value;
 
-    /// What the body of an answer with status 2xx says. Whatever is unknown or missing is no answer.
-    fn read(&self, body: &Value) -> Result<Reply, Failed>;
+    /// Decodes the body of a response with status 2xx. Unknown and missing members are errors.
+    fn decode_reply(&self, body: &Value) -> Result<Reply, Failed>;
 
-    /// What the body of any other answer says beside its status; `Null` stands for one that is no JSON.
+    /// Decodes the body of any other response; `Null` stands for a body that is not JSON.
     fn fault(&self, body: &Value) -> Fault;
 }
 
-/// What an error says about itself.
+/// Error in a response body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fault {
-    /// The dialect's own word for it, the most exact there is: `insufficient_quota`.
+    /// Error code of the dialect, the most specific one: `insufficient_quota`.
     pub(crate) word: String,
-    /// For people.
+    /// Message for people.
     pub(crate) message: String,
 }

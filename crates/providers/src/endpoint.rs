@@ -1,19 +1,19 @@
-//! Where models are asked: the endpoints with a name, and which addresses may stand in for them.
+//! Endpoints of models: the known ones, and the rules for custom URLs.
 
 use std::net::Ipv6Addr;
 
 use qa_contracts::v1::{AdapterId, AuthScheme, Surface};
 
-/// Where requests of a binding go.
+/// Endpoint of a binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// The name of a known one, or [`CUSTOM`].
+    /// Name of a known endpoint, or [`CUSTOM`].
     pub(crate) id: String,
-    /// What the path of a surface is appended to; no slash at its end.
+    /// Base URL without a trailing slash, which the path of a surface is appended to.
     pub(crate) base_url: String,
 }
 
-/// What an address that has no name is called.
+/// Id of endpoints that are not known.
 pub(super) const CUSTOM: &str = "custom";
 
 /// An endpoint with a name.
@@ -21,11 +21,11 @@ pub(super) struct Known {
     pub(super) id: &'static str,
     pub(super) base_url: &'static str,
     pub(super) adapter: AdapterId,
-    /// What it speaks, the default first.
+    /// Dialects, the default first.
     pub(super) surfaces: &'static [Surface],
-    /// How it takes keys.
+    /// Supported headers for keys, the default first.
     pub(super) auth_schemes: &'static [AuthScheme],
-    /// Whether it has tiers of service.
+    /// True if it has service tiers.
     pub(super) has_service_tiers: bool,
 }
 
@@ -57,24 +57,26 @@ pub(super) static KNOWN: &[Known] = &[
     },
 ];
 
-/// The endpoint with a name.
+/// Returns the known endpoint of a name.
 pub(super) fn known(id: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.id == id)
 }
 
-/// The endpoint that a policy means by a name or an address, or what is wrong with it. The message does not repeat the
-/// address: it may hold a key.
+/// Parses an endpoint's name or URL. The error does not repeat the URL, which may contain a key.
 pub(super) fn parse(text: &str) -> Result<Endpoint, &'static str> {
     let base_url = match known(text) {
         Some(known) => known.base_url,
         None => checked(text)?,
     };
     // An address that has a name is asked in the same way under either.
-    let id = KNOWN.iter().find(|known| known.base_url == base_url).map_or(CUSTOM, |known| known.id);
+    let id = match KNOWN.iter().find(|known| known.base_url == base_url) {
+        Some(known) => known.id,
+        None => CUSTOM,
+    };
     Ok(Endpoint { id: id.to_owned(), base_url: base_url.to_owned() })
 }
 
-/// An address without its last slash. What is allowed is narrow enough that no two programs read it differently.
+/// Checks a URL and removes its trailing slash. The accepted syntax is narrow enough that all programs parse it alike.
 fn checked(text: &str) -> Result<&str, &'static str> {
     let Some((scheme, rest)) = text.split_once("://") else {
         return Err("is neither the name of an endpoint nor an address");
@@ -88,11 +90,7 @@ fn checked(text: &str) -> Result<&str, &'static str> {
     let rest = rest.trim_end_matches('/');
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host(authority).ok_or("has no usable host")?;
-    let is_plain = |segment: &str| {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-        !["", ".", ".."].contains(&segment) && segment.bytes().all(is_allowed)
-    };
-    if !path.split('/').skip(1).all(is_plain) {
+    if !path.split('/').skip(1).all(is_plain_segment) {
         return Err("has a path of other than plain words");
     }
     match scheme {
@@ -104,20 +102,32 @@ fn checked(text: &str) -> Result<&str, &'static str> {
     Ok(&text[..scheme.len() + "://".len() + rest.len()])
 }
 
-/// The host of `host` or `host:port`.
+fn is_plain_segment(segment: &str) -> bool {
+    !["", ".", ".."].contains(&segment)
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+}
+
+/// Returns the host of `host` or `host:port`.
 fn host(authority: &str) -> Option<&str> {
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
     if authority.starts_with('[') {
         let end = authority.find(']')?;
         authority[1..end].parse::<Ipv6Addr>().ok()?;
         let (host, port) = authority.split_at(end + 1);
         return (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some(host);
     }
-    let (host, port) = authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
-    let is_label = |label: &str| {
-        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
     };
     (host.split('.').all(is_label) && port.is_none_or(is_port)).then_some(host)
+}
+
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+}
+
+fn is_label(label: &str) -> bool {
+    !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Model {
         }
     }
 
-    /// How its tokens are counted before any are used.
+    /// Returns the token estimator of the model.
     pub fn estimator(&self) -> TokenEstimator {
         match self.binding.adapter_id {
             AdapterId::AnthropicClaude => TokenEstimator::AnthropicBytes,
@@ -46,13 +46,14 @@ impl Model {
         }
     }
 
-    /// What some usage costs by its maker's list, in millionths of a US dollar. `tier` is what the answer says of it.
+    /// Returns the cost of a usage by the maker's price list, in millionths of a US dollar. `tier` is the service tier
+    /// that the reply reports.
     pub fn cost_micro_usd(&self, tier: Option<&str>, usage: TokenUsage) -> Option<u64> {
         let stated = self.binding.model.as_ref().and_then(|model| model.service_tier.as_deref());
         models::cost_micro_usd(models::bare(&self.binding.model_id), tier.or(stated), usage)
     }
 
-    /// The most that so many tokens cost.
+    /// Returns the highest cost of a number of tokens, in millionths of a US dollar.
     pub fn cost_bound_micro_usd(&self, input: u64, output: u64) -> Option<u64> {
         let usage = TokenUsage {
             input: Some(input),
@@ -64,30 +65,32 @@ impl Model {
         self.cost_micro_usd(None, usage)
     }
 
-    /// Whether it is switched off by a day, `YYYY-MM-DD`, as far as the table knows.
+    /// Returns whether the table lists the model as retired by a day, `YYYY-MM-DD`.
     pub fn retires_by(&self, day: &str) -> bool {
         let known = models::find(models::bare(&self.binding.model_id));
         known.and_then(|model| model.retires.as_deref()).is_some_and(|retires| retires <= day)
     }
 
-    /// Whether the model that answered is the one that was asked, or one that its name may stand for.
+    /// Returns whether a reply is from the requested model, or from a version that its name may stand for.
     pub fn is_answered_by(&self, echoed: &str) -> bool {
-        date_behind(&self.binding.model_id, echoed).is_some()
+        date_suffix(&self.binding.model_id, echoed).is_some()
     }
 
-    /// Whether the model that answered has a date that the name does not: the name may stand for another one tomorrow.
+    /// Returns whether a reply is from a dated version of the requested name, which may point to another version
+    /// tomorrow.
     pub fn is_alias_of(&self, echoed: &str) -> bool {
-        date_behind(&self.binding.model_id, echoed).is_some_and(|date| !date.is_empty())
+        date_suffix(&self.binding.model_id, echoed).is_some_and(|date| !date.is_empty())
     }
 }
 
-/// What stands behind the name that was asked for in the one that answered: nothing, or a date, for which a name without
-/// one may stand. Null where it is another model.
-fn date_behind<'a>(wanted: &str, echoed: &'a str) -> Option<&'a str> {
-    let rest = models::bare(echoed).strip_prefix(models::bare(wanted))?;
-    let is_date = || {
-        let digits: Vec<&str> = rest.strip_prefix('-').unwrap_or("").split('-').collect();
-        digits.concat().len() == 8 && digits.concat().bytes().all(|byte| byte.is_ascii_digit())
-    };
-    (rest.is_empty() || is_date()).then_some(rest)
+/// Returns the date suffix of the model that replied, empty if the names are equal, or `None` if it is another model.
+fn date_suffix<'a>(requested: &str, echoed: &'a str) -> Option<&'a str> {
+    let rest = models::bare(echoed).strip_prefix(models::bare(requested))?;
+    (rest.is_empty() || is_date_suffix(rest)).then_some(rest)
+}
+
+/// Returns whether a text is `-YYYYMMDD` or `-YYYY-MM-DD`.
+fn is_date_suffix(text: &str) -> bool {
+    let digits: String = text.strip_prefix('-').unwrap_or("").split('-').collect();
+    digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -43,8 +43,8 @@ impl Provider for OpenaiChat {
             },
         });
         // Models that reason refuse the older word everywhere.
-        let reasons = || models::find(bare(&binding.model_id)).is_some_and(|model| !model.efforts.is_empty());
-        let cap = if is_openai || reasons() { "max_completion_tokens" } else { "max_tokens" };
+        let reasons = models::find(bare(&binding.model_id)).is_some_and(|model| !model.efforts.is_empty());
+        let cap = if is_openai || reasons { "max_completion_tokens" } else { "max_tokens" };
         body[cap] = json!(binding.max_tokens);
         if is_openai {
             body["store"] = json!(false);
@@ -59,7 +59,7 @@ impl Provider for OpenaiChat {
         body
     }
 
-    fn read(&self, body: &Value) -> Result<Reply, Failed> {
+    fn decode_reply(&self, body: &Value) -> Result<Reply, Failed> {
         let [choice] = list(body, "choices")? else {
             return Err(invalid("there is not exactly one choice"));
         };
@@ -157,7 +157,7 @@ mod tests {
                 reasoning: Some(3),
             },
         };
-        assert_eq!(OpenaiChat.read(&body), Ok(expected));
+        assert_eq!(OpenaiChat.decode_reply(&body), Ok(expected));
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Provider for OpenaiResponses {
         body
     }
 
-    fn read(&self, body: &Value) -> Result<Reply, Failed> {
+    fn decode_reply(&self, body: &Value) -> Result<Reply, Failed> {
         match required(body, "status")? {
             "completed" => absent(body, "incomplete_details")?,
             "incomplete" => return Err(incomplete(&body["incomplete_details"])),
@@ -74,7 +74,7 @@ impl Provider for OpenaiResponses {
     }
 }
 
-/// What a message adds to the answer. A comment on the way adds nothing, but a refusal is one wherever it stands.
+/// Returns the text that a message adds to the reply. Commentary adds none; a refusal anywhere is an error.
 fn message(item: &Value) -> Result<String, Failed> {
     let mut text = String::new();
     only(item, "status", "completed")?;
@@ -192,7 +192,7 @@ mod tests {
                 reasoning: Some(20),
             },
         };
-        assert_eq!(OpenaiResponses.read(&body), Ok(expected));
+        assert_eq!(OpenaiResponses.decode_reply(&body), Ok(expected));
     }
 
     #[test]

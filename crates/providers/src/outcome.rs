@@ -1,4 +1,4 @@
-//! What an exchange with a provider came to: the status, what the error says about itself, and when to ask again.
+//! Decodes responses of providers: the status, the error in the body, and the hint when to retry.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ const QUOTA: &[&str] = &[
 ];
 /// Words for a request that is longer than the model reads.
 const CONTEXT: &[&str] = &["context_length_exceeded", "exceed_context_size_error"];
-/// What Anthropic says of such a request: it has no word for it.
+/// Message of Anthropic for such a request, which has no error code of its own.
 const CONTEXT_MESSAGE: &str = "prompt is too long";
 /// Words for a request that a filter declines; `invalid_prompt` is what OpenAI calls a flagged one.
 const REFUSAL: &[&str] = &["content_filter", "invalid_prompt"];
 
-/// The reply of an answer, or why there is none. `header` gives a header's value by its name in lower case.
+/// Decodes a response. `header` returns a header's value by its name in lower case.
 pub fn decode(
     provider: &dyn Provider,
     status: u16,
@@ -37,45 +37,52 @@ pub fn decode(
             strict_json::parse(body).map_err(|error| invalid(&format!("the answer is no JSON: {error}")))?;
         // Some servers tell an error with the status of a success. The one dialect that does so by design has a status
         // of its own for it.
-        let tells_by_design =
+        let has_failed_status =
             provider.spec().surface == Surface::OpenaiResponses && body["status"] == "failed";
-        if !body["error"].is_null() && !tells_by_design {
+        if !body["error"].is_null() && !has_failed_status {
             let Fault { word, message } = provider.fault(&body);
             let code = terminal_word(&provider.fault(&body)).unwrap_or(Code::ProviderOutputInvalid);
             return Err(Failed::terminal(code, &format!("an error with status {status}: {word}: {message}")));
         }
-        return provider.read(&body);
+        return provider.decode_reply(&body);
     }
     let fault = provider.fault(&strict_json::parse(body).unwrap_or(Value::Null));
-    let (code, retry) = row(status, &fault);
+    let (code, retry) = classify(status, &fault);
     let retry = match header("x-should-retry").as_deref().map(str::trim) {
         Some("true") => true,
         Some("false") => false,
         Some(_) | None => retry,
     };
-    let said = [&format!("status {status}"), &fault.word, &fault.message];
-    let said: Vec<&str> = said.iter().map(|part| part.as_str()).filter(|part| !part.is_empty()).collect();
-    let said = said.join(": ");
-    Err(if retry { Failed::transient(code, &said) } else { Failed::terminal(code, &said) })
+    let parts = [&format!("status {status}"), &fault.word, &fault.message];
+    let parts: Vec<&str> = parts.iter().map(|part| part.as_str()).filter(|part| !part.is_empty()).collect();
+    let message = parts.join(": ");
+    Err(if retry { Failed::transient(code, &message) } else { Failed::terminal(code, &message) })
 }
 
-/// How long the server asks to wait before the same request. What is no number of seconds, as a date is none, is taken
-/// for longer than anyone waits.
+/// Returns the wait that the server requests before a retry. A value that is not a number of seconds, such as a date,
+/// counts as longer than any limit.
 pub fn retry_hint(failed: &Failed, header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     if !failed.is_transient {
         // Some servers send the header with every answer, successes included.
         return None;
     }
-    let asked = |name: &str, unit: f64| {
-        let text = header(name).filter(|text| !text.trim().is_empty())?;
-        let Ok(number) = text.trim().parse::<f64>() else { return Some(Duration::MAX) };
-        (number >= 0.0).then(|| Duration::try_from_secs_f64(number * unit).unwrap_or(Duration::MAX))
-    };
-    asked("retry-after-ms", 0.001).or_else(|| asked("retry-after", 1.0))
+    match header("retry-after-ms").and_then(|text| parse_wait(&text, 0.001)) {
+        Some(wait) => Some(wait),
+        None => header("retry-after").and_then(|text| parse_wait(&text, 1.0)),
+    }
 }
 
-/// What a status comes to, and whether the same request may succeed a little later.
-fn row(status: u16, fault: &Fault) -> (Code, bool) {
+/// Parses a wait; `unit` is its unit in seconds.
+fn parse_wait(text: &str, unit: f64) -> Option<Duration> {
+    if text.trim().is_empty() {
+        return None;
+    }
+    let Ok(number) = text.trim().parse::<f64>() else { return Some(Duration::MAX) };
+    (number >= 0.0).then(|| Duration::try_from_secs_f64(number * unit).unwrap_or(Duration::MAX))
+}
+
+/// Maps a status and an error to a code, and to whether a retry may succeed.
+fn classify(status: u16, fault: &Fault) -> (Code, bool) {
     if (400..=499).contains(&status)
         && let Some(code) = terminal_word(fault)
     {
@@ -96,7 +103,7 @@ fn row(status: u16, fault: &Fault) -> (Code, bool) {
     }
 }
 
-/// What a word says more exactly than any status does.
+/// Returns the code of an error that is more specific than its status.
 pub(super) fn terminal_word(fault: &Fault) -> Option<Code> {
     let word = fault.word.as_str();
     if QUOTA.contains(&word) {

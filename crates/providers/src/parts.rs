@@ -1,4 +1,4 @@
-//! What the dialects have in common: reading members without trusting their types, and the shapes of errors.
+//! Helpers of all dialects: access to members of unknown type, and the shapes of errors.
 
 use serde_json::{Value, json};
 
@@ -6,43 +6,43 @@ use super::contract::{Failed, Fault};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ModelBinding, ProviderBinding, SamplingMode};
 
-/// An answer that is not what was asked for.
-pub(super) fn invalid(said: &str) -> Failed {
-    Failed::terminal(Code::ProviderOutputInvalid, said)
+/// Returns the failure of a reply with an unexpected structure.
+pub(super) fn invalid(message: &str) -> Failed {
+    Failed::terminal(Code::ProviderOutputInvalid, message)
 }
 
-/// An answer that stopped at a limit.
+/// Returns the failure of a reply that stopped at a limit.
 pub(super) fn cut_off(reason: &str) -> Failed {
     Failed::terminal(Code::ProviderIncomplete, &format!("the answer was cut off: {reason}"))
 }
 
-/// An answer that was declined.
-pub(super) fn refused(said: &str) -> Failed {
-    Failed::terminal(Code::ProviderRefusal, said)
+/// Returns the failure of a request that the model declined.
+pub(super) fn refused(message: &str) -> Failed {
+    Failed::terminal(Code::ProviderRefusal, message)
 }
 
-/// The text of a member, or why there is no answer.
+/// Returns a member that must be a string.
 pub(super) fn required<'a>(value: &'a Value, member: &str) -> Result<&'a str, Failed> {
     value[member].as_str().ok_or_else(|| invalid(&format!("`{member}` is missing or no text")))
 }
 
-/// The items of a member, or why there is no answer.
+/// Returns a member that must be a list.
 pub(super) fn list<'a>(value: &'a Value, member: &str) -> Result<&'a [Value], Failed> {
     let items = value[member].as_array().map(Vec::as_slice);
     items.ok_or_else(|| invalid(&format!("`{member}` is missing or no list")))
 }
 
-/// The answer's text, which may not be blank.
+/// Returns a reply's text, which may not be blank.
 pub(super) fn answer(text: String) -> Result<String, Failed> {
     if text.trim().is_empty() { Err(invalid("the answer is empty")) } else { Ok(text) }
 }
 
-/// What a provider calls something.
+/// Returns a string value.
 pub(super) fn name(value: &Value) -> Option<String> {
     value.as_str().map(ToOwned::to_owned)
 }
 
-/// Refuses an answer that has something which a complete one has not: an empty list is nothing.
+/// Refuses a reply with a member that a complete one lacks or has empty.
 pub(super) fn absent(value: &Value, member: &str) -> Result<(), Failed> {
     let value = &value[member];
     if value.is_null() || value.as_array().is_some_and(Vec::is_empty) {
@@ -51,7 +51,7 @@ pub(super) fn absent(value: &Value, member: &str) -> Result<(), Failed> {
     Err(invalid(&format!("a complete answer has `{member}`: {value}")))
 }
 
-/// Refuses a member that is there and is not the one word expected.
+/// Refuses a member with any other value than one string.
 pub(super) fn only(value: &Value, member: &str, word: &str) -> Result<(), Failed> {
     let value = &value[member];
     if value.is_null() || value == word {

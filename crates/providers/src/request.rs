@@ -9,10 +9,10 @@ use qa_contracts::secret::Secret;
 use qa_contracts::v1::{AuthScheme, ProviderBinding, Surface};
 use qa_core::canonical;
 
-/// A request that lacks nothing but the key.
+/// Request without the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// Where it is posted to.
+    /// URL that it is posted to.
     pub url: String,
     /// Names in lower case and values, by name.
     pub headers: Vec<(String, String)>,
@@ -22,7 +22,7 @@ pub struct Encoded {
     pub request_hash: Sha256Hex,
 }
 
-/// What the hash covers.
+/// Preimage of the request hash.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Hashed<'a> {
@@ -33,7 +33,7 @@ struct Hashed<'a> {
     body: &'a Value,
 }
 
-/// The request for a prompt. `base_url` has no slash at its end, and the binding is one of the provider's.
+/// Encodes a prompt. `base_url` has no trailing slash, and the binding is of the same provider.
 pub(crate) fn encode(
     provider: &dyn Provider,
     prompt: &Prompt,

@@ -56,10 +56,10 @@ pub(super) fn sent(provider: &dyn Provider, prompt: &Prompt, binding: &ProviderB
 /// Reads each body and those that no dialect can answer with.
 pub(super) fn check_failures(provider: &dyn Provider, cases: &[(Value, Code, bool)]) {
     for (body, code, is_transient) in cases {
-        let failed = provider.read(body).unwrap_err();
+        let failed = provider.decode_reply(body).unwrap_err();
         assert_eq!((failed.code, failed.is_transient), (*code, *is_transient), "{body}");
     }
     for body in [json!(null), json!([]), json!({}), json!("{}"), json!(1e300), json!([{"choices": []}])] {
-        assert_eq!(provider.read(&body).unwrap_err().code, Code::ProviderOutputInvalid, "{body}");
+        assert_eq!(provider.decode_reply(&body).unwrap_err().code, Code::ProviderOutputInvalid, "{body}");
     }
 }

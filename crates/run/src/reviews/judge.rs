@@ -118,7 +118,7 @@ impl Request<'_> {
         );
         // The error quotes the reply, so its text is cleaned.
         let reply = decoded
-            .map_err(|failed| ReplyError { code: failed.code, problem: plain(&failed.said, SENTENCE) })?;
+            .map_err(|failed| ReplyError { code: failed.code, problem: plain(&failed.message, SENTENCE) })?;
         if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
         {
             let wanted = &self.model.binding.model_id;

@@ -42,7 +42,7 @@ pub(super) fn sent(
     let attempts = attempts.map(|one| RecordedAttempt { status: one.status, code: one.code }).collect();
     let response = exchange.response.as_ref().map(|response| recorded_response(response, keys));
     let (code, problem) = match (&response, &exchange.result) {
-        (None, Err(failed)) => (Some(failed.code), Some(masked_message(&failed.said, keys))),
+        (None, Err(failed)) => (Some(failed.code), Some(masked_message(&failed.message, keys))),
         (None, Ok(_)) => (Some(Code::InternalError), Some("an answer without a body".to_owned())),
         (Some(_), _) => (None, None),
     };
