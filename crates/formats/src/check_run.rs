@@ -1,4 +1,4 @@
-//! What a check run says: the conclusion, the page, and which findings stand beside their lines.
+//! Content of a check run: conclusion, page, and annotations of findings at their lines.
 
 use crate::common::{Files, counted, findings_here, is_partial, is_warning, message, reason, verdict_word};
 use crate::contract::Report;
@@ -37,7 +37,7 @@ impl CheckConclusion {
     }
 }
 
-/// How an annotation is shown.
+/// Level of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnnotationLevel {
     Notice,
@@ -59,7 +59,7 @@ pub struct Annotation {
     pub raw_details: Option<String>,
 }
 
-/// What a completed check run shows.
+/// Content of a completed check run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     pub conclusion: CheckConclusion,

@@ -1,4 +1,4 @@
-//! What all formats say in the same words: the verdict, why a finding blocks, and the order findings are shown in.
+//! Wording that all formats share: the verdict, the reason why a finding blocks, and the order of findings.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use qa_core::opaque::opaque_files;
 use qa_core::qa_report::{RunDetails, qa_report};
 use qa_core::verdict::unread_files;
 
-/// All findings of a run: blocking ones first, each half worst first, then by place.
+/// Returns all findings of a run: blocking ones first, each half worst first, then by place.
 pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
     let mut all: Vec<&Finding> =
         report.result.lens_results.iter().flat_map(|result| &result.findings).collect();
@@ -29,20 +29,21 @@ pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
     all
 }
 
-/// As [`findings`], without those that were there before in files that the change leaves alone: tools of gates look at
-/// the whole repository, and what they always said is counted in surfaces that are read from top to bottom.
+/// Returns the findings without pre-existing ones in files that the change does not touch, and counts these. Tools of
+/// gates read the whole repository, and their old findings would crowd out the new ones.
 pub(crate) fn findings_here<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, usize) {
     let files = Files::of(report);
     let all = findings(report);
     let total = all.len();
-    let is_here =
-        |finding: &&Finding| finding.origin != FindingOrigin::PreExisting || files.get(finding).is_some();
-    let here: Vec<&Finding> = all.into_iter().filter(is_here).collect();
+    let here: Vec<&Finding> = all
+        .into_iter()
+        .filter(|finding| finding.origin != FindingOrigin::PreExisting || files.get(finding).is_some())
+        .collect();
     let elsewhere = total - here.len();
     (here, elsewhere)
 }
 
-/// How many were left out by [`findings_here`], as a sentence; none when none were.
+/// Returns a sentence that counts the findings left out by [`findings_here`], or `None` for none.
 pub(crate) fn elsewhere(count: usize) -> Option<String> {
     (count > 0).then(|| {
         let counted = counted(count, "finding");
@@ -50,7 +51,7 @@ pub(crate) fn elsewhere(count: usize) -> Option<String> {
     })
 }
 
-/// How many findings each rule has, blocking and not, by rule.
+/// Counts the findings of each rule, blocking and not.
 pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize, usize)> {
     let mut counts = BTreeMap::new();
     for finding in findings {
@@ -61,7 +62,7 @@ pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize,
     counts
 }
 
-/// The verdict in the words every surface uses.
+/// Returns the verdict's name.
 pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "PASS",
@@ -70,7 +71,7 @@ pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// The verdict's reason in one sentence.
+/// Returns the verdict's reason in one sentence.
 pub(crate) fn reason(report: &Report<'_>) -> String {
     let verdict = &report.result.final_verdict;
     let all = all_places(report.result.lens_results.iter().flat_map(|result| &result.findings));
@@ -132,7 +133,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// Why a finding blocks or does not, in one sentence.
+/// Explains in one sentence why a finding blocks or does not.
 pub(crate) fn why(finding: &Finding) -> String {
     if finding.blocking {
         return format!("blocks: {}", why_blocks(finding));
@@ -191,7 +192,7 @@ fn percent(permille: u16) -> String {
     }
 }
 
-/// What kind of finding it is beside its severity, in a word or two.
+/// Returns the status of a finding in a word or two.
 pub(crate) fn standing(finding: &Finding) -> &'static str {
     if finding.blocking {
         "blocks"
@@ -204,22 +205,26 @@ pub(crate) fn standing(finding: &Finding) -> &'static str {
     }
 }
 
-/// What else proves it, beside what stands at the place: `imported by: src/cart.ts; missing: total`.
+/// Returns the evidence beside the quote: `imported by: src/cart.ts; missing: total`.
 pub(crate) fn note(finding: &Finding) -> Option<String> {
     /// Members that say where and what, or mean nothing to people.
     const ELSEWHERE: &[&str] = &["convention", "endColumn", "quote", "side", "startColumn", "subject"];
-    let shown = |value: &Value| match value {
+    let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
+    let parts: Vec<String> = members
+        .filter_map(|(name, value)| Some((name, plain_text(value).filter(|text| !text.is_empty())?)))
+        .map(|(name, value)| format!("{}: {value}", words(name)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Returns a value of the evidence as text, or `None` for kinds of values that are not shown.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
         Value::Bool(_) | Value::Null | Value::Object(_) => None,
-    };
-    let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
-    let parts: Vec<String> = members
-        .filter_map(|(name, value)| Some((name, shown(value).filter(|text| !text.is_empty())?)))
-        .map(|(name, value)| format!("{}: {value}", words(name)))
-        .collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    }
 }
 
 /// `importedBy` as `imported by`.
@@ -244,7 +249,7 @@ pub(crate) fn evidence_number(finding: &Finding, name: &str) -> u64 {
     finding.evidence.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// Whether the lines are those of the base.
+/// Returns whether a finding's lines are those of the base.
 pub(crate) fn is_on_base(finding: &Finding) -> bool {
     evidence_text(finding, "side") == "base"
 }
@@ -278,7 +283,7 @@ impl<'a> Files<'a> {
         by_side.get(&finding.file).copied()
     }
 
-    /// Where a reader of head can be pointed to: the finding's own lines, or the line where removed ones stood.
+    /// Returns the place of a finding at head: its own lines, or the line where removed ones were.
     pub(crate) fn anchor(&self, finding: &'a Finding) -> Anchor<'a> {
         let start_column = evidence_number(finding, "startColumn");
         let end_column = evidence_number(finding, "endColumn");
@@ -289,13 +294,20 @@ impl<'a> Files<'a> {
                 .then_some((start_column, end_column));
             return Anchor { path: &finding.file, start_line, end_line, columns };
         }
-        let file = self.get(finding);
-        let line = file.filter(|file| file.kind != ChangeKind::Deleted).map_or(1, |file| {
-            let after = file.hunks.partition_point(|hunk| hunk.old_start <= start_line);
-            file.hunks[..after].last().map_or(1, |hunk| hunk.new_start.max(1))
-        });
-        let path = file.map_or(&finding.file, |file| &file.path);
-        Anchor { path, start_line: line, end_line: line, columns: None }
+        let Some(file) = self.get(finding) else {
+            return Anchor { path: &finding.file, start_line: 1, end_line: 1, columns: None };
+        };
+        let line = line_at_head(file, start_line);
+        Anchor { path: &file.path, start_line: line, end_line: line, columns: None }
+    }
+}
+
+/// Returns the line at head where a line of the base was; 1 for a deleted file.
+fn line_at_head(file: &ChangedFile, base_line: u64) -> u64 {
+    let after = file.hunks.partition_point(|hunk| hunk.old_start <= base_line);
+    match file.hunks[..after].last() {
+        Some(hunk) if file.kind != ChangeKind::Deleted => hunk.new_start.max(1),
+        Some(_) | None => 1,
     }
 }
 
@@ -359,7 +371,7 @@ pub(crate) fn plan_name(plan: &LensPlan) -> String {
     }
 }
 
-/// How much was looked at, as one sentence without a full stop.
+/// Returns the extent of the run as one sentence without a full stop.
 pub(crate) fn extent(report: &Report<'_>) -> String {
     let coverage = report.coverage;
     let hunks: u64 = coverage.rows.iter().map(|row| row.hunks).sum();
@@ -375,16 +387,16 @@ pub(crate) fn extent(report: &Report<'_>) -> String {
 pub(crate) fn quality_gates(report: &Report<'_>) -> Vec<QaGate> {
     let result = report.result;
     let gates = qa_report(&result.lens_plans, &result.lens_results, RunDetails::default());
-    gates.map_or_else(Vec::new, |report| report.gates.into_values().collect())
+    gates.into_iter().flat_map(|report| report.gates.into_values()).collect()
 }
 
-/// What a model answered to a plan.
+/// Review of a plan by a model.
 pub(crate) struct ModelReview<'a> {
     /// The plan's name.
     pub(crate) plan: String,
     pub(crate) required: bool,
     pub(crate) status: LensStatus,
-    /// What was asked, answered and used, in sentences.
+    /// Sentences about the request, the replies and the usage.
     pub(crate) notes: &'a [String],
 }
 
@@ -402,7 +414,7 @@ pub(crate) fn model_reviews<'a>(report: &Report<'a>) -> Vec<ModelReview<'a>> {
         .collect()
 }
 
-/// How a gate ended, as two words at most.
+/// Returns the result of a gate in two words at most.
 pub(crate) fn gate_word(gate: &QaGate) -> &'static str {
     match (gate.passed, gate.error_codes.is_empty()) {
         (true, _) => "passed",
@@ -436,7 +448,7 @@ pub(crate) fn plan_totals(report: &Report<'_>) -> BTreeMap<u64, PlanTotals> {
     totals
 }
 
-/// How a finding that does not block is ranked where a surface knows only warnings and notes.
+/// Returns whether a finding that does not block is a warning, for surfaces that know only warnings and notes.
 pub(crate) fn is_warning(finding: &Finding) -> bool {
     finding.waiver.is_none()
         && finding.origin == FindingOrigin::Introduced

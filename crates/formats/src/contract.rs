@@ -1,4 +1,4 @@
-//! What a format is: a pure function from the whole outcome of a run to bytes.
+//! Interface of a format: a pure function from the whole outcome of a run to bytes.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub struct FormatSpec {
     pub file: Option<&'static str>,
 }
 
-/// How a terminal wants it; only the terminal format looks at this.
+/// Settings of the terminal, for the terminal format alone.
 #[derive(Debug, Clone, Copy)]
 pub struct TerminalStyle {
-    /// Whether colours and other escape sequences may be used.
+    /// True if colors and other escape sequences may be used.
     pub color: bool,
     /// Columns.
     pub width: usize,
@@ -36,13 +36,13 @@ pub struct Report<'a> {
     pub input: &'a SkillInput,
     /// Plans, results, verdict.
     pub result: &'a SkillResult,
-    /// What changed.
+    /// Changed files.
     pub change_set: &'a ChangeSet,
-    /// Which lens looked at which hunk.
+    /// Hunks that each lens inspected.
     pub coverage: &'a Coverage,
     /// The second look.
     pub cross_check: &'a CrossCheck,
-    /// How much attention the change deserves.
+    /// Sensitivity scores of the change.
     pub sensitivity: &'a ChangeSensitivity,
     /// Titles and fixes of all rules.
     pub registry: &'a Registry,
@@ -50,11 +50,11 @@ pub struct Report<'a> {
     pub texts: &'a BTreeMap<RepoPath, FileText>,
     /// The pictures that tests left, by path.
     pub screenshots: &'a [Screenshot],
-    /// Where the run is kept, for people.
+    /// Path of the run directory, for people.
     pub run_directory: Option<&'a str>,
-    /// Whether an earlier run of the same key was found and agrees.
+    /// True if an earlier run of the same key exists and has the same result.
     pub replayed: bool,
-    /// How a terminal wants it.
+    /// Settings of the terminal.
     pub terminal: TerminalStyle,
 }
 

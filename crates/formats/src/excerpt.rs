@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::common::{Files, evidence_number, is_on_base};
 use crate::contract::Report;
-use qa_contracts::v1::{Finding, Hunk};
+use qa_contracts::v1::Finding;
 use qa_core::escape::visible;
 use qa_core::packet::{HunkView, Line, Packet};
 
@@ -16,7 +16,7 @@ const MAX_CHARACTERS: usize = 240;
 /// The most characters shown before the marked part when a line is cut.
 const LEAD: usize = 60;
 
-/// What happened to a line.
+/// Kind of a line in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineKind {
     Context,
@@ -32,7 +32,7 @@ pub(crate) struct ExcerptLine {
     pub(crate) old: Option<u64>,
     /// The number at head.
     pub(crate) new: Option<u64>,
-    /// Whether the finding is about this line.
+    /// True if the finding is about this line.
     pub(crate) flagged: bool,
     pub(crate) before: String,
     /// The quote; empty on lines without one.
@@ -40,7 +40,7 @@ pub(crate) struct ExcerptLine {
     pub(crate) after: String,
 }
 
-/// Which lines of a hunk an excerpt shows.
+/// Lines of a hunk that an excerpt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sides {
     /// All, as in a diff.
@@ -62,65 +62,95 @@ pub(crate) fn excerpt(
     let on_base = is_on_base(finding);
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text, included: &included };
-    let Some(hunk) = hunk_of(&packet, finding.start_line, on_base) else { return Vec::new() };
-    let own = move |line: &(LineKind, Line<'_>, Option<u64>, Option<u64>)| match line.0 {
+    let Some(hunk) = find_hunk(&packet, finding.start_line, on_base) else { return Vec::new() };
+    let lines = hunk_lines(hunk).filter(|line| match line.kind {
         LineKind::Context => true,
         LineKind::Removed => sides == Sides::Both || on_base,
         LineKind::Added => sides == Sides::Both || !on_base,
-    };
-    window(lines_of(hunk).filter(own), finding, on_base, context)
+    });
+    window(lines, finding, on_base, context)
 }
 
-/// The hunk whose lines, context included, hold the line.
-fn hunk_of<'a>(packet: &Packet<'a>, line: u64, on_base: bool) -> Option<HunkView<'a>> {
-    let start = |hunk: &Hunk| if on_base { hunk.old_start } else { hunk.new_start };
-    let after = packet.file.hunks.partition_point(|hunk| start(hunk) <= line);
-    packet.hunks().skip(after.saturating_sub(1)).take(2).find(|view| {
-        lines_of(*view).any(|(_, _, old, new)| if on_base { old == Some(line) } else { new == Some(line) })
-    })
+/// Line of a hunk with its numbers at the base and at head.
+struct HunkLine<'a> {
+    kind: LineKind,
+    text: &'a str,
+    old: Option<u64>,
+    new: Option<u64>,
 }
 
-/// A hunk's lines as in a unified diff, each with its numbers at the base and at head.
-fn lines_of<'a>(view: HunkView<'a>) -> impl Iterator<Item = (LineKind, Line<'a>, Option<u64>, Option<u64>)> {
+impl<'a> HunkLine<'a> {
+    /// Returns a context line; the anchors are equal lines of both sides.
+    fn context(line: Line<'a>, old_anchor: u64, new_anchor: u64) -> Self {
+        let old = (line.number + old_anchor).saturating_sub(new_anchor);
+        Self { kind: LineKind::Context, text: line.text, old: Some(old), new: Some(line.number) }
+    }
+
+    fn removed(line: Line<'a>) -> Self {
+        Self { kind: LineKind::Removed, text: line.text, old: Some(line.number), new: None }
+    }
+
+    fn added(line: Line<'a>) -> Self {
+        Self { kind: LineKind::Added, text: line.text, old: None, new: Some(line.number) }
+    }
+
+    fn number(&self, on_base: bool) -> Option<u64> {
+        if on_base { self.old } else { self.new }
+    }
+}
+
+/// Returns the hunk whose lines, context included, contain a line.
+fn find_hunk<'a>(packet: &Packet<'a>, line: u64, on_base: bool) -> Option<HunkView<'a>> {
+    let after = packet.file.hunks.partition_point(|hunk| match on_base {
+        true => hunk.old_start <= line,
+        false => hunk.new_start <= line,
+    });
+    let mut near = packet.hunks().skip(after.saturating_sub(1)).take(2);
+    near.find(|view| hunk_lines(*view).any(|each| each.number(on_base) == Some(line)))
+}
+
+/// Returns the first line of a hunk's side; the range of an empty side starts at the line before it.
+fn first_line(start: u64, lines: u64) -> u64 {
+    if lines == 0 { start + 1 } else { start }
+}
+
+/// Returns a hunk's lines as in a unified diff.
+fn hunk_lines<'a>(view: HunkView<'a>) -> impl Iterator<Item = HunkLine<'a>> {
     let hunk = view.hunk;
-    let first = |start: u64, lines: u64| if lines == 0 { start + 1 } else { start };
-    let (old, new) = (first(hunk.old_start, hunk.old_lines), first(hunk.new_start, hunk.new_lines));
-    let context = move |line: Line<'a>, old_anchor: u64, new_anchor: u64| {
-        let number = (line.number + old_anchor).saturating_sub(new_anchor);
-        (LineKind::Context, line, Some(number), Some(line.number))
-    };
+    let old = first_line(hunk.old_start, hunk.old_lines);
+    let new = first_line(hunk.new_start, hunk.new_lines);
     let (old_end, new_end) = (old + hunk.old_lines, new + hunk.new_lines);
     view.before()
-        .map(move |line| context(line, old, new))
-        .chain(view.removed().map(|line| (LineKind::Removed, line, Some(line.number), None)))
-        .chain(view.added().map(|line| (LineKind::Added, line, None, Some(line.number))))
-        .chain(view.after().map(move |line| context(line, old_end, new_end)))
+        .map(move |line| HunkLine::context(line, old, new))
+        .chain(view.removed().map(HunkLine::removed))
+        .chain(view.added().map(HunkLine::added))
+        .chain(view.after().map(move |line| HunkLine::context(line, old_end, new_end)))
 }
 
 fn window<'a>(
-    lines: impl Iterator<Item = (LineKind, Line<'a>, Option<u64>, Option<u64>)>,
+    lines: impl Iterator<Item = HunkLine<'a>>,
     finding: &Finding,
     on_base: bool,
     context: usize,
 ) -> Vec<ExcerptLine> {
-    let mut lead = VecDeque::new();
+    let mut lead: VecDeque<HunkLine<'_>> = VecDeque::new();
     let mut shown: Vec<ExcerptLine> = Vec::new();
     let (mut flagged_count, mut trailing) = (0, 0);
-    for (kind, line, old, new) in lines {
-        let number = if on_base { old } else { new };
-        let is_flagged =
-            number.is_some_and(|number| (finding.start_line..=finding.end_line).contains(&number));
+    for line in lines {
+        let is_flagged = line
+            .number(on_base)
+            .is_some_and(|number| (finding.start_line..=finding.end_line).contains(&number));
         if is_flagged && flagged_count < MAX_FLAGGED {
-            shown.extend(lead.drain(..).map(|(kind, text, old, new)| cut(kind, text, old, new, None)));
-            shown.push(cut(kind, line.text, old, new, Some(mark(finding, line.text))));
+            shown.extend(lead.drain(..).map(|line| cut(&line, None)));
+            shown.push(cut(&line, Some(mark(finding, line.text))));
             flagged_count += 1;
         } else if flagged_count == 0 {
-            lead.push_back((kind, line.text, old, new));
+            lead.push_back(line);
             if lead.len() > context {
                 lead.pop_front();
             }
         } else if trailing < context {
-            shown.push(cut(kind, line.text, old, new, None));
+            shown.push(cut(&line, None));
             trailing += 1;
         } else {
             break;
@@ -131,13 +161,10 @@ fn window<'a>(
 
 /// The bytes of the quote in a flagged line: its columns, or the line without the white space around it.
 fn mark(finding: &Finding, line: &str) -> Range<usize> {
-    let byte = |column: u64| {
-        let index = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
-        line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(index)
-    };
-    let columns = (evidence_number(finding, "startColumn"), evidence_number(finding, "endColumn"));
-    if let (Some(start), Some(end)) = (byte(columns.0), byte(columns.1))
-        && columns.0 > 0
+    let first_column = evidence_number(finding, "startColumn");
+    let end_column = evidence_number(finding, "endColumn");
+    if let (Some(start), Some(end)) = (byte_at(line, first_column), byte_at(line, end_column))
+        && first_column > 0
         && start < end
         && finding.start_line == finding.end_line
     {
@@ -147,13 +174,15 @@ fn mark(finding: &Finding, line: &str) -> Range<usize> {
     start..line.trim_end().len().max(start)
 }
 
-fn cut(
-    kind: LineKind,
-    line: &str,
-    old: Option<u64>,
-    new: Option<u64>,
-    mark: Option<Range<usize>>,
-) -> ExcerptLine {
+/// Returns the byte offset of a column, which counts characters from 1.
+fn byte_at(line: &str, column: u64) -> Option<usize> {
+    let index = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
+    line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(index)
+}
+
+/// Escapes a line and cuts it around its quote, whose bytes are `mark`.
+fn cut(line: &HunkLine<'_>, mark: Option<Range<usize>>) -> ExcerptLine {
+    let HunkLine { kind, text: line, old, new } = *line;
     let flagged = mark.is_some();
     let mark = mark.unwrap_or(line.len()..line.len());
     let is_long = line.len() > MAX_CHARACTERS && line.chars().nth(MAX_CHARACTERS).is_some();
@@ -228,7 +257,8 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_around_the_mark() {
         let text = format!("{}SECRET{}", "a".repeat(5000), "b".repeat(5000));
-        let line = cut(LineKind::Added, &text, None, Some(1), Some(5000..5006));
+        let line = HunkLine { kind: LineKind::Added, text: &text, old: None, new: Some(1) };
+        let line = cut(&line, Some(5000..5006));
         assert_eq!(line.before, format!("…{}", "a".repeat(LEAD)));
         assert_eq!((line.marked.as_str(), line.after.chars().count()), ("SECRET", LEAD + 1));
     }

@@ -1,4 +1,4 @@
-//! What a run did not look at, put together from coverage, plans and results so that every surface lists the same.
+//! Gaps of a run, from coverage, plans and results, so that every surface lists the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,9 @@ pub(crate) struct FileGap<'a> {
     pub(crate) file: &'a RepoPath,
     /// The plans, by name.
     pub(crate) plans: Vec<String>,
-    /// How much they did look at: `nothing`, `2 of 5 hunks`.
+    /// Inspected part: `nothing`, `2 of 5 hunks`.
     pub(crate) looked_at: String,
-    /// Why, in words; empty when only the code says.
+    /// Reasons in words; empty if only the code explains the gap.
     pub(crate) reasons: Vec<&'static str>,
     /// The code.
     pub(crate) code: Option<Code>,
@@ -28,11 +28,11 @@ pub(crate) struct FileGap<'a> {
 pub(crate) struct PlanGap {
     /// Its name.
     pub(crate) plan: String,
-    /// How it ended.
+    /// Status of the plan.
     pub(crate) status: &'static str,
-    /// Whether PASS needs it.
+    /// True if PASS requires the plan.
     pub(crate) required: bool,
-    /// Why.
+    /// Error codes.
     pub(crate) codes: Vec<Code>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Gaps<'a> {
 }
 
 impl Gaps<'_> {
-    /// Whether everything was looked at.
+    /// Returns whether the run has no gap.
     pub(crate) fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.plans.is_empty() && self.files.is_empty()
     }
@@ -76,7 +76,7 @@ fn plan_gaps(report: &Report<'_>) -> Vec<PlanGap> {
             continue;
         }
         gaps.push(PlanGap {
-            plan: plan.map_or_else(|| result.lens_id.clone(), |plan| plan_name(plan)),
+            plan: plan.map(|plan| plan_name(plan)).unwrap_or_else(|| result.lens_id.clone()),
             status: result.status.as_str(),
             required: plan.is_some_and(|plan| plan.required),
             codes: result.error_codes.clone(),
@@ -112,12 +112,14 @@ fn file_gaps<'a>(report: &Report<'a>) -> Vec<FileGap<'a>> {
     for (file, rest) in unplanned.into_iter().filter(|(_, rest)| !rest.is_empty()) {
         grouped.insert((file, CoverageStatus::Omitted, 0, 0, None), rest);
     }
-    let name = |ordinal: &u64| names.get(ordinal).cloned().unwrap_or_else(|| format!("plan {ordinal}"));
     grouped
         .iter()
         .map(|(&(file, status, inspected, hunks, code), ordinals)| FileGap {
             file,
-            plans: ordinals.iter().map(name).collect(),
+            plans: ordinals
+                .iter()
+                .map(|ordinal| names.get(ordinal).cloned().unwrap_or_else(|| format!("plan {ordinal}")))
+                .collect(),
             looked_at: looked_at(status, inspected, hunks),
             reasons: reasons.get(file).map(|words| words.iter().copied().collect()).unwrap_or_default(),
             code,

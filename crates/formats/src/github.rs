@@ -5,7 +5,7 @@ use crate::contract::{Format, FormatSpec, Report};
 use qa_contracts::v1::Finding;
 use qa_core::escape::{visible_cut, workflow_message, workflow_property};
 
-/// How many commands of one type the runner keeps per step (`_maxCountPerIssueType`); more are only noise in the log.
+/// Number of commands of one type that the runner keeps per step (`_maxCountPerIssueType`); more only fill the log.
 const MAX_PER_TYPE: usize = 10;
 /// The runner cuts messages at 4096 characters; escapes make ours longer, so it stays well below.
 const MAX_MESSAGE: usize = 1200;

@@ -216,13 +216,15 @@ impl Xml {
 /// Text XML 1.0 can hold and every surface can show: harmless lines without the two noncharacters XML forbids, none of
 /// which begins as a workflow command does, because a document on standard output is also a job's log.
 fn legal(text: &str) -> String {
-    let line = |line: &str| {
-        let shown = visible(line);
-        let is_command = ["::", "##["].iter().any(|sign| shown.trim_start().starts_with(sign));
-        if is_command { format!("./{}", shown.trim_start()) } else { shown }
-    };
-    let lines: Vec<String> = text.split('\n').map(line).collect();
+    let lines: Vec<String> = text.split('\n').map(harmless_line).collect();
     lines.join("\n").replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
+}
+
+/// Escapes a line so that the runner takes it for no workflow command.
+fn harmless_line(line: &str) -> String {
+    let shown = visible(line);
+    let is_command = ["::", "##["].iter().any(|sign| shown.trim_start().starts_with(sign));
+    if is_command { format!("./{}", shown.trim_start()) } else { shown }
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@ use std::fmt::Write as _;
 use qa_contracts::v1::{Convention, RubricDraft, Scope, Strength, Witness};
 use qa_core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
-/// How many exceptions are shown; the JSON lists more.
+/// Number of exceptions that are shown; the JSON lists more.
 const SHOWN_EXCEPTIONS: usize = 8;
 
-/// The document.
+pub(crate) fn with_strength(draft: &RubricDraft, strength: Strength) -> impl Iterator<Item = &Convention> {
+    draft.conventions.iter().filter(move |convention| convention.strength == strength)
+}
+
+/// Renders the document.
 pub fn markdown(draft: &RubricDraft) -> String {
     let mut out = String::new();
-    let conventions = &draft.conventions;
-    let of =
-        |strength: Strength| conventions.iter().filter(move |convention| convention.strength == strength);
+
     let _infallible = write!(
         out,
         "# Conventions of this repository: draft {}\n\n\
@@ -25,18 +27,18 @@ pub fn markdown(draft: &RubricDraft) -> String {
         escaped(&draft.engine_version),
         draft.files_read,
         draft.changes,
-        of(Strength::Block).count(),
-        of(Strength::Advise).count(),
+        with_strength(draft, Strength::Block).count(),
+        with_strength(draft, Strength::Advise).count(),
         draft.rejected.len(),
     );
     difference(draft, &mut out);
     for (title, strength) in
         [("Proposed to block", Strength::Block), ("Proposed to be advised", Strength::Advise)]
     {
-        if of(strength).next().is_some() {
+        if with_strength(draft, strength).next().is_some() {
             let _infallible = write!(out, "## {title}\n\n");
         }
-        of(strength).for_each(|convention| section(convention, &mut out));
+        with_strength(draft, strength).for_each(|convention| section(convention, &mut out));
     }
     if !draft.rejected.is_empty() {
         out.push_str("## Considered and rejected\n\n| about | in | nearest form | keep it | why not |\n|---|---|---|---|---|\n");

@@ -41,7 +41,7 @@ pub fn for_upload(report: &Report<'_>, hashes: &BTreeMap<(RepoPath, u64), String
     document(report, Some(hashes))
 }
 
-/// Where the results of the document are: paths at head and first lines.
+/// Locations of the document's results: paths at head and first lines.
 pub fn places(report: &Report<'_>) -> Vec<(RepoPath, u64)> {
     let files = Files::of(report);
     let anchors = findings(report).into_iter().take(MAX_RESULTS).map(|finding| files.anchor(finding));

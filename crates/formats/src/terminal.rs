@@ -214,7 +214,10 @@ fn source_of(lines: &[ExcerptLine], on_base: bool) -> Option<(String, usize, std
         let start = text.len();
         text.push_str(&line.marked);
         if line.flagged {
-            let begin = span.map_or(start, |span| span.start);
+            let begin = match span {
+                Some(span) => span.start,
+                None => start,
+            };
             span = Some(begin..text.len());
         }
         text.push_str(&line.after);
@@ -349,11 +352,8 @@ fn preview(page: &mut Page, report: &Report<'_>) {
 }
 
 fn cross_check(page: &mut Page, report: &Report<'_>) {
-    let failed = |outcome| match outcome {
-        ItemOutcome::Failed => true,
-        ItemOutcome::Passed | ItemOutcome::NotApplicable => false,
-    };
-    let items: Vec<_> = report.cross_check.items.iter().filter(|item| failed(item.outcome)).collect();
+    let items: Vec<_> =
+        report.cross_check.items.iter().filter(|item| item.outcome == ItemOutcome::Failed).collect();
     if items.is_empty() {
         return;
     }
@@ -377,7 +377,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     }
 }
 
-/// How a finding is let stand.
+/// Advice on how to waive a finding.
 const WAIVE: &str = "To let a finding stand, commit a [[waiver]] with its rule, evidence-hash, owner, reason and \
     expires to .qa-skill/waivers.toml on the base branch.";
 

@@ -33,14 +33,14 @@ pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
 
 /// Radio buttons that need no script: the style sheet hides what is not chosen.
 fn filter(cards: &[&Finding]) -> Markup {
-    let count = |word: &str| cards.iter().filter(|finding| standing(finding) == word).count();
-    let words = ["blocks", "advice", "pre-existing", "waived"];
+    let counts = ["blocks", "advice", "pre-existing", "waived"]
+        .map(|word| (word, cards.iter().filter(|finding| standing(finding) == word).count()));
     html! {
         fieldset.filter {
             legend { "Show" }
             input type="radio" name="show" id="show-all" checked;
             label for="show-all" { "all " (cards.len()) }
-            @for (word, count) in words.iter().map(|word| (word, count(word))).filter(|(_, count)| *count > 0) {
+            @for (word, count) in counts.iter().filter(|(_, count)| *count > 0) {
                 input type="radio" name="show" id={ "show-" (word) };
                 label for={ "show-" (word) } { (word) " " (count) }
             }

@@ -10,7 +10,7 @@ use qa_core::pictures::{MAX_PICTURES, Screenshot};
 /// The most pictures that are listed as missing.
 const MAX_MISSING: usize = 5 * MAX_PICTURES;
 
-/// Whether there is any.
+/// Returns whether there is a picture.
 pub(super) fn any(report: &Report<'_>) -> bool {
     report.screenshots.iter().any(|screenshot| screenshot.picture.is_ok())
 }

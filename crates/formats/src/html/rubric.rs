@@ -3,15 +3,14 @@
 use maud::{DOCTYPE, PreEscaped, html};
 
 use super::STYLE;
+use crate::rubric_draft::with_strength;
 use qa_contracts::v1::{Convention, RubricDraft, Scope, Strength, Witness};
 use qa_core::escape::visible;
 
-/// The page.
+/// Renders the page.
 pub fn page(draft: &RubricDraft) -> String {
-    let of = |strength: Strength| {
-        draft.conventions.iter().filter(move |convention| convention.strength == strength).collect::<Vec<_>>()
-    };
-    let (blocking, advised) = (of(Strength::Block), of(Strength::Advise));
+    let blocking: Vec<&Convention> = with_strength(draft, Strength::Block).collect();
+    let advised: Vec<&Convention> = with_strength(draft, Strength::Advise).collect();
     let markup = html! {
         (DOCTYPE)
         html lang="en" {

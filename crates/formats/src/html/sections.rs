@@ -194,15 +194,18 @@ pub(super) fn preview(report: &Report<'_>) -> Markup {
     }
 }
 
+fn is_complete(row: &CoverageRow) -> bool {
+    row.cells.iter().all(|cell| cell.status == CoverageStatus::Full)
+}
+
 pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
     let plans = &report.result.lens_plans;
     let with_findings: BTreeSet<&RepoPath> = all.iter().map(|finding| &finding.file).collect();
-    let is_whole = |row: &CoverageRow| row.cells.iter().all(|cell| cell.status == CoverageStatus::Full);
     let mut rows: Vec<&CoverageRow> = report.coverage.rows.iter().collect();
     if rows.len() > MAX_ROWS {
         // Too many to show: what is incomplete first, then what has findings.
-        rows.retain(|row| !is_whole(row) || with_findings.contains(&row.file));
-        rows.sort_by_key(|row| is_whole(row));
+        rows.retain(|row| !is_complete(row) || with_findings.contains(&row.file));
+        rows.sort_by_key(|row| is_complete(row));
     }
     let shown = rows.len().min(MAX_ROWS);
     html! {
