@@ -1,5 +1,4 @@
-//! The port through which commands run: what is ordered, what came of it, and what has to stand between them and
-//! everything else.
+//! Port through which commands run: orders, outcomes, and the sandbox between them and everything else.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,49 +6,49 @@ use std::time::Duration;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
 
-/// One command, as data.
+/// One command as data.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
-    /// The program, absolute or to be found in `PATH`, and its arguments. They are visible to every process of the
-    /// machine, so never a secret.
+    /// Program, absolute or to be found in `PATH`, and its arguments. Every process of the machine can read them, so
+    /// they never hold a secret.
     pub argv: &'a [String],
-    /// Where it starts, relative to the worktree; empty for the worktree itself.
+    /// Working directory, relative to the worktree; empty for the worktree itself.
     pub cwd: &'a str,
-    /// The only directory of the repository it sees. It may write there.
+    /// The only directory of the repository that the command sees. It may write there.
     pub worktree: &'a Path,
-    /// A directory of the plan, outside the worktree: its home and temporary files are made in it, new for each
-    /// order.
+    /// Directory of the plan, outside the worktree: the home and temporary directories of each command are created in
+    /// it.
     pub private: &'a Path,
-    /// Whether it may open internet sockets. Without, not even those of the machine itself.
+    /// True if the command may open internet sockets. Otherwise it may not reach even this machine's own.
     pub network: bool,
-    /// Files and directories it may read and run, beside those of the system: toolchains.
+    /// Files and directories that the command may read and execute, beside those of the system: toolchains.
     pub readable: &'a [PathBuf],
-    /// Variables beside the fixed ones. Never a secret.
+    /// Environment variables beside the fixed ones. Never a secret.
     pub environment: &'a [(String, String)],
     pub limits: CommandLimits,
 }
 
-/// What a command may use.
+/// Resource limits of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
     pub wall: Duration,
-    /// How much of standard output is kept; the command is stopped at [`OUTPUT_FACTOR`] times this.
+    /// Limit of the standard output that is kept, in bytes; the command is stopped at [`OUTPUT_FACTOR`] times this.
     pub stdout_bytes: u64,
-    /// As `stdout_bytes`, of standard error.
+    /// Limit of standard error, in bytes, as `stdout_bytes`.
     pub stderr_bytes: u64,
-    /// How much more than before may stand in the worktree and the private directory, deleted files that are open
-    /// among it. Looked at every now and then, so a little more may be written.
+    /// Limit of additional disk space in the worktree and the private directory, in bytes, open deleted files included.
+    /// It is polled, so a little more may be written.
     pub disk_bytes: u64,
-    /// How much memory all its processes may have resident together, with files in memory that have no name, looked at
-    /// every now and then.
+    /// Limit of the resident memory of all its processes together, unnamed memory files included, in bytes. It is
+    /// polled.
     pub memory_bytes: Option<u64>,
     pub processes: u64,
     pub open_files: u64,
-    /// The largest file it may write.
+    /// Size limit of a file that it writes, in bytes.
     pub file_bytes: u64,
 }
 
-/// Output beyond the part that is kept is counted and hashed until it is so many times as much.
+/// Factor of the output limit at which a command is stopped; up to it, output is counted and hashed.
 pub const OUTPUT_FACTOR: u64 = 16;
 
 impl Default for CommandLimits {
@@ -68,26 +67,27 @@ impl Default for CommandLimits {
     }
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
     pub exit: Exit,
-    /// Why it was ended from outside; none when it ended by itself. Then `exit` says nothing about the command.
+    /// Reason why it was stopped, or `None` if it ended by itself. If it was stopped, `exit` says nothing about the
+    /// command.
     pub stopped: Option<Stop>,
     pub stdout: Captured,
     pub stderr: Captured,
-    /// Whether processes of the command were still there when it ended; they were killed.
+    /// True if processes of the command were left when it ended; they were killed.
     pub left_behind: bool,
 }
 
-/// How the command's first process ended.
+/// Exit of the command's first process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Code(i32),
     Signal(i32),
 }
 
-/// What ended a command before it ended by itself.
+/// Reason why a command was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     TimedOut,
@@ -99,7 +99,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The word for records.
+    /// Returns the name in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TimedOut => "timed-out",
@@ -111,14 +111,14 @@ impl Stop {
     }
 }
 
-/// One of a command's outputs. It is data of whoever wrote the command, and never printed as it is.
+/// One output of a command. Its author is the command's, so it is never printed unescaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// The beginning, as much as the limit lets be kept.
+    /// Beginning of the output, up to the limit.
     pub kept: Vec<u8>,
-    /// How many bytes there were, kept or not.
+    /// Number of bytes, kept or not.
     pub bytes: u64,
-    /// Of all bytes, kept or not.
+    /// Digest of all bytes, kept or not.
     pub sha256: Sha256Hex,
 }
 
@@ -134,19 +134,19 @@ impl Captured {
     }
 }
 
-/// What stands between commands and the rest of the machine, as it was found to hold. For audits; never in a key.
+/// Layers of the sandbox that its self-test confirmed. For audits; never in a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
-    /// The version of the kernel's Landlock interface that is used.
+    /// Version of the kernel's Landlock interface in use.
     pub landlock_abi: u32,
     pub identity: Identity,
-    /// The `/dev/shm` of commands.
+    /// Kind of `/dev/shm` that commands have.
     pub shared_memory: SharedMemory,
-    /// What this machine lets through that a better one would not.
+    /// Weaknesses of this machine's sandbox that a better one would not have.
     pub residuals: Vec<&'static str>,
 }
 
-/// The shared memory that commands have in `/dev/shm`.
+/// Shared memory of commands in `/dev/shm`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SharedMemory {
     /// A file system of each command's own, as large as its memory.
@@ -158,7 +158,7 @@ pub enum SharedMemory {
 }
 
 impl SharedMemory {
-    /// The word for records.
+    /// Returns the name in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -168,17 +168,17 @@ impl SharedMemory {
     }
 }
 
-/// As whom commands run.
+/// User id of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A user id that nobody else has, for each worktree.
     Private,
-    /// Our own, because only the superuser can take another: the weaker fence.
+    /// Our own, since only the superuser can take another: the weaker sandbox.
     Own,
 }
 
 impl Identity {
-    /// The word for records.
+    /// Returns the name in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Private => "private-uid",
@@ -187,7 +187,7 @@ impl Identity {
     }
 }
 
-/// Why no command runs on this machine. Completes "failed to …".
+/// Error of a machine that cannot sandbox commands. Completes "failed to …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("fence commands in, layer {layer}: {reason}")]
 pub struct Refusal {
@@ -196,39 +196,39 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The stable code.
+    /// Returns the stable code.
     pub(crate) fn code(&self) -> Code {
         Code::ExecutionDenied
     }
 
-    /// The way out.
+    /// Returns the hint.
     pub(crate) fn hint(&self) -> &'static str {
         "commands run only where Linux has Landlock (6.2 or newer) and seccomp, and root may change its user id; use such a machine, or import the reports of an earlier step"
     }
 }
 
-/// Why a command has no result. Completes "failed to …".
+/// Error of a command without a result. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// There is no fence, so nothing was started.
+    /// The sandbox is incomplete, so nothing was started.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The order itself cannot be carried out; nothing was started.
+    /// The order is invalid; nothing was started.
     #[error("order a command: {0}")]
     Order(String),
     /// The program is not there or cannot be started.
     #[error("start {program}: {reason}")]
     NotStarted { program: String, reason: String },
-    /// Something of the machine was missing or broke.
+    /// A resource of the machine is missing or failed.
     #[error("run a command: {0}")]
     Broken(String),
-    /// Processes outlived every attempt to end them, so nothing after them can be trusted.
+    /// Processes could not be ended, so no later command can be trusted.
     #[error("end a command: {0}")]
     Survivors(String),
 }
 
 impl SandboxError {
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> Code {
         match self {
             Self::Refused(refusal) => refusal.code(),
@@ -238,7 +238,7 @@ impl SandboxError {
         }
     }
 
-    /// The way out.
+    /// Returns the hint.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal.hint(),
@@ -254,34 +254,34 @@ impl SandboxError {
     }
 }
 
-/// Runs commands inside a fence, or not at all. The scheduler calls it; an implementer must never start a command with
-/// a layer missing, must return only when no process of the command is left, and must print nothing of its output.
+/// Runs commands in a sandbox, or not at all. The scheduler calls it; an implementer must never start a command with a
+/// layer missing, must return only when no process of the command is left, and must print nothing of its output.
 pub trait Sandbox: Sync {
-    /// Tries the fence from inside, once; later calls repeat the answer.
+    /// Tests the sandbox from inside, once; later calls return the same result.
     fn self_test(&self) -> Result<Layers, Refusal>;
 
     /// Runs one command to its end.
     fn run(&self, order: &Order<'_>) -> Result<CommandOutcome, SandboxError>;
 }
 
-/// Makes places for commands: a tree of a commit with the policy's toolchains beside it, inside the fence.
+/// Creates workspaces for commands: the tree of a commit with the policy's toolchains, inside the sandbox.
 pub trait CommandSandbox {
-    /// What stands between commands and the machine; nothing is started where something of it is missing.
+    /// Returns the layers of the sandbox. No command is started if one is missing.
     fn layers(&self) -> Result<Layers, Refusal>;
 
-    /// A new place with a commit's tree. It goes away with what is returned.
+    /// Creates a workspace with a commit's tree. It is removed when the returned value is dropped.
     fn open(&self, commit: &CommitId) -> Result<Box<dyn CommandWorkspace + '_>, SandboxError>;
 }
 
-/// A place for commands.
+/// Workspace of commands.
 pub trait CommandWorkspace {
-    /// Where the tree is.
+    /// Returns the path of the tree.
     fn tree(&self) -> &Path;
 
-    /// Where everything is that was made for the place, the tree among it.
+    /// Returns the path of the directory that holds everything created for the workspace.
     fn root(&self) -> &Path;
 
-    /// A program outside of what the commit brings, by its plain name.
+    /// Finds a program by its plain name, outside the commit's files.
     fn find_program(&self, program: &str) -> Option<PathBuf>;
 
     /// Runs a command to its end.
@@ -292,7 +292,7 @@ pub trait CommandWorkspace {
         limits: &CommandLimits,
     ) -> Result<CommandOutcome, SandboxError>;
 
-    /// A file that a command left in the tree, read without following links; `None` when there is none.
+    /// Reads a file that a command left in the tree, without following links; `None` if there is none.
     fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
 }
 

@@ -100,7 +100,7 @@ impl InForceError {
             Self::UnknownLens { known, .. } => format!("known lenses: {known}"),
             Self::RepeatedLens(_) => "name each lens once".to_owned(),
             Self::Policy { .. } | Self::Rubric(_) | Self::RubricInstructions(_) => {
-                self.code().map_or("", Code::hint).to_owned()
+                self.code().map(Code::hint).unwrap_or_default().to_owned()
             }
         }
     }

@@ -24,6 +24,10 @@ trait Question: Clone + Ord {
     fn memo(memos: &mut Memos) -> &mut Memo<Self>;
 }
 
+fn place(side: Side, path: &str) -> Place {
+    Place { side, path: path.to_owned() }
+}
+
 /// A path in one of the two trees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
@@ -206,7 +210,6 @@ impl<'a> TreeLookups<'a> {
     pub fn from_recording(recording: &RecordedLookups) -> Self {
         let RecordedLookups { schema_version: _, paths, directories, modules, imports, mentions, texts } =
             recording;
-        let place = |side: Side, path: &String| Place { side, path: path.clone() };
         let memos = Memos {
             paths: Memo::with(
                 paths.iter().map(|each| (IsPresent(place(each.side, &each.path)), each.present)),

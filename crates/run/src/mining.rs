@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress};
+use super::ports::{BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeEntry};
 use super::workers;
 use qa_contracts::ids::{BlobId, CommitId, RepoPath};
 use qa_contracts::v1::{Convention, Scope};
@@ -13,29 +13,28 @@ use qa_lenses::consistency::collect;
 use qa_lenses::consistency::mine::{self, Mined, SightedFile};
 use qa_lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
 use qa_lenses::consistency::sighting::{self, Sighting};
-use qa_reading::syntax::Span;
 
 /// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// How many files are read, the first by path.
+/// Number of files that are read at most, the first by path.
 const MAX_FILES: usize = 40_000;
-/// The most entries of trees that one merged change may touch.
+/// Number of tree entries that one merged change may touch.
 const MAX_CHANGED_ENTRIES: u64 = 2_000_000;
-/// Changes of more files are moves and imports of whole trees; they are counted and not read.
+/// Number of files above which a change counts as a move or import of whole trees, which is counted and not read.
 const MAX_CHANGED_FILES: usize = 2_000;
-/// How much of a line is quoted.
+/// Length limit of a quote, in characters.
 const MAX_QUOTE: usize = 160;
 
-/// A file with the part of the repository it belongs to.
+/// File with the part of the repository that it belongs to.
 type FileVersion = (RepoPath, BlobId, Scope);
-/// One content of a file.
+/// One version of a file.
 type Version = (RepoPath, BlobId);
 
-/// What is read.
+/// Commit and history that conventions are mined from.
 pub struct Mining<'a> {
     pub objects: &'a dyn Objects,
     pub commit: &'a CommitId,
-    /// The merged changes with what each was merged into, newest first.
+    /// Merged changes with the commits they were merged into, newest first.
     pub history: &'a [(CommitId, CommitId)],
     pub scopes: &'a ScopeGlobs,
     pub workers: u64,
@@ -43,7 +42,7 @@ pub struct Mining<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What mining gave.
+/// Result of mining.
 pub struct MiningReport {
     pub mined: Mined,
     pub files_read: u64,
@@ -52,21 +51,15 @@ pub struct MiningReport {
 }
 
 impl Mining<'_> {
-    /// Mines, and tries every convention on the merged changes.
+    /// Mines conventions, and tests each on the merged changes.
     pub fn mine(&self) -> Result<MiningReport, PortError> {
         let (files, found) = self.files()?;
         let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
         let files_read = sighted.len() as u64;
         let mut mined = mine::mine(&sighted);
         let changes = self.changes()?;
-        let here: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
-        let tracked = |path: &RepoPath| {
-            let known = here.get(path).map(|blob| (*blob).clone());
-            known.or_else(|| {
-                self.objects.file_at(self.commit, std::str::from_utf8(path.as_bytes()).ok()?).ok()?
-            })
-        };
-        mined.conventions.extend(replay::co_changes(&changes, &tracked));
+        let blobs: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
+        mined.conventions.extend(replay::co_changes(&changes, &|path| self.find_blob(&blobs, path)));
         self.back_test(&mut mined.conventions, &changes, &sighted)?;
         drop(sighted);
         self.quote(&mut mined.conventions)?;
@@ -75,7 +68,7 @@ impl Mining<'_> {
         Ok(MiningReport { mined, files_read, files_left_out, changes: changes.len() as u64 })
     }
 
-    /// How many places could keep or break each convention in the commit, and how many break it.
+    /// Counts the places that could keep or break each convention in the commit, and those that break it.
     pub fn recount(&self, conventions: &[Convention]) -> Result<Vec<(u64, u64)>, PortError> {
         let (files, _) = self.files()?;
         let reader = Reader::new(conventions);
@@ -92,7 +85,7 @@ impl Mining<'_> {
         Ok(sums)
     }
 
-    /// The files that may keep conventions, the first by path, and how many there are.
+    /// Returns the files that conventions apply to, the first by path, and their total number.
     fn files(&self) -> Result<(Vec<FileVersion>, usize), PortError> {
         let mut files: Vec<FileVersion> = Vec::new();
         self.objects.files_at(self.commit, &mut |path, blob| {
@@ -102,6 +95,14 @@ impl Mining<'_> {
         let found = files.len();
         files.truncate(MAX_FILES);
         Ok((files, found))
+    }
+
+    /// Returns the blob of a path in the commit.
+    fn find_blob(&self, known: &BTreeMap<&RepoPath, &BlobId>, path: &RepoPath) -> Option<BlobId> {
+        match known.get(path) {
+            Some(blob) => Some((*blob).clone()),
+            None => self.objects.file_at(self.commit, std::str::from_utf8(path.as_bytes()).ok()?).ok()?,
+        }
     }
 
     fn part(&self, path: &RepoPath) -> Option<Scope> {
@@ -132,20 +133,19 @@ impl Mining<'_> {
         for (commit, onto) in self.history {
             self.cancellation.check()?;
             let entries = self.objects.compare(onto, commit, MAX_CHANGED_ENTRIES)?;
-            let regular = |entry: Option<super::ports::TreeEntry>| {
-                entry.filter(|entry| entry.mode.starts_with("100")).map(|entry| entry.id)
-            };
             // Moves and imports of whole trees are counted and not read.
-            let read = entries.len() <= MAX_CHANGED_FILES;
-            let entries = if read { entries } else { Vec::new() };
-            let files =
-                entries.into_iter().map(|change| (change.path, regular(change.old), regular(change.new)));
+            let is_read = entries.len() <= MAX_CHANGED_FILES;
+            let entries = if is_read { entries } else { Vec::new() };
+            let files = entries
+                .into_iter()
+                .map(|change| (change.path, regular_file(change.old), regular_file(change.new)));
             changes.push(MergedChange { commit: commit.clone(), files: files.collect() });
         }
         Ok(changes)
     }
 
-    /// What was there before a change matters only where something after it breaks a convention.
+    /// Tests conventions on the merged changes. The version before a change is read only if the version after it breaks
+    /// a convention.
     fn back_test(
         &self,
         conventions: &mut [Convention],
@@ -153,35 +153,33 @@ impl Mining<'_> {
         sighted: &[SightedFile],
     ) -> Result<(), PortError> {
         let finder = Reader::new(conventions);
-        let mut broken = self.broken_here(&finder, sighted);
-        let after = |change: &MergedChange| -> Vec<Version> {
-            change.files.iter().filter_map(|(path, _, new)| Some((path.clone(), new.clone()?))).collect()
-        };
-        self.read_versions(&finder, changes.iter().flat_map(after), &mut broken)?;
-        let is_breaking = |change: &&MergedChange| {
-            after(change).iter().any(|version| broken.get(version).is_some_and(|all| !all.is_empty()))
-        };
-        let before = |change: &MergedChange| -> Vec<Version> {
-            change.files.iter().filter_map(|(path, old, _)| Some((path.clone(), old.clone()?))).collect()
-        };
-        let before: Vec<Version> = changes.iter().filter(is_breaking).flat_map(before).collect();
+        let mut broken = self.broken_in_commit(&finder, sighted);
+        self.read_versions(&finder, changes.iter().flat_map(versions_after), &mut broken)?;
+        let mut before: Vec<Version> = Vec::new();
+        for change in changes {
+            let after = versions_after(change);
+            if after.iter().any(|version| broken.get(version).is_some_and(|broken| !broken.is_empty())) {
+                before.extend(versions_before(change));
+            }
+        }
         self.read_versions(&finder, before.into_iter(), &mut broken)?;
         replay::count(conventions, changes, &broken);
         Ok(())
     }
 
-    /// What the files of the commit itself break, from what is known of them already.
-    fn broken_here(&self, finder: &Reader<'_>, sighted: &[SightedFile]) -> BTreeMap<Version, Broken> {
-        let broken = |file: &SightedFile| {
-            let path = RepoPath::from_bytes(file.path.as_bytes()).ok()?;
+    /// Returns the conventions that the files of the commit break.
+    fn broken_in_commit(&self, finder: &Reader<'_>, sighted: &[SightedFile]) -> BTreeMap<Version, Broken> {
+        let mut all = BTreeMap::new();
+        for file in sighted {
+            let Ok(path) = RepoPath::from_bytes(file.path.as_bytes()) else { continue };
             let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
             let broken = finder.broken(&path, file.part, sightings);
-            Some(((path, file.blob.clone()), broken))
-        };
-        sighted.iter().filter_map(broken).collect()
+            all.insert((path, file.blob.clone()), broken);
+        }
+        all
     }
 
-    /// Adds what the versions that are not known yet break.
+    /// Adds the conventions that further versions break.
     fn read_versions(
         &self,
         finder: &Reader<'_>,
@@ -220,7 +218,7 @@ impl Mining<'_> {
         Ok(())
     }
 
-    /// Reads what stands at the places that are quoted, and masks secrets in it.
+    /// Reads the quoted lines, and masks secrets in them.
     fn quote(&self, conventions: &mut [Convention]) -> Result<(), PortError> {
         let reader = self.objects.reader()?;
         for convention in conventions.iter_mut().filter(|convention| sighting::has_line(convention.family)) {
@@ -235,7 +233,7 @@ impl Mining<'_> {
     }
 }
 
-/// A file's text, if it is text that is not too large.
+/// Returns a file's text, or `None` if it is not text or too large.
 fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, PortError> {
     match reader.blob(blob, MAX_FILE_BYTES)? {
         BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
@@ -243,16 +241,32 @@ fn text_of(reader: &dyn ObjectReader, blob: &BlobId) -> Result<Option<String>, P
     }
 }
 
-/// Each sighting with its line.
+/// Pairs each sighting with its line.
 fn with_lines(sightings: Vec<Sighting>, text: &str) -> Vec<(Sighting, u32)> {
     let starts: Vec<usize> =
         std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let line = |span: Span| starts.partition_point(|start| *start <= span.start);
-    let place = |sighting: Sighting| {
-        let line = sighting.span.map_or(1, line);
-        (sighting, u32::try_from(line).unwrap_or(u32::MAX))
-    };
-    sightings.into_iter().map(place).collect()
+    let mut placed = Vec::with_capacity(sightings.len());
+    for sighting in sightings {
+        let line = match sighting.span {
+            Some(span) => starts.partition_point(|start| *start <= span.start),
+            None => 1,
+        };
+        placed.push((sighting, u32::try_from(line).unwrap_or(u32::MAX)));
+    }
+    placed
+}
+
+/// Returns the blob of a regular file.
+fn regular_file(entry: Option<TreeEntry>) -> Option<BlobId> {
+    entry.filter(|entry| entry.mode.starts_with("100")).map(|entry| entry.id)
+}
+
+fn versions_after(change: &MergedChange) -> Vec<Version> {
+    change.files.iter().filter_map(|(path, _, new)| Some((path.clone(), new.clone()?))).collect()
+}
+
+fn versions_before(change: &MergedChange) -> Vec<Version> {
+    change.files.iter().filter_map(|(path, old, _)| Some((path.clone(), old.clone()?))).collect()
 }
 
 #[cfg(test)]

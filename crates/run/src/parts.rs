@@ -1,4 +1,4 @@
-//! Parts of a run: what lenses said in a shard, as a contract, and how several parts stand in for a sweep.
+//! Parts of a run: the drafts and facts of a shard as a contract, and the joined parts in place of a sweep.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use qa_contracts::v1::{ChangedFile, PartFile, ShardPart, StatedDraft, StatedFact
 use qa_core::shard::Shard;
 use qa_lenses::contract::{Draft, Fact, Inspection, Lens};
 
-/// What lenses said of one file, as a contract.
+/// Converts the outcomes of one file to the contract.
 pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: FileOutcome) -> PartFile {
     let outcomes = assignments.iter().zip(outcome).filter_map(|(assignment, inspection)| {
         let (panicked, Inspection { drafts, facts }) = match inspection {
@@ -53,7 +53,7 @@ fn stated_draft(draft: Draft) -> StatedDraft {
     }
 }
 
-/// A draft again, if its rule is one of the lens.
+/// Converts a draft back, if its rule is one of the lens.
 fn draft(stated: StatedDraft, lens: &dyn Lens) -> Option<Draft> {
     let rule = lens.spec().rules.iter().find(|rule| rule.id == stated.rule)?.id;
     Some(Draft {
@@ -88,27 +88,22 @@ fn inspection(stated: StatedOutcome, lens: &dyn Lens) -> Option<Inspection> {
     Some(Inspection { drafts: drafts?, facts: facts? })
 }
 
-/// All parts of one run.
+/// Joined parts of one run.
 #[derive(Debug)]
 pub struct Parts {
     /// By position of the file.
     files: Vec<PartFile>,
 }
 
-/// How much work a file is, for sharing it out.
+/// Returns the size of a file in changed lines, for balancing shards.
 pub fn weight(file: &ChangedFile) -> u64 {
     file.hunks.iter().map(|hunk| hunk.old_lines + hunk.new_lines).sum()
 }
 
 impl Parts {
-    /// Joins parts. Every part of the run must be there once, with exactly the files that are its share.
+    /// Joins parts. Every part of the run must be present once, with exactly the files of its share.
     pub fn join(key: &ExecutionKey, files: &[ChangedFile], parts: Vec<ShardPart>) -> Result<Self, PortError> {
-        let refused = |message: String| PortError {
-            code: Code::ShardMissing,
-            message,
-            hint: Code::ShardMissing.hint(),
-        };
-        let of = parts.first().map_or(0, |part| part.shards);
+        let of = parts.first().map(|part| part.shards).unwrap_or(0);
         let mut by_number = BTreeMap::new();
         for part in parts {
             if part.execution_key != *key {
@@ -118,13 +113,13 @@ impl Parts {
                     part.execution_key.short(),
                     key.short()
                 );
-                return Err(refused(message));
+                return Err(missing_shard(message));
             }
             if part.shards != of || part.shard > of {
-                return Err(refused(format!("part {}/{} is not one of {of}", part.shard, part.shards)));
+                return Err(missing_shard(format!("part {}/{} is not one of {of}", part.shard, part.shards)));
             }
             if let Some(twice) = by_number.insert(part.shard, part) {
-                return Err(refused(format!("part {}/{of} is there twice", twice.shard)));
+                return Err(missing_shard(format!("part {}/{of} is there twice", twice.shard)));
             }
         }
         let missing: Vec<String> = (1..=of)
@@ -134,14 +129,16 @@ impl Parts {
         if of == 0 || !missing.is_empty() {
             let which =
                 if of == 0 { "every part".to_owned() } else { format!("part {}", missing.join(", ")) };
-            return Err(refused(format!("{which} of {} is missing", key.short())));
+            return Err(missing_shard(format!("{which} of {} is missing", key.short())));
         }
         let weights: Vec<u64> = files.iter().map(weight).collect();
         let mut joined = Vec::with_capacity(files.len());
         for (number, part) in by_number {
             let share = &files[Shard { number, of }.range(&weights)];
             if !share.iter().map(|file| &file.path).eq(part.files.iter().map(|file| &file.file)) {
-                return Err(refused(format!("part {number}/{of} does not hold the files of its share")));
+                return Err(missing_shard(format!(
+                    "part {number}/{of} does not hold the files of its share"
+                )));
             }
             joined.extend(part.files);
         }
@@ -171,6 +168,10 @@ impl ShardResults for Parts {
             Err(invalid(file, "an outcome of a plan that does not run"))
         }
     }
+}
+
+fn missing_shard(message: String) -> PortError {
+    PortError { code: Code::ShardMissing, message, hint: Code::ShardMissing.hint() }
 }
 
 fn invalid(file: &PartFile, what: &str) -> PortError {

@@ -1,4 +1,5 @@
-//! What the scheduler needs of the world, as traits; adapters above implement them, replays substitute recordings.
+//! Interfaces of the outside world for the scheduler, as traits; adapters implement them, replays substitute
+//! recordings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -7,7 +8,7 @@ use std::time::Duration;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, CommitId, RepoPath};
 
-/// A port that could not answer.
+/// Error of a port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PortError {
@@ -29,13 +30,13 @@ pub struct TreeEntry {
 pub struct TreeChange {
     /// Path with secrets masked.
     pub path: RepoPath,
-    /// Whether the path has secrets.
+    /// True if the path has secrets.
     pub secret: bool,
     pub old: Option<TreeEntry>,
     pub new: Option<TreeEntry>,
 }
 
-/// What came of reading a blob.
+/// Result of reading a blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlobRead {
     Content(Vec<u8>),
@@ -47,7 +48,7 @@ pub enum BlobRead {
     },
 }
 
-/// What reading has cost.
+/// Statistics of object reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ObjectCounters {
     pub objects_read: u64,
@@ -55,37 +56,37 @@ pub struct ObjectCounters {
     pub trees_walked: u64,
 }
 
-/// How many files [`Objects::files_at`] names at most; a tree that has as many has more.
+/// Number of files that [`Objects::files_at`] lists at most; a tree that has as many may have more.
 pub const MAX_LISTED_FILES: usize = 50_000;
 
 /// Git objects. `compare` sorts by path bytes and refuses paths that could leave the tree. Secrets in names are masked in
 /// all answers, and names are understood in masked form.
 pub trait Objects: Sync {
-    /// The paths that differ between two commits.
+    /// Returns the paths that differ between two commits.
     fn compare(&self, old: &CommitId, new: &CommitId, max_entries: u64)
     -> Result<Vec<TreeChange>, PortError>;
-    /// The blob of a regular file in a commit.
+    /// Returns the blob of a regular file in a commit.
     fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<BlobId>, PortError>;
-    /// Whether a commit says what stands at a path: it has it, or has something that is no directory on the way there,
-    /// such as a link or a submodule.
+    /// Returns whether a commit determines the content of a path: it has the path, or something that is no directory on
+    /// the way there, such as a link or a submodule.
     fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError>;
-    /// The regular files of one directory of a commit by name, if it is there; the root is the empty one.
+    /// Returns the regular files of one directory of a commit by name; the root is the empty path.
     fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError>;
     /// Names the regular files of a commit, bounded, in a fixed order.
     fn files_at(&self, commit: &CommitId, each: &mut dyn FnMut(RepoPath, BlobId)) -> Result<(), PortError>;
-    /// A reader for one thread.
+    /// Returns a reader for one thread.
     fn reader(&self) -> Result<Box<dyn ObjectReader + '_>, PortError>;
-    /// What reading has cost so far.
+    /// Returns the statistics of reads so far.
     fn counters(&self) -> ObjectCounters;
 }
 
 /// Reads blobs for one thread.
 pub trait ObjectReader {
-    /// The content, unless it is larger than `max_bytes`.
+    /// Reads the content, unless it is larger than `max_bytes`.
     fn blob(&self, id: &BlobId, max_bytes: u64) -> Result<BlobRead, PortError>;
 }
 
-/// Told how far a long step is; called from any thread.
+/// Receives the progress of a long step; called from any thread.
 pub trait Progress: Sync {
     /// `done` of `total` files are through `step`.
     fn step(&self, step: &'static str, done: usize, total: usize);
@@ -158,7 +159,10 @@ impl Cancellation {
     }
 
     pub fn check(&self) -> Result<(), PortError> {
-        self.ending().map_or(Ok(()), |ending| Err(ending.error()))
+        match self.ending() {
+            Some(ending) => Err(ending.error()),
+            None => Ok(()),
+        }
     }
 
     /// Returns the reason why the run is ending, or `None` while it goes on.
@@ -180,7 +184,10 @@ impl Cancellation {
 
     /// Sets the step that runs when there will be no verdict; `None` when nothing waits for one any more.
     pub fn set_close_step(&self, close: Option<Close>) {
-        let close_step = close.map_or(CloseStep::None, CloseStep::Pending);
+        let close_step = match close {
+            Some(close) => CloseStep::Pending(close),
+            None => CloseStep::None,
+        };
         *self.close_step.lock().unwrap_or_else(PoisonError::into_inner) = close_step;
     }
 

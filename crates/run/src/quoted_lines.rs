@@ -9,7 +9,7 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, Side};
 use qa_core::classify::runs_as_at;
 use qa_core::diff::{Content, content};
-use qa_core::packet::{Line, Packet, trim_line_end};
+use qa_core::packet::{Packet, trim_line_end};
 
 /// Lines of blobs. The last blob stays at hand, because findings come file by file.
 pub struct BlobLines<'a> {
@@ -67,17 +67,15 @@ pub fn recorded_lines(
     let text = texts.text(position).ok()?;
     let included = vec![true; files[position].hunks.len()];
     let packet = Packet { file: &files[position], text: &text, included: &included };
-    let wanted = |line: &Line<'_>| (start..=end).contains(&line.number);
     let lines: BTreeMap<u64, &str> = match side {
         Side::Head => packet
             .hunks()
             .flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after()))
-            .filter(wanted)
             .map(|line| (line.number, line.text))
             .collect(),
-        Side::Base => packet.removed().filter(wanted).map(|line| (line.number, line.text)).collect(),
+        Side::Base => packet.removed().map(|line| (line.number, line.text)).collect(),
     };
     let count = end.checked_sub(start)? + 1;
-    let lines: Vec<&str> = lines.into_values().collect();
+    let lines: Vec<&str> = lines.range(start..=end).map(|(_, text)| *text).collect();
     (lines.len() as u64 == count).then(|| lines.join("\n"))
 }

@@ -10,7 +10,7 @@ use qa_core::classify::{self, ScopeGlobs};
 use qa_core::findings::population;
 use qa_lenses::contract::Lens;
 
-/// How many base files are read for one rule and population.
+/// Number of base files that are read for one rule and population.
 const SAMPLE: usize = 200;
 /// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -304,7 +304,8 @@ impl<'w> WordSet<'w> {
 
     /// Returns whether a text has one of the words.
     fn are_in(&self, text: &str) -> bool {
-        let has_plain = || text.split(|character| !joins(character)).any(|word| self.plain.contains(word));
-        self.other.iter().any(|word| has_word(self.kind, text, word)) || !self.plain.is_empty() && has_plain()
+        self.other.iter().any(|word| has_word(self.kind, text, word))
+            || !self.plain.is_empty()
+                && text.split(|character| !joins(character)).any(|word| self.plain.contains(word))
     }
 }

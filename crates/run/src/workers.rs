@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ports::PortError;
 
-/// How many items a thread takes at a time: what lies together in a pack is read together.
+/// Number of items that a thread takes at a time: objects next to each other in a pack are read together.
 const MOST_IN_BATCH: usize = 16;
-/// Into how many batches each thread's share of a short list is cut, as one item may take longer than all others.
+/// Number of batches that each thread's share of a short list is cut into, as one item may take longer than all others.
 const BATCHES_EACH: usize = 32;
 
-/// Where a batch starts and what came of it.
+/// Start of a batch, with its results.
 type Batch<R> = (usize, Result<Vec<R>, PortError>);
 
-/// As [`map`], for items that take long by themselves, so that each is taken alone.
+/// Maps like [`map`], for slow items, so that each is taken alone.
 pub(super) fn each<R: Send>(
     count: usize,
     workers: u64,
@@ -53,11 +53,13 @@ pub fn in_any_order<T: Send, E: Send>(
         for sender in std::iter::repeat_n(sender, threads) {
             let (next, make) = (&next, &make);
             scope.spawn(move || {
-                let each = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|position| *position < count);
-                // Nobody listens any more after an error.
-                while let Some(position) = each()
-                    && sender.send(make(position)).is_ok()
-                {}
+                loop {
+                    let position = next.fetch_add(1, Ordering::Relaxed);
+                    // The receiver is gone after an error.
+                    if position >= count || sender.send(make(position)).is_err() {
+                        return;
+                    }
+                }
             });
         }
         receiver.into_iter().try_for_each(|made| take(made?))
