@@ -1,4 +1,4 @@
-//! The process: the keeper of commands, or signals, then the library.
+//! The process: the supervisor of commands, or signals, then the library.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else, because a keeper must have one thread.
+    // Before anything else, because a supervisor must have one thread.
     #[cfg(target_os = "linux")]
     if let Some(exit) = qa_skill::keep(std::env::args_os()) {
         return exit;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::console;
 use super::drift_check::{
     Against, Live, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, runs_below, text,
 };
 use super::exit::{Exit, Failure};
-use super::face;
 use super::progress::TerminalProgress;
 use super::upload::{Storing, store_artifact};
 use crate::config::{ArtifactEnvironment, now};
@@ -168,8 +168,8 @@ pub(crate) fn drift_check(
     for output in outputs {
         let bytes = (output.render)(&report)?;
         match &output.path {
-            Some(path) => face::write_document(path, &bytes)?,
-            None => face::write_stdout(&bytes)?,
+            Some(path) => console::write_document(path, &bytes)?,
+            None => console::write_stdout(&bytes)?,
         }
     }
     match failure(&report, arguments.fail_on_engine_change) {
@@ -178,9 +178,9 @@ pub(crate) fn drift_check(
     }
 }
 
-/// Which artifacts of the repository are replayed.
+/// Artifacts of the repository that are replayed.
 pub(crate) struct RemoteRequest {
-    /// Where commits are looked for first.
+    /// Repository that is searched for commits first.
     pub(crate) checkout: PathBuf,
     pub(crate) name: String,
     pub(crate) since_days: u64,
@@ -276,7 +276,7 @@ pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -
         let clamped = if days < asked { ", the most that the repository allows" } else { "" };
         line.push_str(&format!(", kept for {days} days{clamped}"));
     }
-    face::write_stdout(format!("{line}\n").as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(format!("{line}\n").as_bytes()).map(|()| Exit::Pass)
 }
 
 fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, Failure> {

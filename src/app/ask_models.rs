@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::client;
+use super::console::say;
 use super::exit::Failure;
-use super::face::say;
 use super::inputs::{Opened, artifact_root};
 use super::prepare::Prepared;
 use crate::config::{provider_key, provider_keys};
@@ -22,12 +22,12 @@ use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector};
 /// The longest that all questions of a run may take together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
 
-/// How the models of a run are asked.
+/// Use of models in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelUse {
-    /// Where answers come from.
+    /// Source of replies.
     pub(crate) replies: RepliesMode,
-    /// Whether none is asked.
+    /// True if no model is used.
     pub(crate) no_model: bool,
     /// The pull request whose budget is used.
     pub(crate) pull_request: Option<u64>,
@@ -36,13 +36,13 @@ pub(crate) struct ModelUse {
 }
 
 impl ModelUse {
-    /// The key in a variable; of the job's token also without one, since a step has it as an input.
+    /// Returns the key in an environment variable, or the job's token, which a step has as an input.
     fn key(&self, variable: &str) -> Option<Secret> {
         provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
     }
 }
 
-/// Asks every model that the policy has reviews for. Nothing is opened and nothing said where there is none.
+/// Collects the replies to all reviews. Without a review it opens no store and prints nothing.
 pub(crate) fn ask(
     prepared: &Prepared<'_>,
     opened: &Opened,
@@ -101,7 +101,8 @@ pub(crate) fn ask(
     })
 }
 
-/// What is replayed is believed without a seal, so it must be nothing that came with the change.
+/// Checks that no stored reply is committed: replay trusts replies without a seal, so they must not come with the
+/// change.
 #[expect(
     clippy::disallowed_methods,
     reason = "what counts is where the files really are; the path goes nowhere"

@@ -11,9 +11,9 @@ use clap::{Args, Parser, Subcommand};
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
 use super::ask_models::ModelUse;
 use super::calibrate::CalibrateArgs;
+use super::console::{self, Color, Output};
 use super::exit::{Exit, Failure};
-use super::face::{self, Color, Output};
-use super::inputs::{Request, Standing, open};
+use super::inputs::{HeadTrust, Request, open};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::verify_command::{self, VerifyArgs};
@@ -60,7 +60,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Judge a change and leave the proof in a run directory
-    #[command(after_help = face::formats_help())]
+    #[command(after_help = console::formats_help())]
     Run(RunArgs),
     /// Show what a run would look at, without running anything
     Plan(PlanArgs),
@@ -139,7 +139,7 @@ struct RunArgs {
     #[command(flatten)]
     change: ChangeArgs,
     /// An output format, optionally with a path; repeatable
-    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = face::parse_output)]
+    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
     formats: Vec<Output>,
     /// Execute one part of the run, `k/N`, and store it; `aggregate` joins all parts and gives the verdict
     #[arg(long, value_name = "K/N", value_parser = parse_shard)]
@@ -267,7 +267,7 @@ impl ChangeArgs {
             },
             artifact_root: self.out,
             refresh,
-            standing: Standing::Own,
+            head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             settings: crate::config::pace(),
         }
@@ -284,7 +284,7 @@ pub fn main_with(
         let place =
             panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
         let payload = qa_core::masking::sanitize_cut(panic.payload_as_str().unwrap_or(""), 300);
-        face::say(&format!("internal panic{place}: {payload}\n"));
+        console::say(&format!("internal panic{place}: {payload}\n"));
     }));
     let cancellation = Arc::new(Cancellation::default());
     let handle = Arc::clone(&cancellation);
@@ -316,7 +316,7 @@ fn print_clap(error: &clap::Error) {
     if masked == text {
         let _nobody_listens = error.print();
     } else {
-        face::say(&masked);
+        console::say(&masked);
     }
 }
 
@@ -355,7 +355,7 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
         let code = failure.code.unwrap_or(Code::InternalError);
         close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
     }
-    face::print_failure(&failure);
+    console::print_failure(&failure);
     failure.exit.into()
 }
 
@@ -374,7 +374,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             let document =
                 plan_command::plan(&arguments.change.request(false), shown, cancellation, &progress);
             progress.clear();
-            face::write_stdout(&document?).map(|()| Exit::Pass)
+            console::write_stdout(&document?).map(|()| Exit::Pass)
         }
         Command::Verify(arguments) => verify_command::verify(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
@@ -383,20 +383,20 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::ConsistencyApprove(arguments) => super::consistency_approve::approve(&arguments),
         Command::ConsistencyCheck(arguments) => super::consistency_check::check(&arguments, cancellation),
         Command::Explain(arguments) => {
-            face::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
+            console::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
             let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
-            face::write_stdout(&document).map(|()| Exit::Pass)
+            console::write_stdout(&document).map(|()| Exit::Pass)
         }
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::answer(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
         Command::Schema { name } => {
-            face::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
+            console::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -406,7 +406,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
                 "qa-skill",
                 &mut script,
             );
-            face::write_stdout(&script).map(|()| Exit::Pass)
+            console::write_stdout(&script).map(|()| Exit::Pass)
         }
     }
 }
@@ -416,7 +416,7 @@ fn run(
     parts: Option<&[PathBuf]>,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    face::check_outputs(&arguments.formats)?;
+    console::check_outputs(&arguments.formats)?;
     if arguments.verbose {
         super::log::to_stderr();
     }
@@ -441,11 +441,11 @@ fn run(
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
     progress.clear();
     let finished = finished?;
-    let exit = face::print(&finished, &arguments.formats, arguments.color, &Environment::read())?;
+    let exit = console::print(&finished, &arguments.formats, arguments.color, &Environment::read())?;
     match arguments.since.map(|since| super::delta::since(&since, &finished)).transpose() {
-        Ok(told) => told.flatten().iter().for_each(|told| face::say(told)),
+        Ok(told) => told.flatten().iter().for_each(|told| console::say(told)),
         // It decides nothing, so it does not take the place of the verdict.
-        Err(failure) => face::print_failure(&failure),
+        Err(failure) => console::print_failure(&failure),
     }
     Ok(exit)
 }
@@ -465,7 +465,7 @@ fn run_shard(
         stored.files,
         qa_core::escape::visible(&stored.path.display().to_string()),
     );
-    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
 
 #[cfg(test)]

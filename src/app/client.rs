@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::face::say;
+use super::console::say;
 use crate::config::in_actions;
 use crate::net::NetClient;
 use qa_core::escape::{workflow_message, workflow_property};
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 
-/// What was told of, by endpoint; a run has several clients.
+/// Retirement notices that were logged, by endpoint; a run has several clients.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// A client all of whose requests together may take `budget`.
@@ -35,11 +35,11 @@ fn warn_once(endpoint: &str, said: &str) {
 
 /// An endpoint whatever it is asked about.
 fn without_numbers(endpoint: &str) -> String {
-    let part = |part: &str| match part.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => "N".to_owned(),
-        false => part.to_owned(),
-    };
-    endpoint.split('/').map(part).collect::<Vec<_>>().join("/")
+    let parts = endpoint.split('/').map(|part| match part.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => "N",
+        false => part,
+    });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

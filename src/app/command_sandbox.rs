@@ -16,7 +16,7 @@ use qa_run::commands::{
 };
 use qa_run::ports::Cancellation;
 
-/// Where places are made; every user may enter it.
+/// Parent directory of workspaces; every user may enter it.
 const SCRATCH: &str = "/tmp";
 
 /// Makes places for the commands of one run.

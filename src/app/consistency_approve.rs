@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use crate::git::OpenRepository;
 use crate::store::rubrics;
 use qa_contracts::limits::MAX_RUBRIC_BYTES;
@@ -41,7 +41,7 @@ pub(crate) fn approve(arguments: &ApproveArgs) -> Result<Exit, Failure> {
         Some(file) => read(file, "rubric-decisions.v1")?,
         None if std::io::stdin().is_terminal() => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
-            match asked(&draft, &mut input, &mut output) {
+            match ask_decisions(&draft, &mut input, &mut output) {
                 Some(decisions) => decisions,
                 None => return Err(Failure::usage("nothing was decided", "nothing was frozen either")),
             }
@@ -71,7 +71,7 @@ pub(crate) fn approve(arguments: &ApproveArgs) -> Result<Exit, Failure> {
         frozen.rubric_version,
         frozen.rubric_hash,
     );
-    face::write_stdout(told.as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(told.as_bytes()).map(|()| Exit::Pass)
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T, Failure> {
@@ -163,7 +163,11 @@ fn edited(convention: &Convention, decision: Option<&RubricDecision>) -> Result<
 }
 
 /// Asks about each convention. Nothing when the person stops.
-fn asked(draft: &RubricDraft, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<RubricDecisions> {
+fn ask_decisions(
+    draft: &RubricDraft,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> Option<RubricDecisions> {
     let mut decisions = RubricDecisions::default();
     let total = draft.conventions.len();
     for (index, convention) in draft.conventions.iter().enumerate() {
@@ -195,7 +199,7 @@ fn asked(draft: &RubricDraft, input: &mut dyn BufRead, output: &mut dyn Write) -
 
 struct Answer {
     decision: Option<RubricDecision>,
-    /// Whether everything from here on is accepted as proposed.
+    /// True if all further conventions are accepted as proposed.
     rest: bool,
 }
 

@@ -44,7 +44,7 @@ fn draft() -> RubricDraft {
 
 fn answers(text: &str) -> (Option<RubricDecisions>, String) {
     let mut output = Vec::new();
-    let decisions = asked(&draft(), &mut text.as_bytes(), &mut output);
+    let decisions = ask_decisions(&draft(), &mut text.as_bytes(), &mut output);
     (decisions, String::from_utf8(output).unwrap())
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use super::inputs::read_policy;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, OpenRepository};
@@ -36,21 +36,22 @@ pub(crate) struct CheckArgs {
 /// Counts and prints. What has fallen is for people to decide about, so it fails nothing.
 pub(crate) fn check(arguments: &CheckArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     let progress = TerminalProgress::new(arguments.quiet);
-    let standing = standing(&arguments.repo, &arguments.base, arguments.jobs, (cancellation, &progress));
+    let standing = rubric_standing(&arguments.repo, &arguments.base, arguments.jobs, cancellation, &progress);
     progress.clear();
     let text = match standing? {
-        Some(standing) => told(&standing),
+        Some(standing) => describe(&standing),
         None => "the policy names no rubric, so there is nothing to count\n".to_owned(),
     };
-    face::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
 
-/// How the conventions in force stand in a commit; null where its policy names no rubric.
-pub(crate) fn standing(
+/// Counts the conventions in force in a commit, or returns `None` if its policy names no rubric.
+pub(crate) fn rubric_standing(
     repository: &Path,
     base: &str,
     workers: u64,
-    (cancellation, progress): (&Cancellation, &TerminalProgress),
+    cancellation: &Cancellation,
+    progress: &TerminalProgress,
 ) -> Result<Option<RubricStanding>, Failure> {
     let repository = OpenRepository::discover(repository)?;
     let commit = repository.commit_named(base)?.ok_or_else(|| {
@@ -109,7 +110,7 @@ fn counts(fallen: &FallenConvention) -> String {
 }
 
 /// For a terminal.
-pub(crate) fn told(standing: &RubricStanding) -> String {
+pub(crate) fn describe(standing: &RubricStanding) -> String {
     let mut out = format!("{}\n", first_line(standing));
     for fallen in &standing.fallen {
         let (statement, strength) = (visible(&fallen.statement), fallen.strength);

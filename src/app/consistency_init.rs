@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use super::inputs::rubric_at;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, OpenRepository};
@@ -55,7 +55,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     })?;
     let objects = GitObjects::new(&repository)?;
     let progress = TerminalProgress::new(arguments.quiet);
-    let draft = draft(&repository, &objects, &commit, arguments, (cancellation, &progress));
+    let draft = draft(&repository, &objects, &commit, arguments, cancellation, &progress);
     progress.clear();
     let draft = draft?;
     let directory = match &arguments.out {
@@ -70,7 +70,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         None => rubrics::drafts(&repository.root.join(".qa-skill"))?,
     };
     write(&draft, &directory)?;
-    face::write_stdout(told(&draft, &directory).as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(describe(&draft, &directory).as_bytes()).map(|()| Exit::Pass)
 }
 
 fn draft(
@@ -78,7 +78,8 @@ fn draft(
     objects: &GitObjects,
     commit: &CommitId,
     arguments: &InitArgs,
-    (cancellation, progress): (&Cancellation, &TerminalProgress),
+    cancellation: &Cancellation,
+    progress: &TerminalProgress,
 ) -> Result<RubricDraft, Failure> {
     let registry = qa_lenses::registry();
     let text = super::inputs::text_in_force(objects, commit, POLICY_PATH)?;
@@ -166,14 +167,14 @@ fn write(draft: &RubricDraft, directory: &Path) -> Result<(), Failure> {
     }
     let mut json = canonical::to_vec(&value).expect("a draft has a canonical form");
     json.push(b'\n');
-    face::write_document(&directory.join(name_of(draft, "json")), &json)?;
+    console::write_document(&directory.join(name_of(draft, "json")), &json)?;
     let markdown = qa_formats::rubric_draft::markdown(draft);
-    face::write_document(&directory.join(name_of(draft, "md")), markdown.as_bytes())?;
+    console::write_document(&directory.join(name_of(draft, "md")), markdown.as_bytes())?;
     let page = qa_formats::html::rubric::page(draft);
-    face::write_document(&directory.join(name_of(draft, "html")), page.as_bytes())
+    console::write_document(&directory.join(name_of(draft, "html")), page.as_bytes())
 }
 
-fn told(draft: &RubricDraft, directory: &Path) -> String {
+fn describe(draft: &RubricDraft, directory: &Path) -> String {
     let count = |strength: Strength| {
         draft.conventions.iter().filter(|convention| convention.strength == strength).count()
     };

@@ -1,4 +1,4 @@
-//! Where results go: formats to files and standard output, everything said to people to standard error.
+//! Console: results go to files and standard output, messages to standard error.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -45,8 +45,11 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
 
 /// The formats, for the help.
 pub(crate) fn formats_help() -> String {
-    let line = |format: &&dyn Format| format!("  {:<9} {}", format.spec().id, format.spec().title);
-    format!("Formats:\n{}", qa_formats::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
+    let lines: Vec<String> = qa_formats::ALL
+        .iter()
+        .map(|format| format!("  {:<9} {}", format.spec().id, format.spec().title))
+        .collect();
+    format!("Formats:\n{}", lines.join("\n"))
 }
 
 /// At most one format may go to standard output, so that what stands there is one document.
@@ -60,7 +63,7 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What formats show of a finished run, without colour.
+/// Renders a finished run, without color.
 pub(crate) fn report<'a>(
     finished: &'a Finished,
     directory: &'a str,

@@ -1,5 +1,5 @@
-//! What is new, still open and resolved since the last run that came to a verdict. It is told beside the runs and decides
-//! nothing.
+//! Compares the findings with those of the last run that had a verdict: new, still open, resolved. The comparison is
+//! reported beside the run and decides nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use qa_contracts::v1::{
     ChangeSet, Conclusion, Delta, DeltaFinding, DeltaRun, Finding, LensResult, SkillInput, SkillResult,
 };
 
-/// How many stored runs are looked at.
+/// Number of stored runs that are searched.
 const MOST_RUNS: usize = 500;
 
 /// An earlier run.
@@ -41,11 +41,10 @@ pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<Stri
         None if runs.len() == 1 => (runs.remove(0), false),
         None => return Ok(None),
     };
-    let delta =
-        Delta { history_rewritten: !is_ancestor, ..compared((&earlier.result, &earlier.head), (now, head)) };
+    let delta = Delta { history_rewritten: !is_ancestor, ..compare_runs(&earlier, now, head) };
     let root = finished.stored.path.parent().and_then(Path::parent).unwrap_or(directory);
     write_beside(root, &delta)?;
-    Ok(Some(told(&delta)))
+    Ok(Some(describe(&delta)))
 }
 
 /// A run of the same repository that came to a verdict about another head. One that cannot be read is none.
@@ -60,31 +59,36 @@ fn earlier(path: PathBuf, finished: &Finished) -> Option<Earlier> {
     (is_verdict && is_other).then_some(Earlier { result, head })
 }
 
-fn compared(
-    (earlier, earlier_head): (&SkillResult, &CommitId),
-    (later, later_head): (&SkillResult, &CommitId),
-) -> Delta {
-    let (old, new) = (by_id(&earlier.lens_results), by_id(&later.lens_results));
-    let of = |findings: &BTreeMap<&str, &Finding>, others: &BTreeMap<&str, &Finding>, in_both: bool| {
-        let chosen = findings.iter().filter(|(id, _)| others.contains_key(*id) == in_both);
-        let mut chosen: Vec<DeltaFinding> = chosen.map(|(_, finding)| shown(finding)).collect();
-        chosen.sort();
-        chosen
-    };
-    let run = |result: &SkillResult, head: &CommitId| DeltaRun {
+fn compare_runs(earlier: &Earlier, later: &SkillResult, later_head: &CommitId) -> Delta {
+    let (old, new) = (by_id(&earlier.result.lens_results), by_id(&later.lens_results));
+    Delta {
+        schema_version: Default::default(),
+        since: delta_run(&earlier.result, &earlier.head),
+        now: delta_run(later, later_head),
+        history_rewritten: false,
+        new: select_findings(&new, |id| !old.contains_key(id)),
+        still_open: select_findings(&new, |id| old.contains_key(id)),
+        resolved: select_findings(&old, |id| !new.contains_key(id)),
+    }
+}
+
+fn delta_run(result: &SkillResult, head: &CommitId) -> DeltaRun {
+    DeltaRun {
         execution_key: result.execution_key.clone(),
         head_sha: head.clone(),
         conclusion: result.final_verdict.conclusion,
-    };
-    Delta {
-        schema_version: Default::default(),
-        since: run(earlier, earlier_head),
-        now: run(later, later_head),
-        history_rewritten: false,
-        new: of(&new, &old, false),
-        still_open: of(&new, &old, true),
-        resolved: of(&old, &new, false),
     }
+}
+
+/// Returns the findings with a selected id, sorted.
+fn select_findings(
+    findings: &BTreeMap<&str, &Finding>,
+    is_selected: impl Fn(&str) -> bool,
+) -> Vec<DeltaFinding> {
+    let selected = findings.iter().filter(|(id, _)| is_selected(id));
+    let mut selected: Vec<DeltaFinding> = selected.map(|(_, finding)| delta_finding(finding)).collect();
+    selected.sort();
+    selected
 }
 
 fn by_id(results: &[LensResult]) -> BTreeMap<&str, &Finding> {
@@ -92,7 +96,7 @@ fn by_id(results: &[LensResult]) -> BTreeMap<&str, &Finding> {
     all.map(|finding| (finding.finding_id.as_str(), finding)).collect()
 }
 
-fn shown(finding: &Finding) -> DeltaFinding {
+fn delta_finding(finding: &Finding) -> DeltaFinding {
     DeltaFinding {
         file: finding.file.clone(),
         start_line: finding.start_line,
@@ -103,7 +107,7 @@ fn shown(finding: &Finding) -> DeltaFinding {
     }
 }
 
-fn told(delta: &Delta) -> String {
+fn describe(delta: &Delta) -> String {
     let late = delta.new.iter().filter(|finding| finding.late).count();
     let late = if late > 0 { format!(", {late} of them late") } else { String::new() };
     let rewritten = if delta.history_rewritten { ", whose history was rewritten" } else { "" };

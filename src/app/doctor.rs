@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::client::client;
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use crate::config::provider_key;
 use qa_contracts::codes::Code;
@@ -63,7 +63,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
         return Err(Failure::usage(format!("the policy names no model `{}`", sanitize_cut(asked, 80)), hint));
     }
     if known.is_empty() {
-        face::write_stdout(
+        console::write_stdout(
             b"the policy names no model, so nothing is asked; docs/models.md shows how to name one\n",
         )?;
         return Ok(Exit::Pass);
@@ -74,7 +74,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
         let model = Model::of(name, stated).expect("reading the policy has resolved it once");
         let request = model.request(&question());
         let key = provider_key(model.key_variable());
-        face::write_stdout(described(name, &model, &request, key.is_some()).as_bytes())?;
+        console::write_stdout(described(name, &model, &request, key.is_some()).as_bytes())?;
         if arguments.dry_run {
             continue;
         }
@@ -88,12 +88,12 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
         if verdict.is_err() {
             exit = Exit::CouldNotComplete;
         }
-        face::write_stdout(result(&verdict).as_bytes())?;
+        console::write_stdout(result(&verdict).as_bytes())?;
     }
     Ok(exit)
 }
 
-/// Asks the question, says how it went, and gives what it came to.
+/// Sends the request, prints the attempts, and returns the result.
 fn ask(
     model: &Model,
     request: &Encoded,
@@ -105,10 +105,10 @@ fn ask(
     let wait = binding.model.as_ref().map_or(0, |model| model.retry_after_cap_ms);
     let budget = (deadline + Duration::from_millis(wait)) * (u32::from(binding.retry_max) + 1);
     let http = client(budget, cancellation)?;
-    face::say(&format!("asking, for at most {} s an attempt\n", deadline.as_secs()));
+    console::say(&format!("asking, for at most {} s an attempt\n", deadline.as_secs()));
     let request = ModelRequest { provider: model.provider, binding, request, key, deadline };
     let asked = request.send(&http)?;
-    face::write_stdout(answered(model, &asked, key).as_bytes())?;
+    console::write_stdout(answered(model, &asked, key).as_bytes())?;
     Ok(verdict(model, &asked, key))
 }
 
@@ -125,7 +125,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         overrides: overrides.clone(),
         artifact_root: None,
         refresh: false,
-        standing: super::inputs::Standing::Own,
+        head_trust: super::inputs::HeadTrust::Own,
         models: super::ask_models::ModelUse::default(),
         settings: Vec::new(),
     };
@@ -147,7 +147,7 @@ fn question() -> Prompt {
     }
 }
 
-/// What would be sent, line by line.
+/// Describes the request line by line.
 fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> String {
     let Model { binding, .. } = model;
     let Some(ModelBinding { surface, api_version, auth_scheme, sampling, effort, service_tier, .. }) =
@@ -181,8 +181,8 @@ fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> Str
     text
 }
 
-/// When a model is switched off, as far as the table knows, and whether that is soon. Only here is it asked by the
-/// clock: what a run says follows from commits.
+/// Returns the retirement of a model by the table, and whether it is soon. Only this command uses the clock for it; the
+/// output of a run follows from its commits.
 fn retires(model_id: &str) -> String {
     const SOON_DAYS: i64 = 90;
     let Some(date) = models::find(models::bare(model_id)).and_then(|model| model.retires.as_deref()) else {
@@ -198,7 +198,7 @@ fn retires(model_id: &str) -> String {
     }
 }
 
-/// What came of the question, line by line.
+/// Describes the attempts and the reply line by line.
 fn answered(model: &Model, asked: &ModelExchange, key: &Secret) -> String {
     let mut text = String::new();
     for (index, attempt) in asked.attempts.iter().enumerate() {
@@ -212,7 +212,7 @@ fn answered(model: &Model, asked: &ModelExchange, key: &Secret) -> String {
         None => "the answer does not say which model gave it".to_owned(),
         Some(echoed) if model.is_alias_of(echoed) => {
             let code = Code::ModelAliasUnpinned;
-            format!("{code}: {} answered; {}", shown(echoed, key), code.hint())
+            format!("{code}: {} answered; {}", masked_message(echoed, key), code.hint())
         }
         // The same, or another one, which the result says.
         Some(_) => return text,
@@ -220,9 +220,9 @@ fn answered(model: &Model, asked: &ModelExchange, key: &Secret) -> String {
     text + &format!("  {:<10} {notice}\n", "notice")
 }
 
-/// What a server says, as it may be shown.
-fn shown(said: &str, key: &Secret) -> String {
-    sanitize_cut(&key.masked_in(said), 300)
+/// Masks and escapes a server's message.
+fn masked_message(message: &str, key: &Secret) -> String {
+    sanitize_cut(&key.masked_in(message), 300)
 }
 
 fn used(model: &Model, reply: &Reply) -> String {
@@ -234,23 +234,24 @@ fn used(model: &Model, reply: &Reply) -> String {
     format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
 }
 
-/// Whether the answer is the sum, and of the model that was asked or of one that its name may stand for. An endpoint that
-/// ignores the schema is found out here.
+/// Checks that the reply is the correct sum, from the requested model or a version of it. This detects endpoints that
+/// ignore the schema.
 fn verdict(model: &Model, asked: &ModelExchange, key: &Secret) -> Result<(), (Code, String)> {
-    let reply = asked.result.as_ref().map_err(|failed| (failed.code, shown(&failed.message, key)))?;
+    let reply =
+        asked.result.as_ref().map_err(|failed| (failed.code, masked_message(&failed.message, key)))?;
     let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
     let wanted = &model.binding.model_id;
     if let Some(echoed) = &reply.echoed.model
         && !model.is_answered_by(echoed)
     {
-        return invalid(format!("{} answered in the place of {wanted}", shown(echoed, key)));
+        return invalid(format!("{} answered in the place of {wanted}", masked_message(echoed, key)));
     }
     let wanted = json!({ "sum": ADDENDS.iter().sum::<i64>() });
     // As strictly as a review's answer is read: an array is no object, and nothing stands twice.
     if strict_json::parse(reply.text.as_bytes()).is_ok_and(|answer| answer == wanted) {
         return Ok(());
     }
-    invalid(format!("it answered `{}`, and `{wanted}` was asked for", shown(&reply.text, key)))
+    invalid(format!("it answered `{}`, and `{wanted}` was asked for", masked_message(&reply.text, key)))
 }
 
 fn result(verdict: &Result<(), (Code, String)>) -> String {

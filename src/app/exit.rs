@@ -13,7 +13,7 @@ use qa_run::http::HttpError;
 use qa_run::inputs::InForceError;
 use qa_run::ports::{Cancellation, PortError};
 
-/// What the process returns. A tool failure and a verdict never share a code.
+/// Exit codes of the process. A tool failure and a verdict never share a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// PASS.
@@ -46,7 +46,7 @@ impl From<Conclusion> for Exit {
     }
 }
 
-/// Why a command ended without its result.
+/// Error that ends a command without its result.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,

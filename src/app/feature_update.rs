@@ -1,5 +1,5 @@
-//! What a stored run lets QA's results be set to once its change is merged: only what follows from the run, and only
-//! where the list is still the one that QA saw.
+//! Derives the feature-list update that a stored run justifies after merge: only results that follow from the run, and
+//! only if the list is still the one that QA saw.
 
 use std::path::Path;
 
@@ -28,13 +28,13 @@ pub(crate) struct Accepted {
     /// The list of features that QA saw.
     list: String,
     summary: String,
-    /// When QA looked.
+    /// Time of the QA run.
     time: String,
 }
 
-/// What stands in the two files now, or has to.
+/// Current or required content of the two files.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct FeatureUpdate {
     pub(crate) list: String,
     pub(crate) state: WorkflowState,
 }
@@ -83,7 +83,8 @@ pub(crate) fn accepted(
     Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
 }
 
-/// Whoever writes the workflow of a change may ask for a milder mode, and gets a milder verdict.
+/// Checks that the run used the policy's own mode and lenses: the workflow of a change may request a milder mode, and
+/// would get a milder verdict.
 fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
     let recorded: RecordedInputs = run.artifact()?;
     let policy =
@@ -97,12 +98,12 @@ fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> 
 
 impl Accepted {
     /// The list and the state with the verdict in them, given what they are now; none when nothing is left to do.
-    pub(crate) fn settle(
+    pub(crate) fn apply_verdict(
         &self,
         list: &str,
         state: &WorkflowState,
         now: &str,
-    ) -> Result<Option<Settled>, Failure> {
+    ) -> Result<Option<FeatureUpdate>, Failure> {
         let id = self.feature_id;
         let proposed = features::propose(&self.list, id, true, &self.time, Some(&self.summary))?;
         if list == proposed || passes(list, id)? && list == self.list {
@@ -124,7 +125,7 @@ impl Accepted {
         if features::all_pass(&proposed)? {
             state = step(&state, WorkflowEvent::AllFeaturesPass)?;
         }
-        Ok(Some(Settled { list: proposed, state }))
+        Ok(Some(FeatureUpdate { list: proposed, state }))
     }
 }
 

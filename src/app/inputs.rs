@@ -1,4 +1,5 @@
-//! What a run reads before anything is judged: commits, the base's policy and waivers, head's policy for the preview.
+//! Inputs of a run that are read before judgement: commits, the base's policy and waivers, head's policy for the
+//! preview.
 
 use std::path::Path;
 
@@ -15,9 +16,9 @@ use qa_core::secrets;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
 
-/// Whose code head is, as far as it may be run.
+/// Trust level of the head commit's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum HeadTrust {
     /// Of somebody who may push here, or of whoever runs this on a machine of their own.
     Own,
     /// Of a fork, and there is no secret here.
@@ -26,8 +27,8 @@ pub(crate) enum Standing {
     ForkBesideSecrets,
 }
 
-impl Standing {
-    /// Why none of it is run, if that is so.
+impl HeadTrust {
+    /// Returns the reason why no code of head is run, or `None`.
     pub(crate) fn denied(self, fork_heads: bool) -> Option<String> {
         match self {
             Self::Own => None,
@@ -42,7 +43,7 @@ impl Standing {
     }
 }
 
-/// What a person or an action asks for.
+/// Request of a person or an action.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) repository: std::path::PathBuf,
@@ -51,7 +52,7 @@ pub(crate) struct Request {
     pub(crate) overrides: Overrides,
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
-    pub(crate) standing: Standing,
+    pub(crate) head_trust: HeadTrust,
     pub(crate) models: super::ask_models::ModelUse,
     /// Settings beside the policy's, with where each comes from; they decide nothing and are recorded.
     pub(crate) settings: Vec<SettingOrigin>,
@@ -69,7 +70,7 @@ pub(crate) fn open(request: &Request) -> Result<Opened, Failure> {
     open_in(request, OpenRepository::discover(&request.repository)?)
 }
 
-/// As [`open`], in a repository that was found before.
+/// Resolves the commits of a request in an open repository.
 pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<Opened, Failure> {
     let resolved = resolve(&repository, request.base.as_deref(), &request.head)?;
     let objects = GitObjects::new(&repository)?;
@@ -157,7 +158,7 @@ fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Optio
     }
 }
 
-/// As [`text_at`]; whatever is wrong with what stands there, it is no frozen rubric.
+/// Reads a rubric at a commit; every error means that it is no frozen rubric.
 pub(crate) fn rubric_at(
     objects: &dyn Objects,
     commit: &CommitId,
@@ -181,7 +182,7 @@ pub(crate) fn rubric_at(
     }
 }
 
-/// Where run directories are kept unless said otherwise.
+/// Returns the directory of runs, the default one unless the request names another.
 pub(crate) fn artifact_root(request: &Request, repository_root: &Path) -> std::path::PathBuf {
     request.artifact_root.clone().unwrap_or_else(|| repository_root.join(".qa-skill"))
 }

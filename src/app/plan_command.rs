@@ -14,13 +14,13 @@ use qa_run::keys::key;
 use qa_run::plans::plans;
 use qa_run::ports::{Cancellation, Progress};
 
-/// What to show of the plans.
+/// Part of the plans that is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Table,
     /// The artifact a run would write.
     Json,
-    /// What reviews may cost.
+    /// Maximum cost of the reviews.
     Cost,
     /// The matrix for so many shards.
     Matrix(u64),
@@ -36,7 +36,7 @@ pub(crate) fn plan(
     plan_opened(request, &open(request)?, shown, cancellation, progress)
 }
 
-/// As [`plan()`], in a repository that is open already.
+/// Lists the plans in an open repository.
 pub(crate) fn plan_opened(
     request: &Request,
     opened: &Opened,
@@ -77,7 +77,7 @@ pub(crate) fn plan_opened(
     Ok(text.into_bytes())
 }
 
-/// What each review may use at most and whether the budget lets it. Answers that were kept cost nothing.
+/// Describes the maximum usage of each review, and whether the budget allows it. Stored replies cost nothing.
 fn cost(plans: &[LensPlan], policy: &Policy) -> String {
     let refusals = plan::reserve(plans, policy);
     let rows = plans.iter().zip(&refusals).filter(|(plan, _)| plan.review.is_some());
@@ -109,7 +109,7 @@ fn cost(plans: &[LensPlan], policy: &Policy) -> String {
     format!("{text}\nat most {sum}\n")
 }
 
-/// What would be run, and where.
+/// Lists the commands that would run, with their directories.
 fn commands(plans: &[LensPlan]) -> String {
     let mut text = String::new();
     for plan in plans.iter().filter(|plan| !plan.execution_commands.is_empty()) {

@@ -11,7 +11,7 @@ use qa_core::policy::{POLICY_PATH, Policy, in_scope};
 
 /// Rubrics age in jumps, when somebody reorganises; from so many merged changes on they are worth a look.
 const OLD_AFTER: usize = 400;
-/// How far back the rubric's commit is looked for.
+/// Number of commits that are searched for the rubric's.
 const LINE_LOOKED_AT: usize = 20_000;
 
 /// Checks the policy of the base, or a file that is not committed yet.
@@ -60,6 +60,10 @@ fn old(rubric: &Rubric, since: Option<usize>) -> String {
     }
 }
 
+fn yes_or_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
 fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     let digest = canonical::digest(policy).expect("settings have a canonical form");
     let mut text =
@@ -69,11 +73,10 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     }
     text.push_str(&format!("\n{:<20} {:<8} {:<9} {}\n", "lens", "enabled", "required", "ignores"));
     for (id, lens) in &policy.lenses {
-        let yes = |value| if value { "yes" } else { "no" };
         text.push_str(&format!(
             "{id:<20} {:<8} {:<9} {}\n",
-            yes(lens.enabled),
-            yes(lens.required),
+            yes_or_no(lens.enabled),
+            yes_or_no(lens.required),
             lens.ignore.join(" ")
         ));
     }

@@ -1,4 +1,4 @@
-//! What a run, a plan and a part have in common: everything that is read before plans run.
+//! Preparation that runs, plans and parts share: everything that is read before plans run.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(crate) fn prepare_by<'a>(
     let gates = read_reports(opened, &in_force)?;
     let mut execution = manifests(opened, &in_force.policy, &change_set)?;
     if has_commands(&in_force.policy) {
-        execution.denied = request.standing.denied(in_force.policy.execution.fork_heads);
+        execution.denied = request.head_trust.denied(in_force.policy.execution.fork_heads);
     }
     let inputs = Inputs {
         repo_id: repo_id(opened, &in_force),
@@ -69,7 +69,7 @@ pub(crate) fn prepare_by<'a>(
     Ok(Prepared { request, inputs, texts })
 }
 
-/// What says which tools the projects of the change use; nothing where no gate asks.
+/// Reads the manifests that show the tools of the change's projects; none if no gate needs them.
 pub(super) fn manifests(
     opened: &Opened,
     policy: &Policy,
@@ -78,10 +78,9 @@ pub(super) fn manifests(
     if !has_commands(policy) {
         return Ok(RecordedExecution::default());
     }
-    let of = |commit| gates::manifests(change_set, &opened.objects, commit);
     Ok(RecordedExecution {
-        head_files: of(&change_set.head_sha)?,
-        base_files: of(&change_set.merge_base_sha)?,
+        head_files: gates::manifests(change_set, &opened.objects, &change_set.head_sha)?,
+        base_files: gates::manifests(change_set, &opened.objects, &change_set.merge_base_sha)?,
         ..RecordedExecution::default()
     })
 }
@@ -89,8 +88,8 @@ pub(super) fn manifests(
 fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGates, Failure> {
     // The base's too: a checkout of both together would make it look new.
     let is_committed = |path: &str| {
-        let tracked = |commit| opened.objects.is_tracked_at(commit, path);
-        Ok(tracked(&opened.resolved.head)? || tracked(&opened.resolved.base)?)
+        let (objects, resolved) = (&opened.objects, &opened.resolved);
+        Ok(objects.is_tracked_at(&resolved.head, path)? || objects.is_tracked_at(&resolved.base, path)?)
     };
     let text = |path: &str| {
         let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {

@@ -8,7 +8,7 @@ use qa_run::ports::Progress;
 
 /// Runs shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// How often the line changes.
+/// Update interval of the progress line.
 const INTERVAL: Duration = Duration::from_millis(80);
 
 /// A line on standard error that is rewritten in place.

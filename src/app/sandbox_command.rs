@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use crate::exec::{Fence, Room};
 use crate::git::{Omitted, OpenRepository, TreeLimits};
 use qa_contracts::codes::Code;
@@ -108,7 +108,7 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
     let fence = Fence::new(arguments.scratch.clone(), Arc::clone(cancellation));
     let layers = fence.self_test()?;
     if arguments.command.is_empty() {
-        return face::write_stdout(&shown(arguments.json, &layers, None)).map(|()| Exit::Pass);
+        return console::write_stdout(&render(arguments.json, &layers, None)).map(|()| Exit::Pass);
     }
     let room = Room::make(&arguments.scratch).map_err(|error| {
         let message = format!("failed to make a room in {}: {error}", arguments.scratch.display());
@@ -137,13 +137,13 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
     for _ in 1..arguments.times {
         ended = fence.run(&order)?;
     }
-    face::write_stdout(&shown(arguments.json, &layers, Some((&ended, &omitted))))?;
+    console::write_stdout(&render(arguments.json, &layers, Some((&ended, &omitted))))?;
     let succeeded = ended.exit == CommandExit::Code(0) && ended.stopped.is_none();
     Ok(if succeeded { Exit::Pass } else { Exit::Fail })
 }
 
 /// The document, or lines for a person. What the command printed is shown with nothing in it that could act.
-fn shown(
+fn render(
     as_json: bool,
     layers: &Layers,
     ended: Option<(&CommandOutcome, &[(RepoPath, Omitted)])>,
@@ -158,7 +158,7 @@ fn shown(
         }});
         if let Some((ended, omitted)) = ended {
             let left_out =
-                |(path, reason): &(RepoPath, Omitted)| json!({ "path": path, "reason": reason.text() });
+                |(path, reason): &(RepoPath, Omitted)| json!({ "path": path, "reason": reason.as_str() });
             document["omitted"] = omitted.iter().map(left_out).collect();
             let (code, signal) = match ended.exit {
                 CommandExit::Code(code) => (Some(code), None),
@@ -180,7 +180,7 @@ fn shown(
     }
     let Some((ended, omitted)) = ended else { return text.into_bytes() };
     for (path, reason) in omitted {
-        text.push_str(&format!("left out    {path} ({})\n", reason.text()));
+        text.push_str(&format!("left out    {path} ({})\n", reason.as_str()));
     }
     let exit = match (ended.stopped, ended.exit) {
         (Some(stop), _) => format!("stopped: {}", stop.as_str()),

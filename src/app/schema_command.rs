@@ -27,8 +27,11 @@ pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
 }
 
 /// The skill's manifest.
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
 fn manifest() -> SkillManifest {
-    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     SkillManifest {
         schema_version: Default::default(),
         skill_id: "qa-skill".to_owned(),

@@ -52,11 +52,11 @@ impl RunRecord<'_> {
     }
 }
 
-/// Where a run is kept.
+/// Location of a stored run.
 pub(crate) struct Stored {
     pub(crate) path: PathBuf,
     pub(crate) result: SkillResult,
-    /// Whether an earlier run of the same key was there and agrees.
+    /// True if an earlier run of the same key exists and has the same result.
     pub(crate) replayed: bool,
 }
 
@@ -121,7 +121,7 @@ fn compared(existing: &Path, mut writer: RunWriter<'_>, result: SkillResult) -> 
     Err(Failure::with_code(Code::DeterminismDriftDetected, message))
 }
 
-/// What was written is read back and checked before anyone is told a verdict.
+/// Reads a stored run back and verifies it, before the verdict is reported.
 fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
     let run = RunDirectory::open(path)?;
     debug_assert_eq!(run.hashes, *written);
@@ -140,7 +140,7 @@ pub(crate) fn skill_result(input: &SkillInput, outcome: &Outcome) -> SkillResult
     }
 }
 
-/// How many files are in memory while they are made.
+/// Number of files that are held in memory while they are rendered.
 const MOST_MADE_AT_ONCE: u64 = 4;
 
 /// Makes a file of a run directory, if there has to be one.
@@ -255,7 +255,7 @@ struct BorrowedFile<'a> {
     text: Cow<'a, FileText>,
 }
 
-/// Whether all recorded texts go into one file.
+/// Returns whether all recorded texts go into one file.
 fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Failure> {
     let mut bytes = 0;
     for position in 0..change_set.files.len() {

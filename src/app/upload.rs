@@ -11,16 +11,16 @@ use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_run::http::Http;
 
-/// What is stored, and how long.
+/// Stored directories, with their retention.
 pub(crate) struct Storing<'a> {
     /// Run directories.
     pub(crate) directories: &'a [PathBuf],
     pub(crate) name: &'a ArtifactName,
     /// For so many days; the service's own setting holds without a number.
     pub(crate) retention_days: Option<u64>,
-    /// What the repository allows.
+    /// Limit of the repository.
     pub(crate) most_retention_days: Option<u64>,
-    /// What must not be in it.
+    /// Secrets that the artifact must not contain.
     pub(crate) secrets: &'a [Secret],
     pub(crate) now: SystemTime,
     /// Makes the waits of this run its own.
@@ -56,7 +56,7 @@ pub(crate) fn store_artifact(
     store_directories(http, service, storing)
 }
 
-/// As [`store_artifact`], for directories that are whole because they were just written.
+/// Stores an artifact of directories that were just written, and so are complete.
 pub(crate) fn store_directories(
     http: &dyn Http,
     service: &RunService,

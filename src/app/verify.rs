@@ -34,7 +34,7 @@ use qa_run::survey::RecordedSurveys;
 pub(crate) struct Verified {
     pub(crate) input: SkillInput,
     pub(crate) run: RunDirectory,
-    /// As derived, which is as stored where there is no difference.
+    /// The derived result; it equals the stored one if there is no difference.
     pub(crate) conclusion: Conclusion,
     pub(crate) gaps: Gaps,
     /// The digest over the effective policy.
@@ -42,13 +42,13 @@ pub(crate) struct Verified {
     /// True if the base has a policy file.
     pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
-    /// Whether texts were read from the repository and not from the recording.
+    /// True if texts were read from the repository and not from the recording.
     pub(crate) from_repository: bool,
-    /// How many recorded texts have masked secrets in them, which only the repository can confirm.
+    /// Number of recorded texts with masked secrets, which only the repository can confirm.
     pub(crate) masked: usize,
 }
 
-/// What a run did not look at although its verdict stands.
+/// Parts of the change that a run with a verdict did not inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gaps {
     /// True if anything is missing.
@@ -57,7 +57,7 @@ pub(crate) struct Gaps {
     pub(crate) unread_files: usize,
 }
 
-/// Where a replay reads the change.
+/// Source of the change in a replay.
 pub(crate) enum Source {
     /// The run directory's own recording.
     Recording,
@@ -65,7 +65,7 @@ pub(crate) enum Source {
     Repository(OpenRepository),
 }
 
-/// What a replay gave.
+/// Result of a replay.
 pub(crate) struct Replayed {
     pub(crate) difference: Option<Difference>,
     pub(crate) key_preimage: ExecutionKeyPreimage,
@@ -363,7 +363,7 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Re
     Ok(complete)
 }
 
-/// Whether every offset of a recorded text is in order and on a character boundary.
+/// Returns whether every offset of a recorded text is in order and on a character boundary.
 fn fits(file: &ChangedFile, text: &FileText) -> bool {
     let mut last = 0;
     let ordered =

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
 use qa_contracts::codes::Code;
@@ -109,7 +109,7 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
         return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
     }
     check_expectations(arguments, &verified)?;
-    face::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Returns the overrides of the policy as `name=value`.

@@ -5,8 +5,8 @@ use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::console;
 use super::exit::Failure;
-use super::face;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
 
 /// Time limit of a command. For a run it is the default of `limits.deadline-seconds` and applies until the policy is read.
@@ -56,7 +56,7 @@ fn abort(cancellation: &Cancellation, error: &PortError) {
         CloseStep::None => {}
     }
     let failure = Failure::from(error.clone());
-    face::print_failure(&failure);
+    console::print_failure(&failure);
     process::exit(failure.exit as i32);
 }
 

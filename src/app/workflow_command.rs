@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
+use super::console;
 use super::exit::{Exit, Failure};
-use super::face;
+use super::feature_update::{Accepted, FeatureUpdate, accepted};
 use super::progress::TerminalProgress;
-use super::settle::{Accepted, Settled, accepted};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::MAX_JSON_BYTES;
@@ -32,10 +32,10 @@ pub(crate) struct WorkflowArgs {
     state: PathBuf,
     /// What has happened since
     #[arg(long, value_enum)]
-    event: Option<Happened>,
+    event: Option<EventArgument>,
     /// What QA says
     #[arg(long, value_enum, conflicts_with = "report")]
-    verdict: Option<Said>,
+    verdict: Option<QaResult>,
     /// The qa-report.json that says what QA says
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -67,9 +67,9 @@ fn parse_commit(text: &str) -> Result<CommitId, String> {
     CommitId::parse(text).map_err(|_| "expected the whole id of a commit".to_owned())
 }
 
-/// What may have happened besides a verdict.
+/// Event besides a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Happened {
+enum EventArgument {
     /// Commits that QA is to look at
     Push,
     /// A pull request was opened or made ready
@@ -78,9 +78,9 @@ enum Happened {
     Draft,
 }
 
-/// What QA may say.
+/// Result of QA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Said {
+enum QaResult {
     /// Every gate passed
     Passed,
     /// A gate failed
@@ -111,13 +111,13 @@ pub(crate) struct Listed {
     list: FeatureList,
 }
 
-/// What the command found.
+/// Result of the command.
 struct Next {
     state: WorkflowState,
-    /// How many steps were there before.
+    /// Number of steps before the command.
     known_steps: usize,
     listed: Option<Listed>,
-    /// Whether a list with the verdict was written.
+    /// True if a list with the verdict was written.
     proposed: bool,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn workflow(
             let progress = TerminalProgress::new(false);
             let accepted = accepted(run, arguments.head.as_ref(), cancellation, &progress);
             progress.clear();
-            settled(arguments, accepted?, &now)?
+            apply_run(arguments, accepted?, &now)?
         }
         None => next(arguments, &now)?,
     };
@@ -142,7 +142,7 @@ pub(crate) fn workflow(
     if arguments.write && !is_left {
         replace(&arguments.state, &document)?;
     }
-    Ok(if arguments.format == "json" { document } else { text(arguments, &next).into_bytes() })
+    Ok(if arguments.format == "json" { document } else { render_text(arguments, &next).into_bytes() })
 }
 
 /// A moment as states have it.
@@ -161,7 +161,7 @@ pub(crate) fn document(state: &WorkflowState) -> Vec<u8> {
 /// The state of a file; where there is none, the work has not begun.
 pub(crate) fn read_state(path: &Path, now: &str) -> Result<WorkflowState, Failure> {
     match read(path)? {
-        Some(bytes) => workflow::parse_state(&bytes).map_err(|error| named(path, error)),
+        Some(bytes) => workflow::parse_state(&bytes).map_err(|error| with_path(path, error)),
         None => Ok(workflow::start(now)),
     }
 }
@@ -177,14 +177,14 @@ pub(crate) fn named_file(path: &Path) -> Result<&Path, Failure> {
     }
 }
 
-/// What a run of a merged change leads to.
-fn settled(arguments: &WorkflowArgs, accepted: Option<Accepted>, now: &str) -> Result<Next, Failure> {
+/// Returns the transition that a run of a merged change leads to.
+fn apply_run(arguments: &WorkflowArgs, accepted: Option<Accepted>, now: &str) -> Result<Next, Failure> {
     let state = read_state(named_file(&arguments.state)?, now)?;
     let known_steps = state.history.len();
     let listed = arguments.feature_list.as_deref().map(|path| read_list(named_file(path)?)).transpose()?;
     let text = listed.as_ref().map_or("", |listed| listed.text.as_str());
-    let settled = accepted.map(|accepted| accepted.settle(text, &state, now)).transpose()?.flatten();
-    let Some(Settled { list, state }) = settled else {
+    let update = accepted.map(|accepted| accepted.apply_verdict(text, &state, now)).transpose()?.flatten();
+    let Some(FeatureUpdate { list, state }) = update else {
         return Ok(Next { state, known_steps, listed, proposed: false });
     };
     if let Some(path) = &arguments.propose {
@@ -198,7 +198,7 @@ fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     let mut state = read_state(&arguments.state, now)?;
     let known_steps = state.history.len();
     let mut listed = arguments.feature_list.as_deref().map(read_list).transpose()?;
-    let said = said(arguments)?;
+    let said = read_qa_result(arguments)?;
     if listed.as_ref().is_some_and(|listed| !listed.list.0.is_empty()) {
         state = workflow::advance(&state, WorkflowEvent::FeaturesListed, now)?;
     }
@@ -242,31 +242,31 @@ fn passed(verdict: QaStatus) -> Option<bool> {
     }
 }
 
-impl From<Happened> for WorkflowEvent {
-    fn from(event: Happened) -> Self {
+impl From<EventArgument> for WorkflowEvent {
+    fn from(event: EventArgument) -> Self {
         match event {
-            Happened::Push => Self::Push,
-            Happened::PullRequest => Self::PullRequest,
-            Happened::Draft => Self::DraftPullRequest,
+            EventArgument::Push => Self::Push,
+            EventArgument::PullRequest => Self::PullRequest,
+            EventArgument::Draft => Self::DraftPullRequest,
         }
     }
 }
 
-/// What QA says, from the command line or its report.
-fn said(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure> {
+/// Reads the result of QA, from the command line or its report.
+fn read_qa_result(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure> {
     let Some(path) = &arguments.report else {
         return Ok(arguments.verdict.map(|said| Reported {
             status: match said {
-                Said::Passed => QaStatus::Passed,
-                Said::Failed => QaStatus::Failed,
-                Said::Error => QaStatus::Error,
+                QaResult::Passed => QaStatus::Passed,
+                QaResult::Failed => QaStatus::Failed,
+                QaResult::Error => QaStatus::Error,
             },
             feature_id: None,
             summary: None,
         }));
     };
     let bytes = read(path)?.ok_or_else(|| missing(path))?;
-    workflow::parse_report(&bytes).map(Some).map_err(|error| named(path, error))
+    workflow::parse_report(&bytes).map(Some).map_err(|error| with_path(path, error))
 }
 
 /// The feature that is named, which has to be in the list where there is one.
@@ -330,7 +330,7 @@ fn missing(path: &Path) -> Failure {
     Failure::usage(format!("there is no file {path}"), "name a file that exists")
 }
 
-fn named(path: &Path, error: WorkflowError) -> Failure {
+fn with_path(path: &Path, error: WorkflowError) -> Failure {
     let message = format!("failed to read {}: {error}", path.display());
     Failure { message: sanitize(&message), ..error.into() }
 }
@@ -354,7 +354,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.persist(path).map(drop).map_err(|error| failed(error.error))
 }
 
-fn text(arguments: &WorkflowArgs, next: &Next) -> String {
+fn render_text(arguments: &WorkflowArgs, next: &Next) -> String {
     let state = &next.state;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
@@ -395,5 +395,5 @@ fn text(arguments: &WorkflowArgs, next: &Next) -> String {
 
 /// Answers the command.
 pub(crate) fn answer(arguments: &WorkflowArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
-    face::write_stdout(&workflow(arguments, crate::config::now(), cancellation)?).map(|()| Exit::Pass)
+    console::write_stdout(&workflow(arguments, crate::config::now(), cancellation)?).map(|()| Exit::Pass)
 }

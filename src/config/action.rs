@@ -41,7 +41,7 @@ pub(crate) struct ActionEnvironment {
     pub(crate) settings: Vec<SettingOrigin>,
 }
 
-/// Whether the process is a step of GitHub Actions.
+/// Returns whether the process is a step of GitHub Actions.
 pub(crate) fn in_actions() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }

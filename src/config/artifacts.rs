@@ -1,4 +1,4 @@
-//! What the environment says about artifacts: the running workflow's service, the repository, the tokens, the clock.
+//! Settings of artifacts in the environment: the running workflow's service, the repository, the tokens, the clock.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -30,48 +30,48 @@ impl ArtifactEnvironment {
         envy::from_iter(super::variables()).unwrap_or_default()
     }
 
-    /// Where the repository is, github.com unless something else is said.
+    /// URL of the server, github.com by default.
     pub(crate) fn server(&self) -> &str {
-        stated(&self.github_server_url).unwrap_or("https://github.com").trim_end_matches('/')
+        non_empty(&self.github_server_url).unwrap_or("https://github.com").trim_end_matches('/')
     }
 
     /// The REST interface.
     pub(crate) fn api(&self) -> Option<&str> {
-        stated(&self.github_api_url).map(|url| url.trim_end_matches('/'))
+        non_empty(&self.github_api_url).map(|url| url.trim_end_matches('/'))
     }
 
     /// Owner and name.
     pub(crate) fn repository(&self) -> Option<&str> {
-        stated(&self.github_repository)
+        non_empty(&self.github_repository)
     }
 
-    /// How long the repository keeps artifacts at most.
+    /// Retention limit of the repository, in days.
     pub(crate) fn retention_days(&self) -> Option<u64> {
-        stated(&self.github_retention_days)?.parse().ok()
+        non_empty(&self.github_retention_days)?.parse().ok()
     }
 
     pub(crate) fn run_attempt(&self) -> u64 {
-        stated(&self.github_run_attempt).and_then(|text| text.parse().ok()).unwrap_or(1)
+        non_empty(&self.github_run_attempt).and_then(|text| text.parse().ok()).unwrap_or(1)
     }
 
-    /// What makes this run's waits its own.
+    /// Seed for retry jitter.
     pub(crate) fn seed(&self) -> &str {
-        stated(&self.github_run_id).unwrap_or("local")
+        non_empty(&self.github_run_id).unwrap_or("local")
     }
 
     pub(crate) fn results_url(&self) -> Option<&str> {
-        stated(&self.actions_results_url)
+        non_empty(&self.actions_results_url)
     }
 
     /// The token of the running workflow's own services.
     pub(crate) fn runtime_token(&self) -> Option<Secret> {
-        Secret::new(stated(&self.actions_runtime_token)?)
+        Secret::new(non_empty(&self.actions_runtime_token)?)
     }
 
     /// The token for the REST interface and for git.
     pub(crate) fn token(&self) -> Option<Secret> {
         let tokens = [&self.input_token, &self.github_token];
-        tokens.into_iter().find_map(|token| Secret::new(stated(token)?))
+        tokens.into_iter().find_map(|token| Secret::new(non_empty(token)?))
     }
 
     /// Everything that must not be in an artifact.
@@ -83,7 +83,7 @@ impl ArtifactEnvironment {
             &self.github_token,
         ];
         let mut secrets: Vec<Secret> = Vec::new();
-        for secret in all.into_iter().filter_map(|value| Secret::new(stated(value)?)) {
+        for secret in all.into_iter().filter_map(|value| Secret::new(non_empty(value)?)) {
             if !secrets.contains(&secret) {
                 secrets.push(secret);
             }
@@ -91,13 +91,13 @@ impl ArtifactEnvironment {
         secrets
     }
 
-    /// Where temporary files go: the runner cleans its own directory.
+    /// Directory of temporary files: the runner's own, which it cleans.
     pub(crate) fn scratch(&self) -> PathBuf {
-        stated(&self.runner_temp).map_or_else(std::env::temp_dir, PathBuf::from)
+        non_empty(&self.runner_temp).map_or_else(std::env::temp_dir, PathBuf::from)
     }
 }
 
-fn stated(value: &Option<String>) -> Option<&str> {
+fn non_empty(value: &Option<String>) -> Option<&str> {
     value.as_deref().map(str::trim).filter(|value| !value.is_empty())
 }
 

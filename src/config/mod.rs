@@ -16,7 +16,7 @@ pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};
 pub(crate) use reports::Workspace;
 
-/// What the environment says about the terminal.
+/// Settings of the terminal in the environment.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Environment {
     no_color: Option<String>,
@@ -40,7 +40,7 @@ impl Environment {
         stated.clamp(*WIDTHS.start(), *WIDTHS.end())
     }
 
-    /// Whether colour is wanted, as <https://no-color.org> and <https://bixense.com/clicolors> say.
+    /// Returns whether color is wanted, by <https://no-color.org> and <https://bixense.com/clicolors>.
     pub(crate) fn color(&self, terminal: bool) -> bool {
         let set = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_empty());
         if set(&self.no_color) {

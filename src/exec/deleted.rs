@@ -47,21 +47,21 @@ impl Files {
 }
 
 impl Held {
-    /// Looks into every process below a keeper, as ourselves and where that is refused as the command's user.
-    pub(super) fn by(keeper: u32, user: Option<u32>) -> Self {
-        let held = Self::found(keeper);
+    /// Looks into every process below a supervisor, as ourselves and where that is refused as the command's user.
+    pub(super) fn by(supervisor: u32, user: Option<u32>) -> Self {
+        let held = Self::found(supervisor);
         match user {
             Some(user) if held.disk.hidden || held.memory.hidden => {
                 let _until_the_end = FilesAs::user(user);
-                Self::found(keeper)
+                Self::found(supervisor)
             }
             _ => held,
         }
     }
 
-    fn found(keeper: u32) -> Self {
+    fn found(supervisor: u32) -> Self {
         let mut held = Self::default();
-        let processes = descendants(keeper);
+        let processes = descendants(supervisor);
         let processes: Vec<PathBuf> =
             processes.iter().map(|process| Path::new("/proc").join(process.to_string())).collect();
         for process in &processes {

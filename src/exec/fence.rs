@@ -16,7 +16,7 @@ use qa_run::ports::Cancellation;
 
 /// Runs commands, where that can be done safely.
 pub(crate) struct Fence {
-    /// Where the self-test may make files. Every user has to be able to enter it.
+    /// Directory in which the self-test creates files. Every user must be able to enter it.
     scratch: PathBuf,
     cancellation: Arc<Cancellation>,
     tested: OnceLock<Result<Layers, Refusal>>,
@@ -111,10 +111,10 @@ impl Sandbox for Fence {
         }
         if outcome.survivors {
             return Err(SandboxError::Survivors(
-                "its keeper was killed, and processes do not end".to_owned(),
+                "its supervisor was killed, and processes do not end".to_owned(),
             ));
         }
         prepared.check_gone()?;
-        Err(SandboxError::Broken("its keeper was killed, so all of it was ended".to_owned()))
+        Err(SandboxError::Broken("its supervisor was killed, so all of it was ended".to_owned()))
     }
 }

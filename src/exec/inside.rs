@@ -20,8 +20,8 @@ use super::job::{Job, Purpose, Report, send_report};
 use super::shared_memory::{self, Provided, SHARED_MEMORY};
 use super::{probe, syscalls};
 
-/// What of the system commands may read and run. Not all of `/usr`, as sources may be checked out in it, and of `/etc`
-/// only what programs look up.
+/// Paths of the system that commands may read and execute. Not all of `/usr`, since sources may be checked out in it,
+/// and of `/etc` only what programs look up.
 const SYSTEM: &[&str] = &[
     "/bin",
     "/sbin",
@@ -69,7 +69,7 @@ const SYSTEM: &[&str] = &[
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];
-/// What is looked up only to find other machines.
+/// Files that are only needed to resolve other machines.
 const SYSTEM_FOR_NETWORK: &[&str] = &["/etc/gai.conf", "/etc/resolv.conf", "/run/systemd/resolve"];
 const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 /// Everything of the oldest kernel interface that suffices: without its last part files outside could be emptied.
@@ -77,7 +77,7 @@ const FLOOR: ABI = ABI::V3;
 /// Asked of a kernel that runs out of memory: take this one, not the gate.
 const OOM_SCORE: &[u8] = b"1000";
 
-/// Why there is no command.
+/// Reason why the command was not started.
 enum Stopped {
     Layer { layer: &'static str, reason: String },
     Unusable(String),
@@ -89,8 +89,8 @@ fn layer(layer: &'static str) -> impl Fn(nix::Error) -> Stopped {
 
 /// Puts every layer around this process and becomes the command. Gives the exit status where that fails; the program
 /// hears through the socket that it did.
-pub(super) fn enter(job: &Job, control: &mut UnixStream, keeper: Pid) -> i32 {
-    let report = match put_layers(job, keeper) {
+pub(super) fn enter(job: &Job, control: &mut UnixStream, supervisor: Pid) -> i32 {
+    let report = match put_layers(job, supervisor) {
         Ok(landlock_abi) => {
             if send_report(control, &Report::Fenced { landlock_abi }).is_err() {
                 return 125;
@@ -104,7 +104,7 @@ pub(super) fn enter(job: &Job, control: &mut UnixStream, keeper: Pid) -> i32 {
     125
 }
 
-fn put_layers(job: &Job, keeper: Pid) -> Result<u32, Stopped> {
+fn put_layers(job: &Job, supervisor: Pid) -> Result<u32, Stopped> {
     nix::unistd::setsid().map_err(layer("session"))?;
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None).map_err(layer("session"))?;
     umask(Mode::from_bits_truncate(0o022));
@@ -124,8 +124,8 @@ fn put_layers(job: &Job, keeper: Pid) -> Result<u32, Stopped> {
     }
     // After the change of user, which clears it.
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(layer("parent death signal"))?;
-    if nix::unistd::getppid() != keeper {
-        let reason = "the keeper is gone".to_owned();
+    if nix::unistd::getppid() != supervisor {
+        let reason = "the supervisor is gone".to_owned();
         return Err(Stopped::Layer { layer: "parent death signal", reason });
     }
     nix::sys::prctl::set_no_new_privs().map_err(layer("no new privileges"))?;
@@ -201,7 +201,7 @@ fn give_pipe(pipe: BorrowedFd<'_>, uid: Uid, gid: Gid) -> Result<(), Stopped> {
     nix::unistd::fchown(pipe, Some(uid), Some(gid)).map_err(layer("private uid"))
 }
 
-/// Whether this process has no right that an ordinary one does not have.
+/// Returns whether this process has no more privileges than an ordinary one.
 pub(super) fn has_no_capabilities() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
     let none = |name: &str| {

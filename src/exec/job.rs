@@ -1,16 +1,16 @@
-//! What the program tells the keeper and what it hears back, as JSON over one socket.
+//! Messages between the program and the supervisor, as JSON over one socket.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The hidden first argument that makes this binary a keeper. It grants nothing that whoever types it does not have.
+/// The hidden first argument that makes this binary a supervisor. It grants nothing that whoever types it does not have.
 pub(super) const KEEPER: &str = "keep-a-command";
 /// Longer than any order.
 const MAX_JOB_BYTES: u32 = 4 << 20;
 
-/// What the keeper has to do.
+/// Job of the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) purpose: Purpose,
@@ -50,24 +50,24 @@ pub(super) enum Purpose {
     },
 }
 
-/// What became of it, in the order of happening.
+/// Reports of the supervisor, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// A layer is missing; nothing was started.
     Refused { layer: String, reason: String },
-    /// What the order names cannot be used; nothing was started.
+    /// The order is invalid; nothing was started.
     Unusable { reason: String },
     /// All layers hold, the command is the next thing that happens.
     Fenced { landlock_abi: u32 },
     /// The program could not be started after all.
     NotStarted { reason: String },
-    /// What the probes found.
+    /// Results of the probes.
     Probed(Vec<Probed>),
     /// The command is over and everything of it is gone, unless there are survivors.
     Ended { code: Option<i32>, signal: Option<i32>, left_behind: bool, survivors: bool },
 }
 
-/// What one probe found: whether the attempt succeeded.
+/// Result of one probe: true if its attempt succeeded.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Probed {
     pub(super) name: String,

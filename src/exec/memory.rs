@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use super::deleted::Held;
 use super::usage::resident;
 
-/// How often memory is looked at: it means reading about every process of the machine.
+/// Polling interval of memory, which reads data of every process of the machine.
 const TICK: Duration = Duration::from_millis(100);
-/// How often processes are looked into at most, as a multiple of what that takes, unless shared memory grows.
+/// Minimum interval of reading the processes' details, as a multiple of the time it takes, unless shared memory grows.
 const MEASURE_PAUSE: u32 = 20;
 /// Bytes that count for a command without a limit, which others cannot tell from their own.
 const UNLIMITED: u64 = 1 << 50;
@@ -39,7 +39,7 @@ impl Drop for Limit {
     }
 }
 
-/// How much memory a command has left.
+/// Memory that a command may still use.
 pub(super) struct Memory {
     user: Option<u32>,
     most: Option<u64>,
@@ -78,13 +78,13 @@ impl Memory {
     }
 
     /// Looks into processes when shared memory has grown a lot, and otherwise seldom.
-    pub(super) fn is_full(&mut self, keeper: u32) -> bool {
+    pub(super) fn is_full(&mut self, supervisor: u32) -> bool {
         let Some(most) = self.most else { return false };
         if self.looked.elapsed() < TICK {
             return false;
         }
         self.looked = Instant::now();
-        let resident = resident(keeper);
+        let resident = resident(supervisor);
         if resident.own.saturating_add(resident.shared) > most {
             return true;
         }
@@ -96,7 +96,7 @@ impl Memory {
             return false;
         }
         let begin = Instant::now();
-        let held = Held::by(keeper, self.user).memory;
+        let held = Held::by(supervisor, self.user).memory;
         self.held = held.bytes();
         self.total_at_measure = total;
         self.took = begin.elapsed();

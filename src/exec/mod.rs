@@ -1,15 +1,14 @@
 //! Runs commands that nobody trusts: the one owner of Landlock, seccomp and user ids.
 //!
-//! Three processes take part. The *program* keeps time, room and output. Its child, the *keeper*, is this binary with
+//! Three processes take part. The *program* keeps time, room and output. Its child, the *supervisor*, is this binary with
 //! a hidden first argument and one thread; it starts the command, takes in its orphans, and ends whatever of it is
-//! left, also when the program is killed. The *command* is a fork of the keeper that gives up everything, layer by
+//! left, also when the program is killed. The *command* is a fork of the supervisor that gives up everything, layer by
 //! layer, before it becomes the command.
 
 mod deleted;
 mod fence;
 mod inside;
 mod job;
-mod keeper;
 mod memory;
 mod order;
 mod orphans;
@@ -18,6 +17,7 @@ mod probe;
 mod remove;
 mod room;
 mod shared_memory;
+mod supervisor;
 mod syscalls;
 mod toolchains;
 mod usage;
@@ -25,6 +25,6 @@ mod users;
 mod watch;
 
 pub(crate) use fence::Fence;
-pub use keeper::keep;
 pub(crate) use room::Room;
+pub use supervisor::keep;
 pub(crate) use toolchains::{Provided, Toolchains};

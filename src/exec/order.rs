@@ -12,12 +12,12 @@ use super::watch::Watched;
 use crate::scratch::{Readers, ScratchDirectory, sweep};
 use qa_run::commands::{CommandLimits, Identity, Order, SandboxError};
 
-/// Where programs are looked for, when an order does not say.
+/// Search path of programs, if an order has none.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Variables that are ours to set.
 const FIXED: &[&str] = &["HOME", "TMPDIR", "LC_ALL", "TZ", "LOGNAME", "USER", "PWD"];
 
-/// As whom commands run here.
+/// User of commands on this machine.
 pub(super) fn identity() -> Identity {
     if nix::unistd::geteuid().is_root() { Identity::Private } else { Identity::Own }
 }
@@ -35,7 +35,7 @@ pub(super) fn own(directory: &Path, user: Option<&PrivateUser>) -> io::Result<()
     user.map_or(Ok(()), |user| users::give(directory, user.id))
 }
 
-/// What the keeper is told.
+/// Message to the supervisor.
 pub(super) fn job(
     purpose: Purpose,
     user: Option<&PrivateUser>,

@@ -1,4 +1,5 @@
-//! What a keeper leaves that is killed before its command: it becomes ours, is told from other keepers, and ended.
+//! Cleans up after a supervisor that was killed before its command: the command becomes our child, is told from other
+//! supervisors, and ended.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,38 +14,38 @@ use nix::unistd::Pid;
 
 use super::usage::{children, descendants};
 
-/// How long processes are given to be gone after they were killed.
+/// Time limit for processes to disappear after they were killed.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Keepers at work: every other child of ours is an orphan of one that is gone.
 static KEEPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-fn keepers() -> MutexGuard<'static, BTreeSet<u32>> {
+fn supervisors() -> MutexGuard<'static, BTreeSet<u32>> {
     KEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a keeper whose orphans become ours should it be killed.
+/// Starts a supervisor whose orphans become ours should it be killed.
 pub(super) fn start_keeper(command: &mut Command) -> io::Result<Child> {
     nix::sys::prctl::set_child_subreaper(true)?;
     // Nobody looks for orphans between the start and the entry.
-    let mut keepers = keepers();
-    let keeper = command.spawn()?;
-    keepers.insert(keeper.id());
-    Ok(keeper)
+    let mut supervisors = supervisors();
+    let supervisor = command.spawn()?;
+    supervisors.insert(supervisor.id());
+    Ok(supervisor)
 }
 
-/// A keeper has ended and was waited for.
-pub(super) fn forget_keeper(keeper: u32) {
-    keepers().remove(&keeper);
+/// A supervisor has ended and was waited for.
+pub(super) fn forget_keeper(supervisor: u32) {
+    supervisors().remove(&supervisor);
 }
 
-/// Ends every process that a keeper which is gone has left, and says whether all of them are gone.
+/// Ends every process that a supervisor which is gone has left, and says whether all of them are gone.
 pub(super) fn end_orphans() -> bool {
     let begin = Instant::now();
     loop {
-        let keepers = keepers();
+        let supervisors = supervisors();
         let mut orphans = children(std::process::id());
-        orphans.retain(|child| !keepers.contains(child));
+        orphans.retain(|child| !supervisors.contains(child));
         if orphans.is_empty() {
             return true;
         }
@@ -58,7 +59,7 @@ pub(super) fn end_orphans() -> bool {
                 let _not_yet = waitpid(Pid::from_raw(orphan), Some(WaitPidFlag::WNOHANG));
             }
         }
-        drop(keepers);
+        drop(supervisors);
         if begin.elapsed() > GONE_WITHIN {
             return false;
         }

@@ -14,7 +14,7 @@ use super::job::Probed;
 use super::shared_memory::SHARED_MEMORY;
 use qa_run::commands::{Identity, SharedMemory};
 
-/// Where an attempt is made.
+/// Environment of an attempt.
 struct Place<'a> {
     outside: &'a Path,
     bait: PathBuf,
@@ -24,7 +24,7 @@ struct Place<'a> {
     shared_memory: Option<u64>,
 }
 
-/// What must not work, or must.
+/// Attempt that must fail, or must succeed.
 struct Expectation {
     name: &'static str,
     attempt: fn(&Place<'_>) -> bool,
@@ -32,11 +32,11 @@ struct Expectation {
     required: Required,
 }
 
-/// Where a probe has to come out as expected.
+/// Machines on which a probe must have the expected result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Required {
     Everywhere,
-    /// Where commands have users of their own; it is a residual elsewhere.
+    /// Machines where commands have their own users; elsewhere it is a residual.
     ForPrivateUsers,
     /// Nowhere: its result says what the machine gives.
     Nowhere,
@@ -132,7 +132,7 @@ pub(super) fn shared(shared: SharedMemory) -> Vec<&'static str> {
     residuals
 }
 
-/// What is let through although it need not hold here, or the first probe that came out as it must not.
+/// Returns the residuals, or the first probe with a wrong result.
 pub(super) fn judge(found: &[Probed], identity: Identity) -> Result<Vec<&'static str>, String> {
     let mut residuals = Vec::new();
     for expected in EXPECTATIONS {

@@ -20,12 +20,12 @@ use super::job::{Job, KEEPER, Report, receive_job, send_report};
 use super::usage::descendants;
 use super::users::KILLER;
 
-/// How long processes are given to be gone after they were killed. The kernel needs milliseconds.
+/// Time limit for processes to disappear after they were killed. The kernel needs milliseconds.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
-/// When killing is repeated meanwhile.
+/// Interval at which killing is repeated.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// Is the keeper when the arguments say so. `main` calls it before anything else: it forks, so there must be no other
+/// Is the supervisor when the arguments say so. `main` calls it before anything else: it forks, so there must be no other
 /// thread.
 pub fn keep(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.nth(1)? != KEEPER || arguments.next().is_some() {
@@ -49,8 +49,8 @@ fn keep_command() -> io::Result<()> {
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&children), None)?;
     let ended_children = SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
 
-    let keeper = nix::unistd::getpid();
-    let command = fork(|| inside::enter(&job, &mut control, keeper))?;
+    let supervisor = nix::unistd::getpid();
+    let command = fork(|| inside::enter(&job, &mut control, supervisor))?;
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
 
@@ -74,7 +74,7 @@ fn keep_command() -> io::Result<()> {
 /// Runs a function in a child process that ends with it.
 fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
     #[expect(unsafe_code, reason = "there is no safe fork; this process has one thread")]
-    // SAFETY: `main` becomes the keeper before it starts any thread, so the child may do whatever its parent may.
+    // SAFETY: `main` becomes the supervisor before it starts any thread, so the child may do whatever its parent may.
     let forked = unsafe { nix::unistd::fork() }?;
     match forked {
         ForkResult::Parent { child } => Ok(child),
@@ -99,7 +99,7 @@ fn wait_for(control: BorrowedFd<'_>, children: &SignalFd, timeout: PollTimeout) 
 struct Kept<'a> {
     job: &'a Job,
     command: Pid,
-    /// How the command ended, once it did.
+    /// Exit of the command, once it ended.
     status: Option<WaitStatus>,
 }
 

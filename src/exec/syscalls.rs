@@ -1,5 +1,5 @@
-//! Which system calls a command may not make: no sockets, no other processes' memory, no parts of the kernel that
-//! programs which build and test have no use for.
+//! System call filter of commands: no sockets, no access to other processes' memory, no kernel features that builds and
+//! tests do not need.
 //!
 //! Calls that are not known here, because they are newer, do not exist for a command. Programs know that answer from
 //! older kernels and do without.
@@ -238,16 +238,29 @@ const fn load_number() -> sock_filter {
     step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)
 }
 
-/// What is decided by the number alone and not with "not permitted".
+/// Returns the step that refuses a call with an error.
+fn refuse(errno: i32) -> sock_filter {
+    step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32)
+}
+
+/// Returns the step that skips the next one unless the call's number is at least `number`.
+fn unless_from(number: u32) -> sock_filter {
+    step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, number)
+}
+
+/// Returns the step that skips the next one unless the call's number is `number`.
+fn unless_equal(number: i64) -> sock_filter {
+    step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32)
+}
+
+/// System calls that are refused by number, with another error than "not permitted".
 fn by_number_alone() -> Vec<sock_filter> {
-    let answer = |errno: i32| step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32);
-    let from = |number| step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, number);
-    let equal = |number: i64| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32);
-    let mut steps = vec![from(X32), answer(libc::EPERM), from(LAST_KNOWN + 1), answer(libc::ENOSYS)];
-    // Its arguments cannot be looked at; C libraries use `clone` then.
-    steps.extend([equal(libc::SYS_clone3), answer(libc::ENOSYS)]);
+    let mut steps =
+        vec![unless_from(X32), refuse(libc::EPERM), unless_from(LAST_KNOWN + 1), refuse(libc::ENOSYS)];
+    // Its arguments cannot be inspected; C libraries use `clone` then.
+    steps.extend([unless_equal(libc::SYS_clone3), refuse(libc::ENOSYS)]);
     for call in ATTRIBUTES {
-        steps.extend([equal(*call), answer(libc::ENOTSUP)]);
+        steps.extend([unless_equal(*call), refuse(libc::ENOTSUP)]);
     }
     steps
 }

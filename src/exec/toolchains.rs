@@ -9,13 +9,13 @@ use super::order::PATH;
 use super::room::Room;
 use qa_run::commands::{Identity, SandboxError};
 
-/// Where programs stand in a toolchain: in one of Node's packages, and in everything else.
+/// Directories of programs in a toolchain: in one of Node's packages, and in every other.
 const PROGRAMS: &[&str] = &[".bin", "bin"];
 
 /// A toolchain that is there.
 struct Found {
     source: PathBuf,
-    /// Where it belongs in the tree, from its root; none of one that is somewhere else on the machine.
+    /// Path in the tree, from its root; `None` for one elsewhere on the machine.
     inside: Option<String>,
     copied: bool,
 }
@@ -27,15 +27,15 @@ pub(crate) struct Toolchains {
     checkout: PathBuf,
 }
 
-/// What a place has of the toolchains.
+/// Toolchains of one workspace.
 pub(crate) struct Provided {
-    /// What commands may read and run outside the tree.
+    /// Paths outside the tree that commands may read and execute.
     pub(crate) readable: Vec<PathBuf>,
     /// `PATH` for commands.
     pub(crate) path: String,
-    /// Where programs are looked for.
+    /// Search path of programs.
     programs: Vec<PathBuf>,
-    /// Where a program may be, in the end.
+    /// Directories that a resolved program may be in.
     trusted: Vec<PathBuf>,
     checkout: PathBuf,
     tree: PathBuf,
@@ -160,7 +160,7 @@ fn broken(what: &str, error: &io::Error) -> SandboxError {
     SandboxError::Broken(format!("{what}: {error}"))
 }
 
-/// Whether the directory that a path of the tree is in is there, without links on the way.
+/// Returns whether the parent directory of a path of the tree exists, without links on the way.
 fn parent_is_plain(tree: &Path, inside: &str) -> bool {
     let mut place = tree.to_owned();
     let above = Path::new(inside).parent().unwrap_or(Path::new(""));
@@ -200,7 +200,7 @@ fn copy(source: &Path, place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether commands, which run as another user, can get to a directory at all.
+/// Returns whether commands, which run as another user, can reach a directory.
 fn enterable(source: &Path) -> Result<(), SandboxError> {
     if super::order::identity() == Identity::Own {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How much room and memory a command uses, looked at from outside while it runs.
+//! Measures the disk space and memory of a running command from outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a file or directory takes beside its content.
+/// Overhead of a file or directory, in bytes.
 const ENTRY_BYTES: u64 = 4096;
 /// Looking longer than this at one tree would keep the clock from being looked at.
 const MOST_TIME: Duration = Duration::from_secs(5);
@@ -114,7 +114,7 @@ pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
     found
 }
 
-/// What a process started itself, or took in, that runs or was not waited for.
+/// Returns the children of a process that run or were not waited for, adopted ones included.
 pub(super) fn children(parent: u32) -> Vec<u32> {
     families().remove(&parent).unwrap_or_default()
 }
@@ -138,7 +138,7 @@ fn parent_of(process: u32) -> Option<u32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// How many threads a user has.
+/// Counts the threads of a user.
 pub(super) fn threads_of(user: u32) -> u64 {
     let Ok(entries) = fs::read_dir("/proc") else { return 0 };
     let threads = entries.flatten().filter_map(|entry| {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Numbers that neither distributions nor systemd give to anybody.
 const USERS: std::ops::RangeInclusive<u32> = 60_579..=61_183;
-/// As whom processes of private users are killed; no command ever is this user.
+/// User id that kills processes of private users; no command has it.
 pub(super) const KILLER: u32 = 60_578;
 
 /// A user that is ours until this is dropped, or the process ends in any way.
@@ -41,7 +41,7 @@ impl PrivateUser {
     }
 }
 
-/// Whether a user has processes, dead or alive.
+/// Returns whether a user has processes, dead or alive.
 pub(super) fn has_processes(user: u32) -> io::Result<bool> {
     for entry in fs::read_dir("/proc")? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Carries a job out: starts the keeper, takes in outputs and reports, and ends what takes too long or too much.
+//! Carries a job out: starts the supervisor, takes in outputs and reports, and ends what takes too long or too much.
 
 use std::io::{self, Read};
 use std::net::Shutdown;
@@ -20,27 +20,27 @@ use super::usage::{room_left, room_used};
 use qa_run::commands::{Captured, CommandLimits, Stop};
 use qa_run::ports::Cancellation;
 
-/// How often the clock and the limits are looked at.
+/// Polling interval of the deadline and the limits.
 const TICK: Duration = Duration::from_millis(25);
-/// How often the tree is measured at most, as a multiple of what measuring takes.
+/// Minimum interval of measuring the tree, as a multiple of the time it takes.
 const MEASURE_PAUSE: u32 = 20;
-/// What the keeper may take to end everything, and longer than it tries.
-const KEEPER_ENDS_WITHIN: Duration = Duration::from_secs(20);
+/// Time limit for the supervisor to end everything, longer than its own.
+const SUPERVISOR_ENDS_WITHIN: Duration = Duration::from_secs(20);
 /// More than any job has to report.
 const MAX_REPORT_BYTES: usize = 1 << 20;
 
-/// What is looked at while a command runs.
+/// Limits that are checked while a command runs.
 pub(super) struct Watched<'a> {
     pub(super) limits: CommandLimits,
-    /// Where it can write.
+    /// Directories that it can write to.
     pub(super) directories: Vec<&'a Path>,
 }
 
-/// What came of a job.
+/// Outcome of a job.
 pub(super) struct Outcome {
     pub(super) reports: Vec<Report>,
     pub(super) stopped: Option<Stop>,
-    /// Whether processes are left that the keeper did not end.
+    /// True if processes are left that the supervisor did not end.
     pub(super) survivors: bool,
     /// Standard output and standard error.
     pub(super) outputs: [Captured; 2],
@@ -68,26 +68,26 @@ pub(super) fn carry_out(
                 Some(Stop::TimedOut)
             } else if cancellation.check().is_err() {
                 Some(Stop::Cancelled)
-            } else if room.is_full(running.keeper.id()) {
+            } else if room.is_full(running.supervisor.id()) {
                 Some(Stop::Disk)
             } else {
-                memory.is_full(running.keeper.id()).then_some(Stop::Memory)
+                memory.is_full(running.supervisor.id()).then_some(Stop::Memory)
             };
             if stopped.is_some() {
                 running.stop()?;
-                give_up = Some(Instant::now() + KEEPER_ENDS_WITHIN);
+                give_up = Some(Instant::now() + SUPERVISOR_ENDS_WITHIN);
             }
         }
-        if running.keeper_is_gone() || give_up.is_some_and(|time| Instant::now() > time) {
+        if running.supervisor_is_gone() || give_up.is_some_and(|time| Instant::now() > time) {
             break;
         }
     }
     running.finish(stopped)
 }
 
-/// A keeper at work.
+/// A supervisor at work.
 struct Running {
-    keeper: Child,
+    supervisor: Child,
     control: Option<UnixStream>,
     reports: Vec<u8>,
     stdout: Intake<ChildStdout>,
@@ -97,20 +97,20 @@ struct Running {
 impl Running {
     fn start(job: &Job, limits: &CommandLimits) -> io::Result<Self> {
         let (mut control, theirs) = UnixStream::pair()?;
-        #[expect(clippy::disallowed_methods, reason = "the keeper is this binary")]
+        #[expect(clippy::disallowed_methods, reason = "the supervisor is this binary")]
         let mut command = Command::new("/proc/self/exe");
         command.arg(KEEPER).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut keeper = start_keeper(&mut command)?;
-        // The command holds a copy of the keeper's end, which would keep the socket from ending.
+        let mut supervisor = start_keeper(&mut command)?;
+        // The command holds a copy of the supervisor's end, which would keep the socket from ending.
         drop(command);
         send_job(&mut control, job)?;
-        let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
+        let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-            return Err(io::Error::other("the keeper has no outputs"));
+            return Err(io::Error::other("the supervisor has no outputs"));
         };
         Ok(Self {
-            keeper,
+            supervisor,
             control: Some(control),
             reports: Vec::new(),
             stdout: Intake::new(stdout, limits.stdout_bytes),
@@ -118,14 +118,14 @@ impl Running {
         })
     }
 
-    /// Whether anybody is left who could say something.
+    /// Returns whether the supervisor may still report.
     fn listens(&self) -> bool {
         self.control.is_some() || self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Whether nothing more will be heard of a keeper that did not say how its command ended. What holds the outputs
-    /// open then is the command, and nobody is there to end it.
-    fn keeper_is_gone(&self) -> bool {
+    /// Returns whether a supervisor is gone without a report of its command's end. Then the command alone keeps the outputs
+    /// open, and no process ends it.
+    fn supervisor_is_gone(&self) -> bool {
         self.control.is_none() && !self.has_ended()
     }
 
@@ -174,7 +174,7 @@ impl Running {
         Ok(too_much)
     }
 
-    /// Asks for the end: the keeper sees that the program has nothing more to say.
+    /// Asks for the end: the supervisor sees that the program has nothing more to say.
     fn stop(&self) -> io::Result<()> {
         match &self.control {
             Some(control) => match control.shutdown(Shutdown::Write) {
@@ -186,24 +186,24 @@ impl Running {
     }
 
     fn finish(mut self, stopped: Option<Stop>) -> io::Result<Outcome> {
-        // Nothing is open any more, or the keeper had its time: it is over either way.
-        let _ended_already = self.keeper.kill();
-        self.keeper.wait()?;
-        forget_keeper(self.keeper.id());
+        // Nothing is open any more, or the supervisor had its time: it is over either way.
+        let _ended_already = self.supervisor.kill();
+        self.supervisor.wait()?;
+        forget_keeper(self.supervisor.id());
         let survivors = !self.has_ended() && !end_orphans();
         let reports = read_reports(&self.reports)?;
         Ok(Outcome { reports, stopped, survivors, outputs: [self.stdout.finish(), self.stderr.finish()] })
     }
 }
 
-/// How much room a command has left.
+/// Disk space that a command may still use.
 struct Room<'a> {
     user: Option<u32>,
     directories: &'a [&'a Path],
     most_more: u64,
-    /// What stood there before.
+    /// Usage before the command.
     before: Option<u64>,
-    /// What it had added when the tree was last measured.
+    /// Additional usage at the last measurement.
     added: u64,
     /// Free bytes of the file systems before the command.
     left_before: u64,
@@ -234,7 +234,7 @@ impl<'a> Room<'a> {
     }
 
     /// Measures the tree when the file system says that it may have grown a lot, and otherwise seldom.
-    fn is_full(&mut self, keeper: u32) -> bool {
+    fn is_full(&mut self, supervisor: u32) -> bool {
         let Some(before) = self.before else { return true };
         let lost = self.left_at_measure.saturating_sub(room_left(self.directories));
         let suspicious = lost >= self.most_more.saturating_sub(self.added) / 2;
@@ -244,7 +244,7 @@ impl<'a> Room<'a> {
         }
         let begin = Instant::now();
         // First, so that a file that is deleted meanwhile does not count twice.
-        let held = Held::by(keeper, self.user).disk;
+        let held = Held::by(supervisor, self.user).disk;
         let Some(used) = room_used(self.directories) else { return true };
         self.added = used.bytes.saturating_sub(before).saturating_add(held.bytes());
         self.left_at_measure = room_left(self.directories);

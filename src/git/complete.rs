@@ -15,7 +15,7 @@ use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
 use qa_run::retry::{self, WaitBudget};
 
-/// How deep history is asked for, until the merge base is beyond doubt. The last is git's own "all of it".
+/// Depths of history that are fetched, until the merge base is certain. The last is git's own value for all of it.
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
 /// More than the largest history of commits alone that is known; contents are bounded by the change's own limits.
 const MAX_PACK_BYTES: u64 = 4 << 30;
@@ -23,7 +23,7 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Longest silence of a server during a fetch. `git upload-pack` sends a keepalive every five seconds.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where missing objects are asked for.
+/// Remote that missing objects are fetched from.
 pub(crate) struct Remote<'a> {
     pub(crate) http: &'a dyn Http,
     /// The repository's address, over HTTP.
@@ -181,7 +181,7 @@ impl OpenRepository {
             .is_ok_and(|commit| self.objects().find_tree(commit.tree_id()).is_ok())
     }
 
-    /// Which of the commits are not here with their trees, each once.
+    /// Returns the commits that are missing here or lack their trees, each once.
     fn missing(&self, commits: &[Oid]) -> Vec<Oid> {
         let mut missing: Vec<Oid> = commits.iter().copied().filter(|id| !self.has_tree(*id)).collect();
         missing.sort();
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         Ok(Self { remote, host, filters })
     }
 
-    /// Where those of the refs stand that there are; none without any.
+    /// Returns the commits of the existing refs.
     fn tips(&self, refs: &[String]) -> Option<Vec<String>> {
         let found = refs.iter().filter_map(|name| self.remote.tip(name).ok().flatten());
         let mut tips: Vec<String> = found.map(|commit| commit.to_string()).collect();

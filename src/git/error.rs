@@ -1,4 +1,4 @@
-//! Why a repository cannot be read, each with its stable code and the way out.
+//! Errors of reading a repository, each with its stable code and a hint.
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
@@ -74,7 +74,7 @@ impl GitError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the hint.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Open { .. } => "run inside a git checkout, or name one with --repo",

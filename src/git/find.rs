@@ -43,7 +43,7 @@ pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, Gi
         && !may_be_tracked
         && is_tracked(around, found)?
     {
-        return Err(GitError::Planted { inner: shown(found), outer: shown(around) });
+        return Err(GitError::Planted { inner: display_path(found), outer: display_path(around) });
     }
     Ok(found.to_owned())
 }
@@ -122,9 +122,9 @@ fn is_in_submodule(tree: &git2::Tree<'_>, relative: &Path) -> bool {
 }
 
 fn unreadable(path: &Path, reason: &str) -> GitError {
-    GitError::Open { path: shown(path), reason: reason.to_owned() }
+    GitError::Open { path: display_path(path), reason: reason.to_owned() }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     sanitize_cut(&path.display().to_string(), 300)
 }

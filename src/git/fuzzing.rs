@@ -39,7 +39,7 @@ pub fn pack_protocol(bytes: &[u8]) -> bool {
     whole.is_some()
 }
 
-/// What an answer to a fetch holds.
+/// Content of a response to a fetch.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     shallow: Vec<String>,

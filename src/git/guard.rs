@@ -196,13 +196,13 @@ fn is_harmless(kind: FileType) -> bool {
 }
 
 fn refused(path: &Path) -> GitError {
-    GitError::NotRegular(shown(path))
+    GitError::NotRegular(display_path(path))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> GitError {
-    GitError::Open { path: shown(path), reason: error.to_string() }
+    GitError::Open { path: display_path(path), reason: error.to_string() }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     sanitize_cut(&path.display().to_string(), 300)
 }

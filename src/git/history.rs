@@ -17,7 +17,7 @@ pub(crate) struct Merged {
     pub(crate) subject: String,
 }
 
-/// How long a subject may be.
+/// Length limit of a subject.
 const SUBJECT_CHARACTERS: usize = 72;
 
 impl OpenRepository {
@@ -55,7 +55,7 @@ impl OpenRepository {
         Ok(found.committer().when().seconds())
     }
 
-    /// How many changes were merged after a commit, if it is on the line of the last `most`.
+    /// Counts the changes merged after a commit, if it is among the last `most` of the first-parent line.
     pub(crate) fn merged_since(
         &self,
         commit: &CommitId,

@@ -72,7 +72,7 @@ impl OpenRepository {
             if mentions_format(error) {
                 GitError::Unsupported(reason(error))
             } else {
-                GitError::Open { path: shown(from), reason: reason(error) }
+                GitError::Open { path: display_path(from), reason: reason(error) }
             }
         };
         let checkout = Repository::open(from).map_err(|error| open(&error))?;
@@ -109,7 +109,7 @@ impl OpenRepository {
         &self.objects
     }
 
-    /// Whether the clone has only part of the history.
+    /// Returns whether the clone is shallow.
     pub(crate) fn is_shallow(&self) -> bool {
         self.objects.is_shallow()
     }
@@ -128,7 +128,7 @@ impl OpenRepository {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     sanitize_cut(&path.display().to_string(), 300)
 }
 

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-/// What a fetch asks for.
+/// Arguments of a fetch.
 #[derive(Debug, Default)]
 pub(super) struct FetchRequest<'a> {
     pub(super) wants: &'a [String],
@@ -84,7 +84,7 @@ fn line(body: &mut Vec<u8>, text: &str) {
     body.extend_from_slice(format!("{:04x}{text}\n", text.len() + 5).as_bytes());
 }
 
-/// Whether an advertisement speaks version 2 and serves partial objects: `None` when it is another version.
+/// Returns whether an advertisement of version 2 supports partial objects, or `None` for another version.
 pub(super) fn serves_filters(advertisement: &[u8]) -> Option<bool> {
     let mut version = false;
     let mut filters = false;
@@ -132,9 +132,9 @@ pub(super) struct FetchAnswer<W: Write> {
     pub(super) shallow: Vec<String>,
     /// Commits whose parents it did send now.
     pub(super) unshallow: Vec<String>,
-    /// What the server said instead of answering.
+    /// Error message of the server.
     pub(super) error: Option<String>,
-    /// How many bytes of pack arrived.
+    /// Number of bytes of the pack.
     pub(super) pack_bytes: u64,
 }
 

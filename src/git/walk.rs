@@ -9,7 +9,7 @@ use qa_contracts::limits::MAX_TREE_DEPTH;
 use qa_core::masking::masked_name;
 use qa_run::ports::{TreeChange, TreeEntry};
 
-/// What a walk may cost and has cost.
+/// Budget of a walk, and its use so far.
 pub(super) struct Budget {
     pub(super) entries_left: u64,
     pub(super) trees_walked: u64,

@@ -16,7 +16,7 @@ use super::tree::{Mode, parse};
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::limits::MAX_TREE_DEPTH;
 
-/// What a tree may take to write.
+/// Limits of a written tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TreeLimits {
     pub(crate) files: u64,
@@ -29,16 +29,16 @@ impl Default for TreeLimits {
     }
 }
 
-/// What was written.
+/// Result of writing a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WrittenTree {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    /// What was left out, sorted by path.
+    /// Omitted paths, sorted.
     pub(crate) omitted: Vec<(RepoPath, Omitted)>,
 }
 
-/// Why an entry of a tree was not written.
+/// Reason why an entry of a tree was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Omitted {
     Submodule,
@@ -50,7 +50,7 @@ pub(crate) enum Omitted {
 
 impl Omitted {
     /// The word for records.
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Submodule => "submodule",
             Self::LinkOutside => "link-outside",
@@ -96,7 +96,7 @@ struct Writer<'a> {
     odb: &'a Odb<'a>,
     destination: &'a Path,
     limits: TreeLimits,
-    /// Whether an entry of that name is left out.
+    /// Returns whether an entry of a name is left out.
     unwanted: fn(&[u8]) -> bool,
     time: SystemTime,
     written: WrittenTree,
@@ -215,8 +215,8 @@ fn failed(path: &RepoPath, error: &io::Error) -> GitError {
     GitError::NotWritten(format!("{path}: {error}"))
 }
 
-/// Whether a link, by its text, names something in the tree. A way through other links may still lead elsewhere; the
-/// fence is what holds then.
+/// Returns whether a link's text points into the tree. A path through other links may still leave it; the sandbox
+/// prevents that access.
 fn stays_inside(link: &[u8], target: &[u8]) -> bool {
     if target.is_empty() || target.len() > MAX_TARGET_BYTES || target.contains(&0) || target[0] == b'/' {
         return false;

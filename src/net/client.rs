@@ -13,13 +13,13 @@ use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
 use qa_run::ports::Cancellation;
 
-/// How many pieces of an answer may wait to be written.
+/// Number of chunks of a response that may wait to be written.
 const PIECES_AHEAD: usize = 32;
-/// How often a waiting caller looks whether the run was cancelled.
+/// Polling interval of a waiting caller for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the client's thread tells the caller.
+/// Message of the client's thread to the caller.
 enum News {
     Head(HttpReply),
     Piece(Vec<u8>),

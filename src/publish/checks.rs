@@ -34,7 +34,7 @@ pub(crate) struct WantedCheck<'a> {
     pub(crate) name: &'a str,
     /// The execution key.
     pub(crate) external_id: &'a str,
-    /// Where "Details" leads to.
+    /// Target of the "Details" link.
     pub(crate) details_url: Option<&'a str>,
     /// The app that the token belongs to, as its check runs name it; those of other apps are never touched.
     pub(crate) app: &'a str,
@@ -281,10 +281,9 @@ struct Mark {
 
 impl Mark {
     fn of(annotation: &Annotation) -> Self {
-        let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let start_line = number(annotation.start_line).max(1);
-        let end_line = number(annotation.end_line).max(start_line);
-        let columns = annotation.columns.map(|(start, end)| (number(start), number(end)));
+        let start_line = saturate(annotation.start_line).max(1);
+        let end_line = saturate(annotation.end_line).max(start_line);
+        let columns = annotation.columns.map(|(start, end)| (saturate(start), saturate(end)));
         let columns =
             columns.filter(|(start, end)| start_line == end_line && *start >= 1 && end >= start).unzip();
         Self {
@@ -319,20 +318,26 @@ impl Mark {
         }
     }
 
-    /// What makes it the same annotation, whatever a server does to ends of lines and to empty texts.
+    /// Returns the identity of an annotation, whatever a server does to line ends and empty texts.
     fn identity(&self) -> Self {
-        let tidy = |text: &Option<String>| {
-            let text = text.as_deref()?.replace("\r\n", "\n");
-            let text = text.trim();
-            (!text.is_empty()).then(|| text.to_owned())
-        };
         Self {
-            title: tidy(&self.title),
-            message: tidy(&self.message),
-            raw_details: tidy(&self.raw_details),
+            title: normalized(&self.title),
+            message: normalized(&self.message),
+            raw_details: normalized(&self.raw_details),
             ..self.clone()
         }
     }
+}
+
+fn saturate(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Returns a text with line feeds and without outer white space; `None` for an empty one.
+fn normalized(text: &Option<String>) -> Option<String> {
+    let text = text.as_deref()?.replace("\r\n", "\n");
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn level_word(level: AnnotationLevel) -> &'static str {

@@ -24,7 +24,7 @@ pub(super) const PER_PAGE: usize = 100;
 /// More pages than any list of ours has.
 const MAX_PAGES: usize = 100;
 
-/// Where is published, and as whom.
+/// Destination repository and credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Target<'a> {
     /// GITHUB_API_URL, the only address the token is sent to.
@@ -36,7 +36,7 @@ pub(crate) struct Target<'a> {
     pub(crate) seed: &'a str,
 }
 
-/// What is being done, and what it needs.
+/// Operation, with the permission that it needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
     /// Completes "failed to …".
@@ -147,7 +147,7 @@ impl Client {
         Ok(bytes.to_vec())
     }
 
-    /// As [`Client::send`], with an answer in JSON. One that cannot be read is no answer.
+    /// Sends a request and parses the response as JSON. A response that is not JSON is an error.
     pub(super) fn ask<T: DeserializeOwned>(
         &self,
         operation: Operation,
@@ -194,7 +194,7 @@ impl Client {
         Trouble::Final(PublishError::Unavailable { what, reason: self.shown(&error.to_string()) })
     }
 
-    /// What a status means. Only 2xx is success.
+    /// Maps a status to an outcome. Only 2xx is success.
     fn judge(
         &self,
         operation: Operation,
@@ -206,7 +206,7 @@ impl Client {
         let host = self.base.host().to_owned();
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let hint = retry::server_hint(text);
-        let message = self.said(body);
+        let message = self.error_message(body);
         match status {
             200..=299 => Ok(()),
             300..=399 => {
@@ -223,8 +223,8 @@ impl Client {
         }
     }
 
-    /// What GitHub says about an error: its message and the first of its details.
-    fn said(&self, body: &[u8]) -> String {
+    /// Returns GitHub's message of an error with the first of its details.
+    fn error_message(&self, body: &[u8]) -> String {
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             return "without a reason".to_owned();
         };
@@ -260,12 +260,13 @@ fn target_host(location: &str) -> String {
 
 /// `owner/name`, with nothing that means something in an address.
 fn is_repository(text: &str) -> bool {
-    let part = |part: &str| {
-        !part.is_empty()
-            && !part.chars().all(|character| character == '.')
-            && part.chars().all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character))
-    };
-    text.split_once('/').is_some_and(|(owner, name)| part(owner) && part(name))
+    text.split_once('/').is_some_and(|(owner, name)| is_plain_name(owner) && is_plain_name(name))
+}
+
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.chars().all(|character| character == '.')
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character))
 }
 
 /// A value of a query.

@@ -14,13 +14,13 @@ use super::error::{Permission, PublishError};
 use qa_contracts::ids::CommitId;
 use qa_run::http::Method;
 
-/// What GitHub takes, packed.
+/// Size limit of a compressed upload at GitHub.
 const MAX_PACKED: usize = 10 << 20;
 
 const UPLOAD: Operation =
     Operation { what: "upload SARIF to code scanning", needs: Permission::SecurityEvents };
 
-/// What is uploaded and which code it is about.
+/// Results to upload, with the commit that they are about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SarifUpload<'a> {
     /// GITHUB_SHA: on a pull request the merge commit.
@@ -29,7 +29,7 @@ pub(crate) struct SarifUpload<'a> {
     pub(crate) git_ref: &'a str,
     /// The file.
     pub(crate) sarif: &'a [u8],
-    /// Where the checkout lies, as a `file:` address.
+    /// Path of the checkout as a `file:` URL.
     pub(crate) checkout_uri: &'a str,
     pub(crate) tool: &'a str,
 }

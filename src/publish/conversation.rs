@@ -1,4 +1,4 @@
-//! What is ours in a conversation: one comment of a pull request, one open issue, told by a marker and the author.
+//! Finds our own texts in a conversation: one comment of a pull request, or one open issue, by a marker and the author.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ const END: &str = " -->";
 const MAX_PROBLEMS: usize = 1000;
 const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::Issues };
 
-/// Whose texts are ours: those that begin with the marker as their first line, and were written by the author. Anyone
-/// can write the marker, and the author can write other things; only both together are ours.
+/// Identifies our own texts: those that begin with the marker as their first line and are by the author. Anyone can
+/// write the marker, and the author can write other texts; only both together prove that a text is ours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ownership<'a> {
     /// An HTML comment on one line.
@@ -60,7 +60,7 @@ impl DriftIssue<'_> {
     }
 }
 
-/// What became of a comment or an issue.
+/// Outcome of a comment or an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Posted {
     Created,
@@ -188,7 +188,7 @@ impl GitHub {
         })
     }
 
-    /// What is ours in a list, oldest first.
+    /// Returns our own texts in a list, oldest first.
     fn ours(
         &self,
         operation: Operation,
@@ -211,7 +211,7 @@ impl GitHub {
     }
 }
 
-/// Whether a text says what it should, whatever a server does to ends of lines.
+/// Returns whether a text is as intended, whatever a server does to line ends.
 fn same_text(there: Option<&str>, wanted: &str) -> bool {
     there.is_some_and(|there| there.replace("\r\n", "\n").trim_end() == wanted.trim_end())
 }

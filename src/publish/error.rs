@@ -1,9 +1,9 @@
-//! Why something was not published, each with its stable code and the way out.
+//! Errors of publishing, each with its stable code and a hint.
 
 use qa_contracts::codes::Code;
 use qa_run::http::HttpError;
 
-/// What a token needs for an operation, as a workflow's `permissions` say it.
+/// Permission that a token needs for an operation, as in a workflow's `permissions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     Checks,
@@ -14,7 +14,7 @@ pub(crate) enum Permission {
 
 impl Permission {
     /// The line of the workflow.
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Checks => "checks: write",
             Self::Issues => "issues: write",
@@ -36,7 +36,7 @@ pub(crate) enum PublishError {
     /// The wait that is asked for does not fit.
     #[error("{what}: {host} limits how often it may be asked{}", wait_text(.seconds))]
     RateLimited { what: &'static str, host: String, seconds: Option<u64> },
-    /// What was sent is not valid there; another try would end alike.
+    /// The server rejected the request; a retry cannot succeed.
     #[error("{what}: {host} answered {status}: {message}")]
     Refused { what: &'static str, host: String, status: u16, message: String },
     /// More than the server takes; nothing was sent.
@@ -69,12 +69,12 @@ impl PublishError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the hint.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Forbidden { needs, .. } => format!(
                 "add `permissions: {}` to the job; on pull requests from forks and of Dependabot the token can only read, and the result is in the job's log, summary and artifact",
-                needs.text()
+                needs.as_str()
             ),
             Self::Settings(_) => {
                 "GITHUB_API_URL, GITHUB_REPOSITORY and the token come from the workflow; do not set them by hand".to_owned()
@@ -90,14 +90,14 @@ impl PublishError {
         }
     }
 
-    /// Whether the token lacks a permission, as on every pull request from a fork: the reason for the next tier that
-    /// is nobody's fault.
+    /// Returns whether the token lacks a permission, as for every pull request from a fork. Then the next surface is
+    /// used, and nobody is at fault.
     pub(crate) fn is_permission(&self) -> bool {
         matches!(self, Self::Forbidden { .. })
     }
 }
 
-/// How one attempt ended without success.
+/// Failure of one attempt.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// No usable answer; whether the server acted is unknown.
@@ -115,7 +115,7 @@ impl From<PublishError> for Trouble {
 }
 
 impl Trouble {
-    /// What an error of the port means for an operation.
+    /// Maps an error of the port to the error of an operation.
     pub(super) fn port(what: &'static str, error: &HttpError) -> Self {
         match error {
             HttpError::Cancelled => Self::Final(PublishError::Cancelled { what }),

@@ -1,4 +1,4 @@
-//! How much of a text GitHub takes, and how what is longer is cut so that a reader sees it.
+//! Size limits of texts at GitHub, and the visible cut of longer ones.
 
 /// A summary, a text, a comment: GitHub counts 65,535.
 pub(super) const MAX_TEXT: usize = 65_535;
@@ -8,7 +8,7 @@ pub(super) const MAX_MESSAGE: usize = 64 << 10;
 pub(super) const MAX_TITLE: usize = 255;
 
 const NOTICE: &str = "… cut off here: GitHub takes no more. The report in the run's artifact is whole.";
-/// Where a line ends this close to the limit, the text is cut there.
+/// Distance to the limit within which a text is cut at the end of a line.
 const NEAR: usize = 4096;
 
 /// Markdown of at most [`MAX_TEXT`] bytes.

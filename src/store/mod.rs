@@ -21,7 +21,7 @@ use qa_core::masking::sanitize_cut;
 /// Begin of the names of directories that runs are written to out of sight.
 const STAGING_PREFIX: &str = ".tmp-";
 
-/// Why something could not be stored or read back. Completes "failed to …".
+/// Error of storing or reading a run. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
     #[error("use {path} as artifact root: {reason}")]
@@ -48,15 +48,15 @@ impl StoreError {
     }
 
     fn write(path: &std::path::Path, source: std::io::Error) -> Self {
-        Self::Write { path: shown(path), source }
+        Self::Write { path: display_path(path), source }
     }
 
     fn read(path: &std::path::Path, source: std::io::Error) -> Self {
-        Self::Read { path: shown(path), source }
+        Self::Read { path: display_path(path), source }
     }
 }
 
 /// A path for people; it may hold text from the repository.
-fn shown(path: &std::path::Path) -> String {
+fn display_path(path: &std::path::Path) -> String {
     sanitize_cut(&path.display().to_string(), 300)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::read::read_artifact;
 use super::root::own_directory;
 use super::write::Entry;
-use super::{ArtifactRoot, StoreError, shown};
+use super::{ArtifactRoot, StoreError, display_path};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_contracts::v1::ShardPart;
@@ -45,8 +45,8 @@ pub(crate) fn read_part(path: &Path) -> Result<ShardPart, StoreError> {
     let size = fs::metadata(path).map_err(|error| StoreError::read(path, error))?.len();
     if size > MAX_JSON_BYTES as u64 {
         let reason = format!("it has {size} bytes, the limit is {MAX_JSON_BYTES}");
-        return Err(StoreError::Invalid { path: shown(path), pointer: String::new(), reason });
+        return Err(StoreError::Invalid { path: display_path(path), pointer: String::new(), reason });
     }
     let bytes = fs::read(path).map_err(|error| StoreError::read(path, error))?;
-    read_artifact(&shown(path), &bytes).map(|(part, _)| part)
+    read_artifact(&display_path(path), &bytes).map(|(part, _)| part)
 }

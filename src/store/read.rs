@@ -19,9 +19,9 @@ use qa_contracts::v1::{
 use qa_contracts::{schema, strict_json};
 use qa_core::canonical;
 
-/// How many files a run directory may hold.
+/// Number of files that a run directory may have.
 const MAX_FILES: usize = 10_000;
-/// How much of a file is in memory while its digest is made.
+/// Size of the buffer in which files are hashed.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// A run directory whose files are all there and all have the digests of its manifest.
@@ -39,7 +39,7 @@ fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Store
     let failed = |error| StoreError::read(path, error);
     let metadata = fs::symlink_metadata(path).map_err(failed)?;
     if !metadata.is_file() {
-        return Err(invalid(&super::shown(path), "", "it is not a regular file"));
+        return Err(invalid(&super::display_path(path), "", "it is not a regular file"));
     }
     let mut file = fs::File::open(path).map_err(failed)?;
     let mut block = vec![0; BLOCK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(BLOCK_BYTES) + 1)];
@@ -54,7 +54,7 @@ fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Store
         bytes += count as u64;
         if bytes > MAX_JSON_BYTES as u64 {
             return Err(invalid(
-                &super::shown(path),
+                &super::display_path(path),
                 "",
                 format!("it is larger than {MAX_JSON_BYTES} bytes"),
             ));
@@ -69,7 +69,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-/// What a file measures, read a little at a time.
+/// Size and digest of a file, which is read in chunks.
 struct Measured {
     bytes: u64,
     /// The digest of the whole file.
@@ -288,7 +288,7 @@ impl RunDirectory {
             .collect()
     }
 
-    /// Whether the run has a file.
+    /// Returns whether the run has a file.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.hashes.files.iter().any(|file| file.path == path)
     }

@@ -1,5 +1,5 @@
-//! What models answered in earlier runs, by request: a file each below the artifact root, sealed with the key of whoever
-//! asked, since anybody who may write here could otherwise answer in the model's place.
+//! Replies of models in earlier runs, one file for each request. Each is sealed with the key of the sender, since
+//! others with write access could forge a reply.
 
 use std::fs;
 use std::io::Write;
@@ -18,17 +18,17 @@ use qa_core::canonical;
 use qa_core::seal::seal;
 use qa_run::reviews::{ReplyStore, StoredHunk};
 
-/// A larger file was not written here.
+/// Size limit of a stored file in bytes; a larger one was not written here.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// A directory of replies.
 pub(crate) struct Replies {
     directory: PathBuf,
-    /// Held while a sum is read and written.
+    /// Locked while a sum is read and written.
     spending: Mutex<()>,
 }
 
-/// What a pull request has cost.
+/// Cost of a pull request.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Spent {
@@ -36,7 +36,7 @@ struct Spent {
     micro_usd: u64,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept<T> {
@@ -45,7 +45,7 @@ struct Kept<T> {
 }
 
 impl Replies {
-    /// The replies below an artifact root.
+    /// Opens the replies below an artifact root.
     pub(crate) fn below(root: &Path) -> Result<Self, StoreError> {
         let directory = root.join("replies");
         own_directory(root)?;
@@ -67,7 +67,7 @@ impl Replies {
         Some(self.directory.join(format!("{pull_request}-{}.spent.json", of.short())))
     }
 
-    /// Writes a value sealed; the file is whole or as it was.
+    /// Writes a sealed value atomically.
     fn write<T: Serialize>(&self, path: &Path, kept: T, key: &Secret) -> Result<(), StoreError> {
         let failed = |error| StoreError::write(path, error);
         let invalid = |error: canonical::CanonicalError| failed(std::io::Error::other(error.to_string()));
@@ -79,7 +79,7 @@ impl Replies {
         Ok(())
     }
 
-    /// Reads a value that was sealed with a key; without one whoever sealed it.
+    /// Reads a value that was sealed with a key, or with any key if `key` is `None`.
     fn read<T: Serialize + DeserializeOwned>(path: &Path, key: Option<&Secret>) -> Option<T> {
         let metadata = fs::symlink_metadata(path).ok()?;
         if !metadata.is_file() || metadata.len() > MOST_BYTES {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{STAGING_PREFIX, StoreError, shown};
+use super::{STAGING_PREFIX, StoreError, display_path};
 use crate::paths::refuse_links;
 use crate::scratch;
 use qa_contracts::ids::ExecutionKey;
@@ -19,8 +19,10 @@ impl ArtifactRoot {
     /// Prepares `<root>/runs`. A pull request can commit `.qa-skill` or `runs` as a symbolic link, so neither may be one.
     pub(crate) fn prepare(root: &Path) -> Result<Self, StoreError> {
         let runs = root.join("runs");
-        refuse_links(root)
-            .map_err(|error| StoreError::UnsafeRoot { path: shown(root), reason: error.to_string() })?;
+        refuse_links(root).map_err(|error| StoreError::UnsafeRoot {
+            path: display_path(root),
+            reason: error.to_string(),
+        })?;
         own_directory(root)?;
         ignored_directory(&runs)?;
         scratch::sweep(&runs, STAGING_PREFIX);
@@ -36,7 +38,7 @@ impl ArtifactRoot {
         Ok(directory)
     }
 
-    /// Where the run of a key is or will be.
+    /// Returns the directory of a key's run.
     pub(crate) fn run(&self, key: &ExecutionKey) -> PathBuf {
         self.runs.join(key.as_str())
     }
@@ -53,7 +55,7 @@ pub(super) fn own_directory(directory: &Path) -> Result<(), StoreError> {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => {
             let reason = "it is a link or a file and not a directory".to_owned();
-            Err(StoreError::UnsafeRoot { path: shown(directory), reason })
+            Err(StoreError::UnsafeRoot { path: display_path(directory), reason })
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             fs::create_dir_all(directory).map_err(|error| StoreError::write(directory, error))

@@ -1,4 +1,4 @@
-//! Where drafts and frozen rubrics are written: drafts as often as one likes, a frozen version once.
+//! Stores drafts, which may be overwritten, and frozen rubrics, which may not.
 
 use std::fs;
 use std::io::Write as _;

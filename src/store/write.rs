@@ -18,10 +18,10 @@ use qa_contracts::schema;
 use qa_contracts::v1::{FileHash, Hashes};
 use qa_core::canonical;
 
-/// How many threads wait for the disk at a time. They cost no processor; together their requests end up in few commits of
-/// the file system's journal, one after another each would be a commit of its own.
+/// Number of threads that wait for the disk at a time. They use no CPU; together their requests share few journal
+/// commits of the file system, while one after another each would need its own.
 const SYNC_THREADS: usize = 8;
-/// How many files are written before they are waited for, which bounds the open ones.
+/// Number of files that are written before they are synced, which bounds the open ones.
 const MOST_UNSYNCED: usize = 64;
 
 /// A file ready to be written, with both digests.
@@ -85,7 +85,7 @@ impl Entry {
 pub(crate) struct PartedEntry<T> {
     path: String,
     frame: Vec<u8>,
-    /// Where the list opens.
+    /// Offset of the list's start.
     opened: usize,
     pieces: Vec<Vec<u8>>,
     form: PhantomData<T>,

@@ -317,11 +317,11 @@ fn what_a_command_opens_to_everybody_in_shared_memory_of_the_machine_another_can
 }
 
 #[test]
-fn when_the_keeper_is_killed_nothing_of_its_command_is_left() {
+fn when_the_supervisor_is_killed_nothing_of_its_command_is_left() {
     everywhere(|yard| {
         let word = format!("7{}", yard.directory.path().metadata().unwrap().ino());
         // The second `setsid` leads a session already, so it forks and its parent ends: an orphan before anything is
-        // killed. What stands last goes on, or the keeper would clear up by itself.
+        // killed. What stands last goes on, or the supervisor would clear up by itself.
         let script = "setsid setsid sleep $0 & : > planted; sleep $0";
         let mut command = yard.fence(&[], &["sh", "-c", script, &word]).bare_command();
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -330,11 +330,11 @@ fn when_the_keeper_is_killed_nothing_of_its_command_is_left() {
             let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
             children.split_whitespace().next().unwrap().to_owned()
         };
-        // The first is `timeout`, then the program, then the keeper.
-        let keeper = child_of(&child_of(&child.id().to_string()));
-        let line = fs::read(format!("/proc/{keeper}/cmdline")).unwrap();
+        // The first is `timeout`, then the program, then the supervisor.
+        let supervisor = child_of(&child_of(&child.id().to_string()));
+        let line = fs::read(format!("/proc/{supervisor}/cmdline")).unwrap();
         assert!(!line.windows(word.len()).any(|part| part == word.as_bytes()), "it is not the command");
-        assert!(std::process::Command::new("kill").args(["-9", &keeper]).status().unwrap().success());
+        assert!(std::process::Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
         let outcome = Outcome::of(&child.wait_with_output().unwrap());
         assert_eq!(outcome.exit, 3, "{}{}", outcome.text(), outcome.stderr);
         until_gone(&word);

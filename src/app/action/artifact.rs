@@ -14,7 +14,7 @@ use qa_contracts::codes::Code;
 use qa_core::shard::Shard;
 use qa_run::ports::Cancellation;
 
-/// How long an upload may take; a run directory has a few megabytes.
+/// Time limit of an upload; a run directory has a few megabytes.
 const BUDGET: Duration = Duration::from_secs(300);
 
 /// Tells that there is no artifact service, or fails where the workflow requires an artifact.

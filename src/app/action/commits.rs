@@ -15,7 +15,7 @@ pub(crate) struct Base {
     pub(crate) rule: &'static str,
 }
 
-/// Where commits are looked for.
+/// Sources of commits.
 pub(crate) struct Sources<'a> {
     pub(crate) repository: &'a OpenRepository,
     pub(crate) remote: Option<&'a Remote<'a>>,
@@ -64,7 +64,7 @@ impl Sources<'_> {
         }
     }
 
-    /// What head was merged into, when the commit is such a merge.
+    /// Returns the commit that head was merged into, if the commit is such a merge.
     fn merged_into(&self, commit: &CommitId, head: &CommitId) -> Result<Option<CommitId>, GitError> {
         let parents = self.repository.written_parents(commit, self.remote)?.unwrap_or_default();
         match parents.as_slice() {

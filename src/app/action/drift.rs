@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::surfaces::{Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{LIMIT, RemoteRequest, check_remote};
 use crate::app::client::client;
-use crate::app::consistency_check::standing;
+use crate::app::consistency_check::rubric_standing;
 use crate::app::drift_check::{Live, failure, markdown, text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
@@ -19,11 +19,11 @@ use qa_contracts::v1::{DriftReport, DriftStatus};
 use qa_core::canonical;
 use qa_run::ports::Cancellation;
 
-/// How old a run may be, in days, unless an input says otherwise.
+/// Age limit of runs in days, unless an input sets another.
 const SINCE_DAYS: u64 = 7;
-/// How often each question is asked again.
+/// Number of samples of each request.
 const LIVE_SAMPLES: u64 = 3;
-/// How many threads count conventions; a runner has as many processors.
+/// Number of threads that count conventions; a runner has as many processors.
 const RUBRIC_WORKERS: u64 = 4;
 const MARKER: &str = "<!-- qa-skill: drift -->";
 const TITLE: &str = "qa-skill: stored verdicts do not replay";
@@ -61,7 +61,7 @@ pub(crate) fn drift(
     };
     let progress = TerminalProgress::new(true);
     let mut report = check_remote(&request, &environment.artifacts, cancellation, &progress)?;
-    match standing(&request.checkout, "HEAD", RUBRIC_WORKERS, (cancellation, &progress)) {
+    match rubric_standing(&request.checkout, "HEAD", RUBRIC_WORKERS, cancellation, &progress) {
         Ok(standing) => report.rubric = standing,
         // Stored runs were replayed all the same; what a pull request meets is said by its own run.
         Err(error) => {

@@ -8,8 +8,8 @@ use super::surfaces::{Runner, annotate};
 use crate::app::client::client;
 use crate::app::drift_check::runs_below;
 use crate::app::exit::{Exit, Failure};
+use crate::app::feature_update::accepted;
 use crate::app::progress::TerminalProgress;
-use crate::app::settle::accepted;
 use crate::app::workflow_command::{document, named_file, read_list, read_state, replace, written};
 use crate::config::{ActionEnvironment, now};
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Listed, Repository};
@@ -86,11 +86,11 @@ fn found(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> R
     let (list, state) = (place(environment, FEATURE_LIST), place(environment, WORKFLOW_STATE));
     let time = written(now());
     let text = read_list(named_file(&list)?)?.text;
-    let Some(settled) = accepted.settle(&text, &read_state(named_file(&state)?, &time)?, &time)? else {
+    let Some(update) = accepted.apply_verdict(&text, &read_state(named_file(&state)?, &time)?, &time)? else {
         return Ok(Found::Nothing("QA's results stand in the list already".to_owned()));
     };
-    replace(&list, settled.list.as_bytes())?;
-    replace(&state, &document(&settled.state))?;
+    replace(&list, update.list.as_bytes())?;
+    replace(&state, &document(&update.state))?;
     Ok(Found::Set { feature: accepted.feature_id, pull_request: merged.number })
 }
 

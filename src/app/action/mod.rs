@@ -20,10 +20,10 @@ use self::publication::{Publication, Published};
 use self::surfaces::{Runner, annotate, print_quoting};
 use super::ask_models::ModelUse;
 use super::check::{Finished, check_opened};
+use super::console;
 use super::delta;
 use super::exit::{Exit, Failure};
-use super::face;
-use super::inputs::{Opened, Request, Standing, open_in};
+use super::inputs::{HeadTrust, Opened, Request, open_in};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
@@ -48,7 +48,7 @@ use qa_run::retry::WaitBudget;
 const MAX_EVENT_BYTES: u64 = 25 << 20;
 /// The output `verdict` where there is none.
 const COULD_NOT_COMPLETE: &str = "could-not-complete";
-/// How long fetching what a shallow clone lacks may take.
+/// Time limit of fetching objects that a shallow clone lacks.
 const FETCH_BUDGET: Duration = Duration::from_secs(900);
 /// Time limit of reading the pull request's head again. It begins once the verdict is there.
 const HEAD_BUDGET: Duration = Duration::from_secs(180);
@@ -209,8 +209,8 @@ fn check_change(
         ));
     }
     let directory = finished.stored.path.display().to_string();
-    let report = face::report(&finished, &directory, &Environment::read());
-    print_quoting(&face::rendered("terminal", &report))?;
+    let report = console::report(&finished, &directory, &Environment::read());
+    print_quoting(&console::rendered("terminal", &report))?;
     // Where an earlier step or a cache left runs. It decides nothing, so that what is wrong with them does not either.
     let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
     if let Ok(Some(told)) = delta::since(runs, &finished) {
@@ -280,7 +280,7 @@ fn verdict_output(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// Where head is now, when it is not where it was.
+/// Returns the head's current commit, if it moved.
 ///
 /// Asked of git and not of the API, so that reading contents is all the permission it needs. A server that cannot be
 /// asked is told of; the job's verdict is about the head it names.
@@ -375,7 +375,7 @@ fn open_change(
         },
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
-        standing: standing(change, inputs.head.is_some()),
+        head_trust: head_trust(change, inputs.head.is_some()),
         models: ModelUse {
             replies: inputs.replies,
             no_model: inputs.no_model,
@@ -389,11 +389,11 @@ fn open_change(
     Ok((request, opened))
 }
 
-/// Whose code head is. Which commit an input names is not known to be anybody's.
-fn standing(change: &Change, named: bool) -> Standing {
+/// Returns the trust level of the head commit's code. A commit that an input names has an unknown author.
+fn head_trust(change: &Change, named: bool) -> HeadTrust {
     match (change.from_fork || named, change.beside_secrets) {
-        (false, _) => Standing::Own,
-        (true, false) => Standing::Fork,
-        (true, true) => Standing::ForkBesideSecrets,
+        (false, _) => HeadTrust::Own,
+        (true, false) => HeadTrust::Fork,
+        (true, true) => HeadTrust::ForkBesideSecrets,
     }
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is after a verdict, for the jobs of a workflow that come after.
+//! Names the agent that acts after a verdict, for later jobs of a workflow.
 
 use crate::app::check::Finished;
 use qa_contracts::v1::WorkflowAgent;

@@ -1,4 +1,4 @@
-//! Where a result goes: to a check run where the token allows one, else to workflow commands and the job summary.
+//! Publishes a result as a check run where the token allows one, else as workflow commands and the job summary.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::fingerprints;
 use super::surfaces::{Runner, annotate};
 use crate::app::client::client;
+use crate::app::console;
 use crate::app::exit::{Exit, Failure};
-use crate::app::face;
 use crate::config::{ActionEnvironment, Surfaces, now};
 use crate::publish::artifact::moment;
 use crate::publish::{
@@ -26,14 +26,14 @@ use qa_run::ports::{Cancellation, Close, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 const CHECK_NAME: &str = "qa-skill verdict";
-/// Who the job's own token writes as.
+/// Author of texts that the job's own token writes.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 /// Age at which an unfinished check run of our app counts as abandoned. It exceeds the default deadline of a run.
 const STALE: Duration = Duration::from_secs(2 * 60 * 60);
-/// How long a run that was told to end may still talk: the runner kills it after ten seconds.
+/// Time that a cancelled run has to finish publishing: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);
 
-/// What became of publishing.
+/// Outcome of publishing.
 pub(crate) struct Published {
     /// The verdict's exit code, or the reason why it cannot stand.
     pub(crate) exit: Exit,
@@ -206,10 +206,10 @@ impl<'a> Publication<'a> {
             if let Some(error) = self.trouble.borrow_mut().take() {
                 self.tell(&error);
             }
-            face::write_stdout(&face::rendered("github", report))?;
+            console::write_stdout(&console::rendered("github", report))?;
         }
         self.beside_the_check(report, objects)?;
-        if let Err(failure) = runner.summary(&face::rendered("markdown", report)) {
+        if let Err(failure) = runner.summary(&console::rendered("markdown", report)) {
             annotate("warning", "qa-skill", &failure.message);
         }
         Ok(published)
@@ -266,7 +266,7 @@ impl<'a> Publication<'a> {
         if let Some(number) = comment {
             let marker = format!("<!-- qa-skill: {} -->", inputs.check_name.as_deref().unwrap_or(CHECK_NAME));
             let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
-            let body = String::from_utf8_lossy(&face::rendered("markdown", report)).into_owned();
+            let body = String::from_utf8_lossy(&console::rendered("markdown", report)).into_owned();
             let ownership = Ownership { marker: &marker, author_login: author };
             told.push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
         }
@@ -305,7 +305,7 @@ impl<'a> Publication<'a> {
         github.upload_sarif(&upload).map(|_| ())
     }
 
-    /// Why a surface was not used. A fork's token may write nothing: that is how it should be, and no warning.
+    /// Notes that a surface was not used. The token of a fork has no write permission by design, so that is no warning.
     fn tell(&self, error: &PublishError) {
         let expected = error.is_permission() && self.change.from_fork;
         let kind = if expected { "notice" } else { "warning" };

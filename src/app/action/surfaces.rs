@@ -1,11 +1,11 @@
-//! What a step says to the runner: outputs, the job summary, and text that can hold no commands.
+//! Messages of a step to the runner: outputs, the job summary, and text that cannot hold commands.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::app::console;
 use crate::app::exit::Failure;
-use crate::app::face;
 use qa_contracts::codes::Code;
 use qa_core::escape::{visible, workflow_message, workflow_property};
 use qa_core::secrets;
@@ -61,7 +61,7 @@ pub(crate) fn print_quoting(text: &[u8]) -> Result<(), Failure> {
     let mut out = format!("::stop-commands::{word}\n").into_bytes();
     out.extend_from_slice(text);
     out.extend_from_slice(format!("\n::{word}::\n").as_bytes());
-    face::write_stdout(&out)
+    console::write_stdout(&out)
 }
 
 fn unguessable() -> Result<String, Failure> {
@@ -77,5 +77,5 @@ fn unguessable() -> Result<String, Failure> {
 pub(crate) fn annotate(kind: &str, title: &str, text: &str) {
     let text = workflow_message(&secrets::masked(text.to_owned()));
     let command = format!("::{kind} title={}::{text}\n", workflow_property(title));
-    let _nobody_listens = face::write_stdout(command.as_bytes());
+    let _nobody_listens = console::write_stdout(command.as_bytes());
 }

@@ -9,10 +9,10 @@ use qa_contracts::v1::{
 };
 use qa_run::derive::Outcome;
 
-/// How many blocking findings of a change are kept: enough to see what it is about.
+/// Number of blocking findings that are listed for a change.
 const FINDINGS_SHOWN: usize = 20;
 
-/// What one change comes to.
+/// Result of one change.
 pub(super) struct ChangeCost {
     conclusion: Conclusion,
     codes: Vec<Code>,
@@ -25,7 +25,7 @@ pub(super) struct ChangeCost {
 }
 
 /// The cost of a judged change. What was there before is held against nobody.
-pub(super) fn of(outcome: &Outcome) -> ChangeCost {
+pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
     let mut cost = ChangeCost {
         conclusion: outcome.verdict.conclusion,
         codes: outcome.verdict.error_codes.clone(),
@@ -86,8 +86,12 @@ pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<
     }
     let mut rules: Vec<RuleCost> = rules.into_values().collect();
     rules.sort_by(|left, right| {
-        let dear = |rule: &RuleCost| (rule.blocked_changes, rule.advised_changes, rule.advisory_findings);
-        dear(right).cmp(&dear(left)).then_with(|| left.rule_id.cmp(&right.rule_id))
+        right
+            .blocked_changes
+            .cmp(&left.blocked_changes)
+            .then_with(|| right.advised_changes.cmp(&left.advised_changes))
+            .then_with(|| right.advisory_findings.cmp(&left.advisory_findings))
+            .then_with(|| left.rule_id.cmp(&right.rule_id))
     });
     Calibration {
         schema_version: Default::default(),

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
 
+use super::console;
 use super::exit::Failure;
-use super::face;
-use super::inputs::{Opened, Request, Standing, policy_in_file, read_policy};
+use super::inputs::{HeadTrust, Opened, Request, policy_in_file, read_policy};
 use super::prepare::prepare_by;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, Merged, OpenRepository};
@@ -56,7 +56,7 @@ pub(crate) struct CalibrateArgs {
     quiet: bool,
 }
 
-/// How the result is printed.
+/// Format of the printed result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Terminal,
@@ -70,17 +70,17 @@ pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) 
     progress.clear();
     let calibration = calibration?;
     let document = match arguments.format {
-        Format::Terminal => report::text(&calibration).into_bytes(),
+        Format::Terminal => report::render_text(&calibration).into_bytes(),
         Format::Json => {
             let mut bytes = canonical::to_vec(&calibration).expect("counts have a canonical form");
             bytes.push(b'\n');
             bytes
         }
     };
-    face::write_stdout(&document)
+    console::write_stdout(&document)
 }
 
-/// What every change is judged by.
+/// Policy and registry that every change is judged by.
 struct Bench<'a> {
     request: &'a Request,
     in_force: &'a PolicyInForce,
@@ -140,7 +140,7 @@ impl Bench<'_> {
                     next.store(merged.len(), Ordering::Relaxed);
                 })?;
                 let mut costs = costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                costs.push((index, cost::of(&outcome)));
+                costs.push((index, cost::measure(&outcome)));
                 progress.step("judging changes", done.fetch_add(1, Ordering::Relaxed) + 1, merged.len());
             }
         };
@@ -181,7 +181,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         overrides: Overrides { preset: arguments.preset, ..Overrides::default() },
         artifact_root: None,
         refresh: false,
-        standing: Standing::Own,
+        head_trust: HeadTrust::Own,
         models: super::ask_models::ModelUse::default(),
         settings: Vec::new(),
     }

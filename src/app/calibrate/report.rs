@@ -6,13 +6,13 @@ use qa_contracts::v1::{BlockedChange, Calibration};
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
 
-/// How many findings of a blocked change are listed.
+/// Number of findings that are listed for a blocked change.
 const FINDINGS_LISTED: usize = 5;
-/// How many changes without a verdict are listed.
+/// Number of changes without a verdict that are listed.
 const UNJUDGED_LISTED: usize = 10;
 
 /// The whole report.
-pub(super) fn text(cost: &Calibration) -> String {
+pub(super) fn render_text(cost: &Calibration) -> String {
     let mut text = format!(
         "{} merged changes up to {}, judged by {} (preset {})\n\n",
         cost.changes,

@@ -16,9 +16,7 @@ use crate::net::NetClient;
 use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{
-    Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, RecordedReplies, RecordedReply,
-};
+use qa_contracts::v1::{Conclusion, LensPlan, ModelDrift, ModelDriftClass, PlannedReview, RecordedReplies};
 use qa_core::plan;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy};
 use qa_core::usage::{micro_usd, usd};
@@ -32,13 +30,13 @@ use qa_run::reviews::{NoStore, RepliesMode, ReplyCollector, SampleFindings, find
 /// All questions of a night together.
 const BUDGET: Duration = Duration::from_secs(2 * 3600);
 
-/// What asking again needs.
+/// Inputs of a live comparison.
 pub(crate) struct Live {
     http: NetClient,
     /// The checkout's own policy. A stored run may have been made by anybody, and its policy must not say where a key goes
     /// nor what may be spent.
     trusted: Policy,
-    /// What of the budget is left for further runs.
+    /// Remaining budget for further runs.
     tokens_left: Cell<u64>,
     samples: u64,
     /// The job's own token.
@@ -64,7 +62,7 @@ impl Live {
         Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy, tokens_left, samples, token })
     }
 
-    /// What became of each question of a run.
+    /// Outcome of each request of a run.
     pub(super) fn ask(
         &self,
         run: &RunDirectory,
@@ -157,8 +155,9 @@ fn with_samples(plan: &LensPlan, samples: u64) -> LensPlan {
 /// The new answer in the place of each recorded one, where there is one.
 fn chosen(live: &RecordedReplies, recorded: &RecordedReplies) -> RecordedReplies {
     let replies = recorded.replies.iter().map(|old| {
-        let same = |new: &&RecordedReply| (&new.request_hash, new.sample) == (&old.request_hash, old.sample);
-        live.replies.iter().find(same).unwrap_or(old).clone()
+        let mut live = live.replies.iter();
+        let new = live.find(|new| new.request_hash == old.request_hash && new.sample == old.sample);
+        new.unwrap_or(old).clone()
     });
     RecordedReplies { replies: replies.collect(), ..recorded.clone() }
 }

@@ -10,7 +10,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, Mover};
 use qa_run::ports::{Cancellation, Progress};
 
-/// How far below what was named a run directory may be: an artifact root has them two levels below.
+/// Search depth for run directories below the named path: an artifact root has them two levels below.
 const DEEPEST: usize = 3;
 
 /// Replays the runs of every path; two directories of one run each and no repository are compared with each other.

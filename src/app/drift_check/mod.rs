@@ -34,21 +34,14 @@ fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     }
 }
 
-/// What a report means for whoever called: nothing, or the worst run's failure. A replay that could not happen is worse
-/// than one that agrees and better than one that differs. When artifacts were there and none was replayed, nothing was
-/// checked, and that must not look like a night without drift; when there were none, there was nothing to check. Runs of
-/// forks are replayed and decide nothing: whoever can open a pull request can make one that does not replay.
+/// Returns the result of a report: success, or the worst run's failure. A replay that was impossible is worse than one
+/// that agrees and better than one that differs. If there were artifacts and none was replayed, nothing was checked,
+/// which must not look like a night without drift; without artifacts there was nothing to check. Runs of forks are
+/// replayed and decide nothing: anyone who can open a pull request can make one that does not replay.
 pub(crate) fn failure(report: &DriftReport, fail_on_engine_change: bool) -> Option<Failure> {
-    let counts = |run: &&DriftRun| {
-        !run.foreign
-            && match run.status {
-                DriftStatus::Same => false,
-                DriftStatus::EngineChanged => fail_on_engine_change,
-                DriftStatus::CouldNotReplay | DriftStatus::Drift => true,
-            }
-    };
     // The first of the worst: `max_by_key` would give the last.
-    let worst = report.runs.iter().filter(counts).rev().max_by_key(|run| run.status);
+    let failed = report.runs.iter().filter(|run| is_failure(run, fail_on_engine_change));
+    let worst = failed.rev().max_by_key(|run| run.status);
     let Some(worst) = worst else {
         let listing = report.listing.as_ref().filter(|_| report.runs.is_empty())?;
         if listing.found == 0 && listing.complete {
@@ -67,6 +60,15 @@ pub(crate) fn failure(report: &DriftReport, fail_on_engine_change: bool) -> Opti
     };
     let message = format!("{}: {}{more}", worst.place, worst.detail);
     Some(Failure { exit, ..Failure::with_code(code, message) })
+}
+
+fn is_failure(run: &DriftRun, fail_on_engine_change: bool) -> bool {
+    !run.foreign
+        && match run.status {
+            DriftStatus::Same => false,
+            DriftStatus::EngineChanged => fail_on_engine_change,
+            DriftStatus::CouldNotReplay | DriftStatus::Drift => true,
+        }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub(super) struct Preimages<'a> {
     pub(super) config: &'a ConfigPreimage,
 }
 
-/// What differs between two preimages, and how to say it; nothing when the keys are the same.
+/// Names the difference between two preimages, or returns `None` if the keys are equal.
 pub(super) fn moved(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<(Mover, String)> {
     let (was, is) = (recorded.config, derived.config);
     if was.engine_version != is.engine_version {
@@ -57,7 +57,7 @@ fn lens_versions(was: &[SelectedLens], is: &[SelectedLens]) -> Option<String> {
     (!changed.is_empty()).then(|| changed.join(", "))
 }
 
-/// What the file of the first difference points at when the keys agree.
+/// Names the cause by the file of the first difference, if the keys agree.
 pub(super) fn mover_of_file(file: &str, pointer: &str) -> Mover {
     if file == "recordings/inputs.json"
         && (pointer.starts_with("/basePolicy") || pointer.starts_with("/baseWaivers"))

@@ -10,14 +10,14 @@ use crate::publish::artifact::{ArtifactError, ArtifactName, Listed, Repository, 
 use crate::store::Caps;
 use qa_contracts::v1::{DriftListing, DriftReport, DriftRun};
 
-/// Which artifacts.
+/// Artifacts to replay.
 pub(crate) struct RemoteRuns<'a> {
     pub(crate) repository: Repository<'a>,
     pub(crate) name: ArtifactName,
     pub(crate) since_days: u64,
     pub(crate) limit: usize,
     pub(crate) now: SystemTime,
-    /// Where downloads are put while they are looked at.
+    /// Directory of downloads while they are replayed.
     pub(crate) scratch: &'a Path,
 }
 

@@ -19,7 +19,7 @@ use qa_core::masking::{self, sanitize_cut};
 use qa_run::keys::ENGINE_VERSION;
 use qa_run::ports::{Cancellation, Progress};
 
-/// What a run is replayed from.
+/// Source of a replay.
 #[derive(Clone, Copy)]
 pub(crate) enum Against<'a> {
     /// Its own recording.
@@ -30,7 +30,7 @@ pub(crate) enum Against<'a> {
     Completed { checkout: &'a Path, remote: &'a Remote<'a> },
 }
 
-/// What every replay needs.
+/// Inputs of every replay.
 pub(crate) struct Replayer<'a> {
     pub(crate) against: Against<'a>,
     pub(crate) cancellation: &'a Cancellation,
@@ -61,13 +61,13 @@ pub(super) fn entry(place: &str) -> DriftRun {
     }
 }
 
-/// What was recorded of a run that could be opened.
+/// Record of a run that could be opened.
 struct Recorded {
     run: RunDirectory,
     trace: Trace,
     change_set: ChangeSet,
     conclusion: Conclusion,
-    /// Where its commits may be, when they are not given out by id.
+    /// Refs that may have its commits, if they cannot be fetched by id.
     refs: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use crate::app::consistency_check;
 use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, ModelDrift};
 use qa_core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
-/// How many runs are listed in Markdown; the rest is counted. An issue's body is limited.
+/// Number of runs that are listed in Markdown; further ones are counted. An issue's body is limited.
 const MOST_LISTED: usize = 100;
 
 /// Formats the result of one replay; runs of forks are marked.
@@ -41,8 +41,8 @@ fn counted(report: &DriftReport) -> String {
     }
 }
 
-/// What was looked for, and what was left out.
-fn looked_for(report: &DriftReport) -> Option<String> {
+/// Searched artifacts and omitted ones.
+fn searched_artifacts(report: &DriftReport) -> Option<String> {
     let listing = report.listing.as_ref()?;
     let mut line = format!(
         "{} artifacts named {} in {} from the last {} days",
@@ -74,8 +74,8 @@ fn key(run: &DriftRun) -> &str {
     run.execution_key.as_ref().map_or("unknown", |key| key.short())
 }
 
-/// How a model answers now, on one line.
-fn told(model: &ModelDrift) -> String {
+/// Describes the current replies of a model on one line.
+fn describe(model: &ModelDrift) -> String {
     let part = model.sub_lens_id.as_ref().map_or(String::new(), |part| format!("/{part}"));
     let code = model.code.map_or(String::new(), |code| format!(" [{code}]"));
     format!("{}{part} by {}: {}{code}: {}", model.lens_id, model.model, model.class, model.detail)
@@ -90,21 +90,21 @@ pub(crate) fn text(report: &DriftReport) -> String {
         let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", result(run), key(run), run.place);
         let _infallible = writeln!(out, "  {}", run.detail);
         for model in &run.models {
-            let _infallible = writeln!(out, "  {}", told(model));
+            let _infallible = writeln!(out, "  {}", describe(model));
         }
     }
-    if let Some(line) = looked_for(report) {
+    if let Some(line) = searched_artifacts(report) {
         let _infallible = writeln!(out, "{line}");
     }
     let _infallible = writeln!(out, "{}, replayed by qa-skill {}", counted(report), report.engine_version);
-    out.extend(report.rubric.as_ref().map(consistency_check::told));
+    out.extend(report.rubric.as_ref().map(consistency_check::describe));
     out
 }
 
 /// For a job summary or an issue.
 pub(crate) fn markdown(report: &DriftReport) -> String {
     let mut out = format!("## Drift check: {}\n\n", counted(report));
-    if let Some(line) = looked_for(report) {
+    if let Some(line) = searched_artifacts(report) {
         let _infallible = writeln!(out, "{}.\n", escaped(&line));
     }
     let (shown, runs) = (ordered(report), report.runs.len());
@@ -128,7 +128,7 @@ pub(crate) fn markdown(report: &DriftReport) -> String {
         out.push_str("\n### Models that were asked again\n\n");
     }
     for model in models {
-        let _infallible = writeln!(out, "- {}", escaped(&told(model)));
+        let _infallible = writeln!(out, "- {}", escaped(&describe(model)));
     }
     for run in shown.iter().take(MOST_LISTED).filter(|run| run.status != DriftStatus::Same) {
         let _infallible = writeln!(out, "\n### {} of {}\n", result(run), markdown_code(key(run)));

@@ -10,11 +10,11 @@ use qa_run::retry;
 /// The longest wait that a server may ask for; nobody waits longer for an artifact.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What a request came to.
-pub(super) struct Asked {
+/// Outcome of a request.
+pub(super) struct PublishResponse {
     pub(super) reply: HttpReply,
     pub(super) body: Vec<u8>,
-    /// Whether an earlier try had no answer, so that the server may have acted on it.
+    /// True if an earlier attempt had no response, so that the server may have processed it.
     pub(super) uncertain: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn ask(
     operation: &str,
     usable: &dyn Fn(&[u8]) -> bool,
     mut once: impl FnMut() -> Result<(HttpReply, Vec<u8>), HttpError>,
-) -> Result<Asked, HttpError> {
+) -> Result<PublishResponse, HttpError> {
     let mut uncertain = false;
     for attempt in 0.. {
         let wait = retry::backoff(seed, operation, attempt);
@@ -37,7 +37,7 @@ pub(super) fn ask(
                     is_transient(reply.status, hint.is_some()) || reply.is_success() && !usable(&body);
                 let pause = wait.map(|wait| hint.unwrap_or(wait)).filter(|wait| *wait <= LONGEST_WAIT);
                 let (true, Some(pause)) = (again, pause) else {
-                    return Ok(Asked { reply, body, uncertain });
+                    return Ok(PublishResponse { reply, body, uncertain });
                 };
                 // A refusal for want of room was not acted on; anything else may have been.
                 uncertain |= ![403, 429].contains(&reply.status);
@@ -59,8 +59,8 @@ fn is_transient(status: u16, hinted: bool) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || status == 403 && hinted
 }
 
-/// What a server said, for a message: no secret, no signature of a signed address, no control character, not long.
-pub(super) fn said(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
+/// Returns a server's message for display: without secrets, signatures of signed URLs and control characters, and cut.
+pub(super) fn server_message(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4096)]);
     let message = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|value| {
         let told = value.get("msg").or_else(|| value.get("message"))?;
@@ -82,10 +82,11 @@ pub(super) fn without_signatures(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.to_ascii_lowercase().find("sig=") {
         let (before, after) = rest.split_at(at + 4);
-        let value = |character: char| character.is_ascii_alphanumeric() || "%+/=_-.~".contains(character);
         out.push_str(before);
         out.push_str("***");
-        rest = after.trim_start_matches(value);
+        rest = after.trim_start_matches(|character: char| {
+            character.is_ascii_alphanumeric() || "%+/=_-.~".contains(character)
+        });
     }
     out + rest
 }
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
     use qa_run::http::{HttpRequest, Method};
 
-    fn asked(http: &dyn Http) -> Result<Asked, HttpError> {
+    fn send(http: &dyn Http) -> Result<PublishResponse, HttpError> {
         ask(http, "seed", "op", &|body| body.starts_with(b"{"), || {
             http.fetch(HttpRequest::new(Method::Get, "http://a/"))
         })
@@ -123,11 +124,11 @@ mod tests {
             [(500, 6), (503, 6), (429, 6), (408, 6), (400, 1), (401, 1), (403, 1), (404, 1), (409, 1)]
         {
             let http = Scripted::new(move |_, _| json(status, serde_json::json!({})));
-            assert_eq!(asked(&http).unwrap().reply.status, status);
+            assert_eq!(send(&http).unwrap().reply.status, status);
             assert_eq!(http.requests.lock().unwrap().len(), tries, "{status}");
         }
         let http = Scripted::new(|_, _| lost());
-        assert!(asked(&http).is_err());
+        assert!(send(&http).is_err());
         assert_eq!((http.requests.lock().unwrap().len(), http.waited.lock().unwrap().len()), (6, 5));
     }
 
@@ -144,7 +145,7 @@ mod tests {
             let http = Scripted::new(
                 move |number, _| if number == 0 { odd() } else { json(200, serde_json::json!({})) },
             );
-            assert_eq!(asked(&http).unwrap().uncertain, uncertain);
+            assert_eq!(send(&http).unwrap().uncertain, uncertain);
         }
     }
 
@@ -155,7 +156,7 @@ mod tests {
                 let status = if number == 0 { 403 } else { 204 };
                 Ok((status, vec![("retry-after", seconds.to_owned())], b"{".to_vec()))
             });
-            assert_eq!(asked(&http).unwrap().reply.status == 204, tries == 2);
+            assert_eq!(send(&http).unwrap().reply.status == 204, tries == 2);
             assert_eq!(http.requests.lock().unwrap().len(), tries);
             assert!(http.waited.lock().unwrap().iter().all(|wait| *wait == Duration::from_secs(7)));
         }
@@ -167,10 +168,10 @@ mod tests {
         let body =
             br#"{"code":"x","msg":"bad tok-123 for https://h/c/b?sv=1&sig=aB%2Bc%3D&se=2 and SIG=q/w= end"}"#;
         assert_eq!(
-            said(&[&token], 400, body),
+            server_message(&[&token], 400, body),
             "the server answered 400: bad *** for https://h/c/b?sv=1&sig=***&se=2 and SIG=*** end"
         );
-        assert_eq!(said(&[], 502, b""), "the server answered 502");
-        assert_eq!(said(&[], 502, b"a\x1b[1m"), "the server answered 502: a\\u{1b}[1m");
+        assert_eq!(server_message(&[], 502, b""), "the server answered 502");
+        assert_eq!(server_message(&[], 502, b"a\x1b[1m"), "the server answered 502: a\\u{1b}[1m");
     }
 }

@@ -1,5 +1,4 @@
-//! Which artifact tells of a merged pull request: found by commits alone, from a run of the repository itself that
-//! succeeded.
+//! Finds the artifact of a merged pull request by commits alone, from a successful run of the repository itself.
 
 use serde::Deserialize;
 
@@ -13,7 +12,7 @@ use qa_contracts::ids::CommitId;
 pub(crate) struct Merged {
     pub(crate) number: u64,
     pub(crate) head: CommitId,
-    /// Whether its head was in another repository, or in one that is gone.
+    /// True if its head was in another repository, or in one that was deleted.
     pub(crate) from_fork: bool,
 }
 

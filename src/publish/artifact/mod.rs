@@ -13,12 +13,12 @@ pub(crate) use upload::{Upload, upload};
 use qa_contracts::codes::Code;
 use qa_run::http::HttpError;
 
-/// What a run's artifact is called unless a workflow says otherwise. Constant, because the nightly replay can only ask
-/// for exact names; the execution key is inside.
+/// Default name of a run's artifact. It is constant, because the nightly replay can only request exact names; the
+/// execution key is inside.
 pub(crate) const DEFAULT_NAME: &str = "qa-skill-run";
 /// Highest ordinal of an artifact's name in a workflow run: the largest number of jobs in a matrix.
 pub(crate) const MOST_NAMES: usize = 256;
-/// What no artifact's name may hold, as some file system somewhere does not allow it.
+/// Characters that no artifact's name may have, since some file system forbids them.
 const FORBIDDEN: &[char] = &['"', ':', '<', '>', '|', '*', '?', '\r', '\n', '\\', '/'];
 
 /// The name of an artifact.
@@ -56,7 +56,8 @@ impl ArtifactName {
     }
 }
 
-/// Why an artifact was not uploaded, found or fetched. Completes "failed to …"; texts of servers are masked and cut.
+/// Error of an artifact that was not uploaded, found or fetched. Completes "failed to …"; texts of servers are masked
+/// and cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArtifactError {
     #[error("name an artifact `{name}`: {reason}")]
@@ -89,7 +90,7 @@ impl ArtifactError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the hint.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Name { .. } => "choose a name without \" : < > | * ? \\ / and line ends",

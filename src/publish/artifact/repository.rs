@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::exchange::{Asked, ask, in_query, said, without_signatures};
+use super::exchange::{PublishResponse, ask, in_query, server_message, without_signatures};
 use super::{ArtifactError, ArtifactName, MOST_NAMES};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
@@ -62,7 +62,7 @@ pub(crate) struct ListedRun {
 }
 
 impl Listed {
-    /// Whether another repository's code may have written it; also when nobody says whose it was.
+    /// True if code of another repository may have written it, or the origin is unknown.
     pub(crate) fn is_foreign(&self) -> bool {
         let run = self.workflow_run.as_ref();
         let ids = run.and_then(|run| Some((run.repository_id?, run.head_repository_id?)));
@@ -70,12 +70,12 @@ impl Listed {
     }
 }
 
-/// What a listing gave.
+/// Result of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listing {
     /// Newest first.
     pub(crate) artifacts: Vec<Listed>,
-    /// Whether there were not more than are looked at.
+    /// True if the listing was not cut at its limit.
     pub(crate) complete: bool,
 }
 
@@ -115,16 +115,15 @@ impl Repository<'_> {
                 in_query(name.text())
             );
             let parsed = |body: &[u8]| serde_json::from_slice::<Page>(body).ok();
-            let asked = ask(self.http, &self.name, WHAT, &|body| parsed(body).is_some(), || {
+            let response = ask(self.http, &self.name, WHAT, &|body| parsed(body).is_some(), || {
                 self.http.fetch(self.authorized(&url))
             });
-            let asked = asked.map_err(|error| ArtifactError::unavailable(WHAT, error))?;
-            let found = if asked.reply.is_success() { parsed(&asked.body) } else { None };
-            let found = found.ok_or_else(|| self.refused(WHAT, &asked))?.artifacts;
+            let response = response.map_err(|error| ArtifactError::unavailable(WHAT, error))?;
+            let found = if response.reply.is_success() { parsed(&response.body) } else { None };
+            let found = found.ok_or_else(|| self.refused(WHAT, &response))?.artifacts;
             // The newest come first, so what follows an old one is older.
-            let is_old =
-                |artifact: &Listed| artifact.created_at.as_ref().is_some_and(|date| **date < *oldest);
-            complete = found.len() < PER_PAGE || found.last().is_some_and(is_old);
+            let last_date = found.last().and_then(|artifact| artifact.created_at.as_ref());
+            complete = found.len() < PER_PAGE || last_date.is_some_and(|date| **date < *oldest);
             artifacts.extend(found);
             if complete {
                 break;
@@ -153,7 +152,7 @@ impl Repository<'_> {
         let url = format!("{}/repos/{}/actions/artifacts/{}/zip", self.api, self.name, artifact.id);
         let mut sink = Hashing { file: to, hasher: Hasher::default() };
         // The address is valid for a minute, so every try asks for a new one.
-        let asked = ask(self.http, &url, "download", &|_| true, || {
+        let response = ask(self.http, &url, "download", &|_| true, || {
             let (reply, body) = self.http.fetch(self.authorized(&url))?;
             if ![301, 302, 303, 307, 308].contains(&reply.status) {
                 return Ok((
@@ -172,12 +171,12 @@ impl Repository<'_> {
             reply.headers.retain(|(name, _)| name != "location");
             Ok((reply, Vec::new()))
         });
-        let asked = asked.map_err(|error| ArtifactError::unavailable(&what, error))?;
-        match asked.reply.status {
+        let response = response.map_err(|error| ArtifactError::unavailable(&what, error))?;
+        match response.reply.status {
             200 => {}
             410 => return Err(wrong("it has expired".to_owned())),
             421 => return Err(wrong("the answer names no address to download it from".to_owned())),
-            _ => return Err(self.refused(&what, &asked)),
+            _ => return Err(self.refused(&what, &response)),
         }
         let sha256 = sink.hasher.finish();
         match &artifact.digest {
@@ -199,22 +198,18 @@ impl Repository<'_> {
 
     /// The name becomes part of addresses that the token is sent to.
     pub(super) fn check_name(&self) -> Result<(), ArtifactError> {
-        let word = |word: &str| {
-            let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-            !word.is_empty() && word != "." && word != ".." && word.bytes().all(fit)
-        };
         let parts: Vec<&str> = self.name.split('/').collect();
-        if parts.len() == 2 && parts.into_iter().all(word) {
+        if parts.len() == 2 && parts.into_iter().all(is_plain_name) {
             return Ok(());
         }
         let reason = format!("`{}` is not the name of a repository", sanitize_cut(&self.name, 100));
         Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
     }
 
-    pub(super) fn refused(&self, what: &str, asked: &Asked) -> ArtifactError {
+    pub(super) fn refused(&self, what: &str, response: &PublishResponse) -> ArtifactError {
         let secrets: Vec<&Secret> = self.token.iter().collect();
-        let mut reason = said(&secrets, asked.reply.status, &asked.body);
-        if [401, 403, 404].contains(&asked.reply.status) {
+        let mut reason = server_message(&secrets, response.reply.status, &response.body);
+        if [401, 403, 404].contains(&response.reply.status) {
             reason.push_str(" (the token needs `actions: read`)");
         }
         ArtifactError::Unavailable { what: what.to_owned(), reason: without_signatures(&reason) }
@@ -231,7 +226,14 @@ fn may_be_followed(place: &str) -> bool {
     }
 }
 
-/// Whether a host is this machine, by the names that can mean nothing else.
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && name != "."
+        && name != ".."
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// Returns whether a host is this machine, by the names that can mean nothing else.
 pub(super) fn is_local(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || host == "127.0.0.1"
 }

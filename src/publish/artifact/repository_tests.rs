@@ -184,9 +184,9 @@ fn what_is_too_large_expired_misplaced_or_not_what_was_listed_is_not_taken() {
             _ => Ok((second.0, Vec::new(), second.1.to_vec())),
         }
     };
-    let refuses = |http: &dyn Http, artifact: &Listed, said: &str| {
+    let refuses = |http: &dyn Http, artifact: &Listed, reason: &str| {
         let error = fetched(http, artifact, 10).unwrap_err().to_string();
-        assert!(error.contains(said) && !error.contains("geheim"), "{error}");
+        assert!(error.contains(reason) && !error.contains("geheim"), "{error}");
     };
     refuses(&Scripted::new(through((200, b"more than ten"))), &listed(item(1)), "over 10 bytes");
     let mut large = item(1);

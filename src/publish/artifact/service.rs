@@ -36,7 +36,6 @@ impl RunService {
         if host != "github.com" && !host.ends_with(".ghe.com") && !host.ends_with(".localhost") {
             return Err(ArtifactError::UnsupportedHost { host: sanitize_cut(&host, 100) });
         }
-        let missing = |text: &str| ArtifactError::Environment(text.to_owned());
         let token = token.ok_or_else(|| {
             missing(
                 "ACTIONS_RUNTIME_TOKEN is not set; the runner gives it to actions and not to `run:` steps",
@@ -50,7 +49,11 @@ impl RunService {
     }
 }
 
-/// Scheme, host and port; whatever path the address has is not the service's.
+fn missing(text: &str) -> ArtifactError {
+    ArtifactError::Environment(text.to_owned())
+}
+
+/// Returns the scheme, host and port of a URL, without its path, which is not the service's.
 fn origin(url: &str) -> Option<String> {
     let uri: http::Uri = url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
@@ -72,8 +75,8 @@ fn backend_ids(token: &str) -> Option<(String, String)> {
     }
 }
 
-/// When an artifact kept for `days` ends, and after how many days: not more than the repository allows. Nothing asked
-/// for is nothing said, and the service's own setting holds.
+/// Returns the expiry of an artifact kept for `days`, and the days until then, at most as many as the repository
+/// allows. Without `days` the service's own default applies.
 pub(crate) fn expiry(now: SystemTime, days: Option<u64>, most: Option<u64>) -> Option<(String, u64)> {
     let days = days?.max(1).min(most.filter(|most| *most > 0).unwrap_or(u64::MAX)).min(400);
     Some((moment(now.checked_add(Duration::from_secs(days * 86_400))?)?, days))

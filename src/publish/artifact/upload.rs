@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use serde_json::{Value, json};
 
-use super::exchange::{Asked, ask, in_query, said};
+use super::exchange::{PublishResponse, ask, in_query, server_message};
 use super::{ArtifactError, ArtifactName, RunService};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
@@ -17,23 +17,23 @@ const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 8 << 20 };
 /// A version of the store's protocol that all of it understands.
 const STORE_VERSION: &str = "2023-11-03";
 const BLOCK_TIMEOUT: Duration = Duration::from_secs(300);
-/// What the service is told: the protocol that knows of a content type.
+/// Protocol version sent to the service, which has content types.
 const PROTOCOL_VERSION: u64 = 7;
 
-/// What is uploaded.
+/// Content of an upload.
 pub(crate) struct Upload<'a> {
     pub(crate) name: &'a ArtifactName,
     /// The archive, from its first byte.
     pub(crate) archive: &'a mut dyn Read,
     pub(crate) bytes: u64,
     pub(crate) sha256: &'a Sha256Hex,
-    /// When the service may remove it, as RFC 3339.
+    /// Expiry, as RFC 3339.
     pub(crate) expires_at: Option<String>,
     /// Makes the waits of this run its own.
     pub(crate) seed: &'a str,
 }
 
-/// What became of it.
+/// Outcome of the upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Uploaded {
     pub(crate) id: u64,
@@ -59,15 +59,15 @@ pub(crate) fn upload(
     Ok(Uploaded { id, already_there: false })
 }
 
-/// What announcing an artifact gave.
+/// Response to the announcement of an artifact.
 enum Created {
-    /// Where its bytes go.
+    /// URL that its bytes are sent to.
     At(String),
     /// An artifact of this name with the same bytes.
     Same(u64),
 }
 
-/// What is known of an artifact that is final.
+/// Properties of a finalized artifact.
 struct Present {
     id: u64,
     digest: Option<String>,
@@ -78,7 +78,7 @@ struct Calls<'a> {
     service: &'a RunService,
     name: &'a ArtifactName,
     seed: &'a str,
-    /// What lets its owner write to the store, once it is known.
+    /// Credential for the store, once it is known.
     signature: Option<Secret>,
 }
 
@@ -91,24 +91,24 @@ impl Calls<'_> {
         if let Some(expires_at) = &upload.expires_at {
             body["expires_at"] = expires_at.as_str().into();
         }
-        let asked = self.call(WHAT, "CreateArtifact", body.clone())?;
-        if asked.reply.status != 409 {
-            return self.signed_url(WHAT, &asked).map(Created::At);
+        let response = self.call(WHAT, "CreateArtifact", body.clone())?;
+        if response.reply.status != 409 {
+            return self.signed_url(WHAT, &response).map(Created::At);
         }
         match self.find()? {
             Some(present) if present.digest.as_deref() == Some(&digest_text(upload.sha256)) => {
                 Ok(Created::Same(present.id))
             }
             // Nothing of the name is final, and a try of ours had no answer: what is in the way is what it left.
-            None if asked.uncertain => {
+            None if response.uncertain => {
                 let removed = self.call("remove the unfinished artifact", "DeleteArtifact", json!({"name": self.name.text()}))?;
                 if !removed.reply.is_success() {
                     return Err(self.taken("an announcement of ours had no answer, and what it left could not be removed"));
                 }
-                let asked = self.call(WHAT, "CreateArtifact", body)?;
-                match asked.reply.status {
+                let response = self.call(WHAT, "CreateArtifact", body)?;
+                match response.reply.status {
                     409 => Err(self.taken("it is being uploaded by another job or step")),
-                    _ => self.signed_url(WHAT, &asked).map(Created::At),
+                    _ => self.signed_url(WHAT, &response).map(Created::At),
                 }
             }
             None => Err(self.taken("an upload of this name was begun by another job or step, or by an earlier try that was ended, and is not finished")),
@@ -126,8 +126,8 @@ impl Calls<'_> {
         }
     }
 
-    fn signed_url(&self, what: &'static str, asked: &Asked) -> Result<String, ArtifactError> {
-        let value = self.accepted(what, asked)?;
+    fn signed_url(&self, what: &'static str, response: &PublishResponse) -> Result<String, ArtifactError> {
+        let value = self.accepted(what, response)?;
         let url = member(&value, "signed_upload_url").and_then(Value::as_str).unwrap_or_default();
         let wrong = |reason: &str| ArtifactError::Upload { what, reason: reason.to_owned() };
         let uri: http::Uri = url.parse().map_err(|_| wrong("the service named no address to upload to"))?;
@@ -141,13 +141,14 @@ impl Calls<'_> {
     /// The artifact of this name that is final in this run, the newest of several.
     fn find(&self) -> Result<Option<Present>, ArtifactError> {
         const WHAT: &str = "look for the artifact";
-        let asked = self.call(WHAT, "ListArtifacts", json!({"name_filter": self.name.text()}))?;
-        if asked.reply.status == 404 {
+        let response = self.call(WHAT, "ListArtifacts", json!({"name_filter": self.name.text()}))?;
+        if response.reply.status == 404 {
             return Ok(None);
         }
-        let value = match asked.reply.is_success().then(|| serde_json::from_slice::<Value>(&asked.body)) {
+        let value = match response.reply.is_success().then(|| serde_json::from_slice::<Value>(&response.body))
+        {
             Some(Ok(value)) => value,
-            _ => return Err(self.refused(WHAT, &asked)),
+            _ => return Err(self.refused(WHAT, &response)),
         };
         let listed = value.get("artifacts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let of_name =
@@ -197,7 +198,7 @@ impl Calls<'_> {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<(), ArtifactError> {
-        let asked = ask(self.http, self.seed, operation, &|_| true, || {
+        let response = ask(self.http, self.seed, operation, &|_| true, || {
             let request =
                 HttpRequest::new(Method::Put, format!("{url}&{query}")).header("x-ms-version", STORE_VERSION);
             let mut request =
@@ -205,11 +206,11 @@ impl Calls<'_> {
             request.timeout = BLOCK_TIMEOUT;
             self.http.fetch(request.body(body.to_vec()))
         });
-        let asked = asked.map_err(|error| ArtifactError::upload(what, error))?;
-        if asked.reply.is_success() {
+        let response = response.map_err(|error| ArtifactError::upload(what, error))?;
+        if response.reply.is_success() {
             return Ok(());
         }
-        Err(self.refused(what, &asked))
+        Err(self.refused(what, &response))
     }
 
     fn finalize(&self, upload: &Upload<'_>) -> Result<u64, ArtifactError> {
@@ -217,29 +218,34 @@ impl Calls<'_> {
         let body = json!({
             "name": self.name.text(), "size": upload.bytes.to_string(), "hash": digest_text(upload.sha256)
         });
-        let asked = self.call(WHAT, "FinalizeArtifact", body)?;
+        let response = self.call(WHAT, "FinalizeArtifact", body)?;
         // A try whose answer was lost may have done it, and then the next one is refused.
-        if asked.uncertain
-            && !asked.reply.is_success()
+        if response.uncertain
+            && !response.reply.is_success()
             && let Some(present) = self.find()?
             && present.digest.as_deref() == Some(&digest_text(upload.sha256))
         {
             return Ok(present.id);
         }
-        let value = self.accepted(WHAT, &asked)?;
+        let value = self.accepted(WHAT, &response)?;
         member(&value, "artifact_id")
             .and_then(number)
             .ok_or_else(|| ArtifactError::Upload { what: WHAT, reason: "the service gave no id".to_owned() })
     }
 
     /// One call of the service, with the ids of run and job in it.
-    fn call(&self, what: &'static str, method: &str, mut body: Value) -> Result<Asked, ArtifactError> {
+    fn call(
+        &self,
+        what: &'static str,
+        method: &str,
+        mut body: Value,
+    ) -> Result<PublishResponse, ArtifactError> {
         let service = self.service;
         body["workflow_run_backend_id"] = service.workflow_run.as_str().into();
         body["workflow_job_run_backend_id"] = service.workflow_job_run.as_str().into();
         let url = format!("{}/twirp/github.actions.results.api.v1.ArtifactService/{method}", service.origin);
         let is_json = |body: &[u8]| serde_json::from_slice::<Value>(body).is_ok();
-        let asked = ask(self.http, self.seed, method, &is_json, || {
+        let response = ask(self.http, self.seed, method, &is_json, || {
             let bearer = Secret::new(&format!("Bearer {}", service.token.expose()));
             let request = HttpRequest::new(Method::Post, url.as_str())
                 .header("content-type", "application/json")
@@ -248,17 +254,20 @@ impl Calls<'_> {
                 .body(body.to_string().into_bytes());
             self.http.fetch(request)
         });
-        asked.map_err(|error| ArtifactError::upload(what, error))
+        response.map_err(|error| ArtifactError::upload(what, error))
     }
 
-    fn accepted(&self, what: &'static str, asked: &Asked) -> Result<Value, ArtifactError> {
-        let value = serde_json::from_slice::<Value>(&asked.body).ok().filter(|value| value["ok"] == true);
-        value.filter(|_| asked.reply.is_success()).ok_or_else(|| self.refused(what, asked))
+    fn accepted(&self, what: &'static str, response: &PublishResponse) -> Result<Value, ArtifactError> {
+        let value = serde_json::from_slice::<Value>(&response.body).ok().filter(|value| value["ok"] == true);
+        value.filter(|_| response.reply.is_success()).ok_or_else(|| self.refused(what, response))
     }
 
-    fn refused(&self, what: &'static str, asked: &Asked) -> ArtifactError {
+    fn refused(&self, what: &'static str, response: &PublishResponse) -> ArtifactError {
         let secrets: Vec<&Secret> = self.signature.iter().chain([&self.service.token]).collect();
-        ArtifactError::Upload { what, reason: said(&secrets, asked.reply.status, &asked.body) }
+        ArtifactError::Upload {
+            what,
+            reason: server_message(&secrets, response.reply.status, &response.body),
+        }
     }
 }
 

@@ -175,10 +175,10 @@ fn the_same_bytes_from_an_earlier_try_count_and_others_are_never_overwritten() {
     let http = losing(&world, |_, _| false);
     send(&http, &service(1), b"one").unwrap();
     assert_eq!(send(&http, &service(1), b"one").unwrap(), Uploaded { id: 101, already_there: true });
-    for (attempt, said) in [(1, "never overwritten"), (2, "artifacts of earlier attempts stay")] {
+    for (attempt, reason) in [(1, "never overwritten"), (2, "artifacts of earlier attempts stay")] {
         let error = send(&http, &service(attempt), b"two").unwrap_err();
         assert_eq!(error.code(), qa_contracts::codes::Code::ArtifactNameTaken);
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
     assert_eq!(world.lock().unwrap().blob, b"one");
     assert!(world.lock().unwrap().announced);

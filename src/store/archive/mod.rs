@@ -8,7 +8,7 @@ pub(crate) use unpack::{Caps, unpack};
 
 use qa_contracts::codes::Code;
 
-/// Why an archive was not made or not taken. Completes "failed to …".
+/// Error of an archive that was not created or extracted. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArchiveError {
     /// Nothing of the archive is kept.

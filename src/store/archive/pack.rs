@@ -9,12 +9,12 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::ArchiveError;
-use crate::store::shown;
+use crate::store::display_path;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
 use qa_core::canonical::Hasher;
 
-/// How much of a file is in memory at a time. Always filled, so that the compressor sees the same pieces everywhere.
+/// Size of the buffer for a file. It is always filled, so that the compressor gets the same chunks on every machine.
 const BLOCK_BYTES: usize = 256 << 10;
 /// Part of the format: another level gives other bytes.
 const LEVEL: i64 = 6;
@@ -65,12 +65,12 @@ pub(crate) fn pack(
 }
 
 fn unfit(path: &Path, reason: &'static str) -> ArchiveError {
-    ArchiveError::Unfit { path: shown(path), reason }
+    ArchiveError::Unfit { path: display_path(path), reason }
 }
 
 /// Adds every file below a directory with its name in the archive. A link could bring in anything, so it ends the list.
 fn list(directory: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), ArchiveError> {
-    let failed = |error| ArchiveError::Read { path: shown(directory), source: error };
+    let failed = |error| ArchiveError::Read { path: display_path(directory), source: error };
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
@@ -104,7 +104,7 @@ fn needles(secrets: &[Secret]) -> Vec<Vec<u8>> {
 
 /// Copies a file block by block and looks for the needles, also across the edges of blocks.
 fn copy(path: &Path, finders: &[Finder<'_>], to: &mut impl Write) -> Result<(), ArchiveError> {
-    let failed = |error| ArchiveError::Read { path: shown(path), source: error };
+    let failed = |error| ArchiveError::Read { path: display_path(path), source: error };
     let overlap = finders.iter().map(|finder| finder.needle().len() - 1).max().unwrap_or(0);
     let file = File::open(path).map_err(failed)?;
     let mut window = Vec::new();
@@ -115,7 +115,7 @@ fn copy(path: &Path, finders: &[Finder<'_>], to: &mut impl Write) -> Result<(), 
             return Ok(());
         }
         if finders.iter().any(|finder| finder.find(&window).is_some()) {
-            return Err(ArchiveError::Secret { path: shown(path) });
+            return Err(ArchiveError::Secret { path: display_path(path) });
         }
         to.write_all(&window[kept..])
             .map_err(|error| ArchiveError::Write { path: "the archive".to_owned(), source: error })?;

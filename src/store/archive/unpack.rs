@@ -9,18 +9,18 @@ use tempfile::TempDir;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::ArchiveError;
-use crate::store::shown;
+use crate::store::display_path;
 use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_core::masking::sanitize_cut;
 
-/// What an archive may cost.
+/// Limits of an archive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Caps {
     pub(crate) archive_bytes: u64,
     pub(crate) entries: u64,
     pub(crate) file_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// How many times the archive's size its contents may be, once they are more than `free_bytes`: a run over a file of
+    /// Limit of the contents as a multiple of the archive's size, once they are over `free_bytes`: a run over a file of
     /// one repeated line is small, legitimate and compresses without end.
     pub(crate) ratio: u64,
     pub(crate) free_bytes: u64,
@@ -52,15 +52,18 @@ fn refused(entry: &str, reason: impl Into<String>) -> ArchiveError {
     ArchiveError::Refused { entry, reason: reason.into() }
 }
 
-/// Whether a word can be a part of a path everywhere, and means only itself.
+/// Returns whether a name is a valid path component on every system, and means only itself.
 pub(super) fn is_plain(word: &str) -> bool {
-    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=@,".contains(&byte);
-    !word.is_empty() && word != "." && word != ".." && word.len() <= 200 && word.bytes().all(fit)
+    !word.is_empty()
+        && word != "."
+        && word != ".."
+        && word.len() <= 200
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+=@,".contains(&byte))
 }
 
 /// Extracts an archive into a new directory below `scratch`. After an error nothing of it is left.
 pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempDir, ArchiveError> {
-    let failed = |error| ArchiveError::Read { path: shown(archive), source: error };
+    let failed = |error| ArchiveError::Read { path: display_path(archive), source: error };
     let metadata = fs::symlink_metadata(archive).map_err(failed)?;
     if !metadata.is_file() {
         return Err(refused("", "it is not a regular file"));
@@ -72,7 +75,8 @@ pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempD
         return Err(refused("", "a name stands in it twice"));
     }
     let directory = tempfile::Builder::new().prefix("qa-skill-").tempdir_in(scratch);
-    let directory = directory.map_err(|error| ArchiveError::Write { path: shown(scratch), source: error })?;
+    let directory =
+        directory.map_err(|error| ArchiveError::Write { path: display_path(scratch), source: error })?;
     let mut taking = Taking { caps, archive_bytes: metadata.len(), total: 0, names: BTreeMap::new() };
     for index in 0..zip.len() {
         taking.entry(&mut zip, index, directory.path())?;
@@ -84,8 +88,8 @@ fn broken(entry: &str) -> impl Fn(zip::result::ZipError) -> ArchiveError + '_ {
     move |error| refused(entry, sanitize_cut(&error.to_string(), 200))
 }
 
-/// How many entries the archive says it has, before memory is taken for them. The end record has to be the last bytes
-/// and the directory directly before it, so that no other reader could see another archive.
+/// Returns the number of entries by the end record, before memory is allocated for them. The end record must be the
+/// last bytes and the directory directly before it, so that every reader sees the same archive.
 fn stated_entries(file: &mut File, length: u64, caps: Caps) -> Result<u64, ArchiveError> {
     if length > caps.archive_bytes {
         return Err(refused("", format!("it is larger than {} bytes", caps.archive_bytes)));
@@ -115,7 +119,7 @@ fn stated_entries(file: &mut File, length: u64, caps: Caps) -> Result<u64, Archi
     Ok(entries)
 }
 
-/// What has been taken so far.
+/// Sizes of the entries extracted so far.
 struct Taking {
     caps: Caps,
     archive_bytes: u64,
