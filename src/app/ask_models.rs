@@ -89,7 +89,7 @@ pub(crate) fn ask(
             http: &client(BUDGET, cancellation)?,
             key: &|variable| models.key(variable),
             secrets: &secrets,
-            refused: no_model.then_some("the run was told to ask no model"),
+            refused: no_model.then_some("`no-model` is set, so no request was sent"),
             pull_request: models.pull_request,
             budget: budget
                 .map(|(pull_request, max_micro_usd)| PullRequestBudget { pull_request, max_micro_usd }),
@@ -110,7 +110,7 @@ pub(crate) fn ask(
 fn not_committed(root: &Path, opened: &Opened) -> Result<(), Failure> {
     let hint = "pass --out with a directory that no commit has";
     let refused =
-        |why: &str| Failure::usage(format!("kept answers cannot be replayed from there: {why}"), hint);
+        |why: &str| Failure::usage(format!("stored replies cannot be replayed from there: {why}"), hint);
     // What is not there cannot be replayed either.
     let Ok(replies) = std::fs::canonicalize(root.join("replies")) else { return Ok(()) };
     let checkout = std::fs::canonicalize(&opened.repository.root);
@@ -135,6 +135,6 @@ fn bound(plans: &[&LensPlan]) -> String {
     let cost =
         costs.map_or("at a price that no list tells".to_owned(), |cost| format!("at most {} USD", usd(cost)));
     format!(
-        "models are asked {questions} questions: an estimated {input} tokens in, at most {output} out, {cost}; what was kept is not asked again\n"
+        "models are asked {questions} questions: an estimated {input} tokens in, at most {output} out, {cost}; stored replies are not requested again\n"
     )
 }

@@ -61,8 +61,8 @@ impl CommandSandbox for FencedCommandSandbox<'_> {
 
     fn open(&self, commit: &CommitId) -> Result<Box<dyn CommandWorkspace + '_>, SandboxError> {
         let broken = |what: &str, error: String| SandboxError::Broken(visible(&format!("{what}: {error}")));
-        let room =
-            Room::make(Path::new(SCRATCH)).map_err(|error| broken("make a room", error.to_string()))?;
+        let room = Room::make(Path::new(SCRATCH))
+            .map_err(|error| broken("create the workspace", error.to_string()))?;
         let written = self.repository.write_tree(commit, &room.tree, TreeLimits::default(), is_leftover);
         written.map_err(|error| broken("write the tree", error.to_string()))?;
         let provided = Toolchains::find(&self.toolchains, &self.repository.root)?.provide(&room)?;

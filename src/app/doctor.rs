@@ -64,7 +64,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
     }
     if known.is_empty() {
         console::write_stdout(
-            b"the policy names no model, so nothing is asked; docs/models.md shows how to name one\n",
+            b"the policy names no model, so there is nothing to test; docs/models.md shows how to name one\n",
         )?;
         return Ok(Exit::Pass);
     }
@@ -256,7 +256,7 @@ fn verdict(model: &Model, asked: &ModelExchange, key: &Secret) -> Result<(), (Co
 
 fn result(verdict: &Result<(), (Code, String)>) -> String {
     match verdict {
-        Ok(()) => format!("  {:<10} it answers as asked\n", "result"),
+        Ok(()) => format!("  {:<10} the reply is correct\n", "result"),
         Err((code, said)) => format!("  {:<10} {code}: {said}\n  {:<10} {}\n", "result", "", code.hint()),
     }
 }

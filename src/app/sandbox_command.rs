@@ -111,7 +111,7 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
         return console::write_stdout(&render(arguments.json, &layers, None)).map(|()| Exit::Pass);
     }
     let room = Room::make(&arguments.scratch).map_err(|error| {
-        let message = format!("failed to make a room in {}: {error}", arguments.scratch.display());
+        let message = format!("failed to create a workspace in {}: {error}", arguments.scratch.display());
         Failure::with_code(Code::ExecutionDenied, visible(&message))
     })?;
     let mut omitted = Vec::new();

@@ -72,7 +72,9 @@ impl Reports for Workspace {
                 ReportFile::Refused(format!("{path} has more than {MAX_REPORT_BYTES} bytes"))
             }
             Ok(_) => match metadata.modified() {
-                Err(error) => ReportFile::Refused(format!("nobody can say how old {path} is: {error}")),
+                Err(error) => {
+                    ReportFile::Refused(format!("the modification time of {path} is unknown: {error}"))
+                }
                 Ok(time) => ReportFile::Content { bytes, modified: seconds(time) },
             },
         }

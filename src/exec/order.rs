@@ -104,7 +104,9 @@ impl Prepared {
         match users::has_processes(user.id) {
             Ok(false) => Ok(()),
             Ok(true) => Err(SandboxError::Survivors(format!("processes of user {} are left", user.id))),
-            Err(error) => Err(SandboxError::Survivors(format!("nobody can say whether it is over: {error}"))),
+            Err(error) => Err(SandboxError::Survivors(format!(
+                "the end of its processes could not be confirmed: {error}"
+            ))),
         }
     }
 }

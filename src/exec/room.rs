@@ -55,7 +55,7 @@ impl Room {
                 }
             }
         }
-        Err(io::Error::other("every name for a room is taken"))
+        Err(io::Error::other("no unused directory name was found"))
     }
 
     /// A file that a command left in the tree. Commands may have made any part of the way a link to somewhere else, so

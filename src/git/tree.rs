@@ -67,7 +67,7 @@ pub(super) fn parse(id: git2::Oid, data: &[u8]) -> Result<Vec<Entry<'_>>, GitErr
         if let Some(last) = entries.last()
             && !in_order(last, &entry)
         {
-            return Err(fault("entries are out of order or a name stands twice"));
+            return Err(fault("entries are out of order or a name is duplicated"));
         }
         entries.push(entry);
     }
@@ -75,7 +75,7 @@ pub(super) fn parse(id: git2::Oid, data: &[u8]) -> Result<Vec<Entry<'_>>, GitErr
     let mut names: Vec<&[u8]> = entries.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(fault("a name stands twice"));
+        return Err(fault("a name is duplicated"));
     }
     Ok(entries)
 }

@@ -34,7 +34,7 @@ pub(crate) enum PublishError {
     #[error("{what}: {host} answered {status}: {message}")]
     Forbidden { what: &'static str, host: String, status: u16, message: String, needs: Permission },
     /// The wait that is asked for does not fit.
-    #[error("{what}: {host} limits how often it may be asked{}", wait_text(.seconds))]
+    #[error("{what}: {host} limits the rate of requests{}", wait_text(.seconds))]
     RateLimited { what: &'static str, host: String, seconds: Option<u64> },
     /// The server rejected the request; a retry cannot succeed.
     #[error("{what}: {host} answered {status}: {message}")]

@@ -167,7 +167,7 @@ impl RunDirectory {
         let run = Self { path: path.to_owned(), hashes };
         let named: BTreeSet<&str> = run.hashes.files.iter().map(|file| file.path.as_str()).collect();
         if named.len() != run.hashes.files.len() || named.len() > MAX_FILES {
-            return Err(invalid(Hashes::FILE, "/files", "a path stands twice, or there are too many"));
+            return Err(invalid(Hashes::FILE, "/files", "a path is listed twice, or there are too many"));
         }
         run.check_name()?;
         let present = run.list()?;

@@ -51,7 +51,7 @@ fn each_dialect_is_asked_and_understood() {
         let server = Server::start(move |_| right(surface));
         let outcome = asked(surface, &server, "").expect(0);
         let text = outcome.text();
-        assert!(text.contains("it answers as asked"), "{text}");
+        assert!(text.contains("the reply is correct"), "{text}");
         assert!(text.contains(&format!("1000 tokens in, 100 out, {} USD", cost(surface))), "{text}");
         let requests = server.requests();
         assert_eq!(requests.len(), 1);
@@ -262,7 +262,7 @@ fn no_answer_but_a_whole_one_is_one() {
                     let outcome = asked(surface, &server, "").expect(3);
                     let text = outcome.text();
                     assert!(text.contains(&format!("result     {code}: ")), "{what}: {text}");
-                    assert!(!text.contains("it answers as asked"), "{what}: {text}");
+                    assert!(!text.contains("the reply is correct"), "{what}: {text}");
                     assert_eq!(server.requests().len(), *attempts, "{what}");
                 });
             }
@@ -409,7 +409,7 @@ fn a_key_that_is_an_ordinary_word_spoils_no_answer() {
         let server = Server::start(|_| right(RESPONSES));
         let repo = repository(&policy(RESPONSES, &server.url(), ""), None);
         let text = doctor(&repo).env("OPENAI_API_KEY", key).run().expect(0).text();
-        assert!(text.contains("  result     it answers as asked"), "{text}");
+        assert!(text.contains("  result     the reply is correct"), "{text}");
     }
 }
 

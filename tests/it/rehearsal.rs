@@ -370,7 +370,7 @@ fn a_verdict_stands_without_its_artifact_unless_the_workflow_requires_it() {
             assert_eq!(step.output("artifact-id"), "");
             if exit == 0 {
                 let summary = std::fs::read_to_string(world.origin.repo.beside("summary.md")).unwrap();
-                assert!(summary.contains("the proof of this verdict was not uploaded"), "{summary}");
+                assert!(summary.contains("the run directory was not uploaded"), "{summary}");
             }
         }
     }

@@ -119,7 +119,7 @@ impl Parts {
                 return Err(missing_shard(format!("part {}/{} is not one of {of}", part.shard, part.shards)));
             }
             if let Some(twice) = by_number.insert(part.shard, part) {
-                return Err(missing_shard(format!("part {}/{of} is there twice", twice.shard)));
+                return Err(missing_shard(format!("part {}/{of} is given twice", twice.shard)));
             }
         }
         let missing: Vec<String> = (1..=of)

@@ -108,7 +108,10 @@ fn fetched(
     scratch: &Path,
 ) -> Result<tempfile::TempDir, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::with_code(Code::ArtifactWriteFailed, format!("failed to make room for a download: {error}"))
+        Failure::with_code(
+            Code::ArtifactWriteFailed,
+            format!("failed to create a temporary file for the download: {error}"),
+        )
     };
     let mut file = tempfile::Builder::new().prefix("qa-skill-").tempfile_in(scratch).map_err(failed)?;
     repository.download(artifact, Caps::DEFAULT.archive_bytes, file.as_file_mut())?;

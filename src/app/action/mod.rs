@@ -223,7 +223,7 @@ fn check_change(
         Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
             let code = failure.code.map_or("qa-skill", Code::as_str);
             let text = format!(
-                "the proof of this verdict was not uploaded, so nobody can replay it later: {}\n{}",
+                "the run directory was not uploaded, so this verdict cannot be replayed later: {}\n{}",
                 failure.message, failure.hint
             );
             annotate("warning", code, &text);

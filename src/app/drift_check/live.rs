@@ -117,7 +117,7 @@ impl Live {
         let mut drifts = Vec::new();
         for ((plan, again), refusal) in known.iter().zip(&again).zip(&refusals) {
             if let Some(refusal) = refusal {
-                let detail = format!("it was not asked: {}", refusal.code.hint());
+                let detail = format!("no request was sent: {}", refusal.code.hint());
                 drifts.push(ModelDrift { detail, ..entry(plan, ModelDriftClass::Unavailable) });
                 continue;
             }
@@ -127,7 +127,7 @@ impl Live {
             drifts.push(compared(unchanged, &then, &now_said, (before, now)));
         }
         drifts.extend(unknown.into_iter().map(|plan| ModelDrift {
-            detail: "the policy of this checkout names another model, so it was not asked".to_owned(),
+            detail: "the policy of this checkout names another model, so no request was sent".to_owned(),
             ..entry(plan, ModelDriftClass::Unavailable)
         }));
         Ok(drifts)
@@ -220,7 +220,7 @@ fn compared(
     let numbers =
         format!("they agree with the recorded ones to {with} of 1000 and among themselves to {among}");
     drift.detail = match (drift.class, moved) {
-        (ModelDriftClass::Identical, _) => "it says what it said".to_owned(),
+        (ModelDriftClass::Identical, _) => "the replies are identical".to_owned(),
         (ModelDriftClass::Wording, _) => "it names the same places in other words".to_owned(),
         (_, true) => format!("its answers moved: {numbers}; the verdict would be {after}, and was {before}"),
         (_, false) => format!("its answers differ as much from each other: {numbers}"),

@@ -75,7 +75,7 @@ fn replay_artifact(
     let failed = |error: std::io::Error| {
         Failure::with_code(
             qa_contracts::codes::Code::ArtifactWriteFailed,
-            format!("failed to make room for downloads: {error}"),
+            format!("failed to create a temporary file for downloads: {error}"),
         )
     };
     let mut file =

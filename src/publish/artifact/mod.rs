@@ -32,7 +32,7 @@ impl ArtifactName {
         match name {
             "" => refused("it is empty".to_owned()),
             _ if name.len() > 200 => refused("it is longer than 200 bytes".to_owned()),
-            _ if name.trim() != name => refused("white space stands at its beginning or end".to_owned()),
+            _ if name.trim() != name => refused("it begins or ends with white space".to_owned()),
             _ => match name.chars().find(|character| FORBIDDEN.contains(character) || character.is_control())
             {
                 Some(character) => refused(format!("it contains {character:?}")),

@@ -16,7 +16,7 @@ pub(crate) enum ArchiveError {
     Refused { entry: String, reason: String },
     #[error("archive {path}: {reason}")]
     Unfit { path: String, reason: &'static str },
-    #[error("archive {path}: a secret of the environment stands in it")]
+    #[error("archive {path}: it contains a secret of the environment")]
     Secret { path: String },
     #[error("read {path}: {source}")]
     Read { path: String, source: std::io::Error },

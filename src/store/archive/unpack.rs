@@ -72,7 +72,7 @@ pub(crate) fn unpack(archive: &Path, caps: Caps, scratch: &Path) -> Result<TempD
     let entries = stated_entries(&mut file, metadata.len(), caps)?;
     let mut zip = ZipArchive::new(file).map_err(broken(""))?;
     if zip.len() as u64 != entries || zip.has_duplicate_names() {
-        return Err(refused("", "a name stands in it twice"));
+        return Err(refused("", "it has two entries of the same name"));
     }
     let directory = tempfile::Builder::new().prefix("qa-skill-").tempdir_in(scratch);
     let directory =
@@ -111,7 +111,7 @@ fn stated_entries(file: &mut File, length: u64, caps: Caps) -> Result<u64, Archi
     }
     let (entries, size, offset) = (two(10), four(12), four(16));
     if two(4) != 0 || two(6) != 0 || two(8) != entries || offset + size != start {
-        return Err(refused("", "its directory is not where it says"));
+        return Err(refused("", "its central directory is not where its end record says"));
     }
     if entries > caps.entries || size > caps.entries.saturating_mul(RECORD_BYTES) {
         return Err(refused("", format!("it has more than {} entries", caps.entries)));

@@ -197,7 +197,7 @@ fn judge_report(
     })?;
     match &judged.report.commit {
         Some(named) if !commits.is_empty() && !commits.contains(&named) => {
-            let problem = format!("{} says that it is of commit {}", recorded.path, named.short());
+            let problem = format!("{} is about another commit, {}", recorded.path, named.short());
             Err(GateError::new(Code::GateReportStale, problem))
         }
         _ => Ok(judged),
@@ -290,7 +290,7 @@ impl GateOutcome {
         let has_failure = statements.iter().any(|statement| failing_rules.contains(&statement.rule_id));
         self.passed &= judged.passed;
         if !judged.passed && !has_failure {
-            self.fail(origin.tool, Code::GateReportIncomplete, "it fails without saying where");
+            self.fail(origin.tool, Code::GateReportIncomplete, "it fails and lists no failure");
         }
         self.statements.extend(statements);
         judged.report.partial.is_none()
@@ -313,7 +313,7 @@ impl GateOutcome {
     /// Warns that the base has no usable report. Then no finding is excused, which can only be too strict.
     fn warn_without_base(&mut self, error: GateError) {
         self.warnings.insert(error.code);
-        self.summary.push(format!("the report about the base does not count: {}", error.problem));
+        self.summary.push(format!("the report about the base is ignored: {}", error.problem));
     }
 
     fn fail(&mut self, tool: &str, code: Code, problem: &str) {

@@ -182,7 +182,7 @@ impl ReplyCollector<'_> {
             let Job { plan, sample } = jobs[position];
             let reply = match self.reviews.request(plan)? {
                 Some(request) if over_budget.contains(&plan.plan_ordinal) => {
-                    let problem = "the reviews of this pull request have cost too much already";
+                    let problem = "the cost limit of this pull request's reviews is reached";
                     Some(record::refused(&request, sample, Code::BudgetPullRequestExceeded, problem))
                 }
                 Some(request) => Some(self.reply(plan, &request, sample)?),

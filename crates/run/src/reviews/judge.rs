@@ -548,7 +548,7 @@ fn cleaning_summary(request: &Request<'_>) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    format!("kept from the model: {}", shown.join(", "))
+    format!("removed before the model saw the change: {}", shown.join(", "))
 }
 
 impl ReviewOutcome {
