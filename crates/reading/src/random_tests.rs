@@ -182,8 +182,9 @@ proptest! {
                     node_inside(&text, leaf.value);
                 }
             }
-            for entry in document.shadowed() {
-                inside(&text, entry.key_span);
+            for shadowed in document.shadowed() {
+                inside(&text, shadowed.entry.key_span);
+                inside(&text, shadowed.by);
             }
         }
     }

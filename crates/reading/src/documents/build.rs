@@ -44,6 +44,8 @@ pub(super) struct Member {
     pub(super) value_place: Span,
     /// True if a later member has the same name, or an own member hides a merged one.
     pub(super) shadowed: bool,
+    /// True for what a merge key brings.
+    pub(super) merged: bool,
 }
 
 impl<'t> Data<'t> {
@@ -125,7 +127,7 @@ impl<'t> Builder<'t> {
 
     /// A member at the place of its value.
     pub(super) fn member(&self, key: Id, value: Id) -> Member {
-        Member { key, value, value_place: self.data(value).span, shadowed: false }
+        Member { key, value, value_place: self.data(value).span, shadowed: false, merged: false }
     }
 
     /// An element at its own place.

@@ -18,6 +18,7 @@ mod suite_tests;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 pub use scalar::{Plain, Style};
 
@@ -86,6 +87,14 @@ pub struct Entry<'d> {
     pub value: Node<'d>,
 }
 
+/// A member that a later one of the same name replaces.
+#[derive(Debug, Clone, Copy)]
+pub struct Shadowed<'d> {
+    pub entry: Entry<'d>,
+    /// Place of the name of the one that counts.
+    pub by: Span,
+}
+
 /// A scalar or an empty collection, with the way to it.
 #[derive(Debug, Clone)]
 pub struct Leaf<'d> {
@@ -137,16 +146,21 @@ impl<'t> Document<'t> {
     }
 
     /// Members that a later one of the same name replaces, in the order of the text.
-    pub fn shadowed(&self) -> Vec<Entry<'_>> {
+    pub fn shadowed(&self) -> Vec<Shadowed<'_>> {
         let mut found = Vec::new();
         for data in &self.nodes {
-            for member in data.members() {
+            let mut last = BTreeMap::new();
+            for member in data.members().iter().rev().filter(|member| !member.merged) {
+                let entry = self.entry(member);
                 if member.shadowed {
-                    found.push(self.entry(member));
+                    let by = last.get(entry.key).copied().unwrap_or(entry.key_span);
+                    found.push(Shadowed { entry, by });
+                } else {
+                    last.insert(entry.key, entry.key_span);
                 }
             }
         }
-        found.sort_by_key(|entry| entry.key_span);
+        found.sort_by_key(|shadowed| shadowed.entry.key_span);
         found
     }
 

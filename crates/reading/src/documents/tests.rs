@@ -74,7 +74,7 @@ fn last_member_of_a_name_counts_and_the_others_are_listed() {
         let document = Document::parse(format, text).unwrap();
         assert_eq!(document.root().get("a").unwrap().text(), Some("3"));
         let shadowed: Vec<&str> =
-            document.shadowed().iter().map(|entry| entry.value.span().of(text)).collect();
+            document.shadowed().iter().map(|shadowed| shadowed.entry.value.span().of(text)).collect();
         assert_eq!(shadowed, ["1"], "{text}");
     }
     assert!(Document::parse(Format::Toml, "a = 1\na = 2\n").is_err());

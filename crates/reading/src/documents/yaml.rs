@@ -108,8 +108,7 @@ impl<'t> Loader<'t> {
         let mut own = Vec::new();
         for pair in values.chunks_exact(2) {
             let (key, value) = (pair[0], pair[1]);
-            let member =
-                Member { key: key.value, value: value.value, value_place: value.place, shadowed: false };
+            let member = Member { value_place: value.place, ..self.builder.member(key.value, value.value) };
             let is_merge = self.builder.data(key.value).scalar_with_style() == Some(("<<", Style::Plain));
             if is_merge { merged.extend(self.merged_members(value.value)) } else { own.push(member) }
         }
@@ -127,6 +126,7 @@ impl<'t> Loader<'t> {
             members.extend(self.builder.data(item.value).members().iter().rev());
         }
         members.retain(|member| !member.shadowed);
+        members.iter_mut().for_each(|member| member.merged = true);
         members
     }
 

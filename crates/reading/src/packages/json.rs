@@ -46,6 +46,7 @@ fn npm_package(name: Part, value: Node<'_>) -> LockedPackage {
     let mut package = LockedPackage::new(name, value.span());
     package.version = part(value.get("version"));
     package.source = part(value.get("resolved"));
+    package.install_script = super::flagged(value, "hasInstallScript");
     add_integrity(&mut package, part(value.get("integrity")));
     package
 }
@@ -152,6 +153,12 @@ pub(super) fn composer(root: Node<'_>) -> Packages {
                 at_commit(part_at(value, &["source", "url"]), part_at(value, &["source", "reference"]));
             package.source = dist.or(repository);
             package.add_checksum(part_at(value, &["dist", "shasum"]));
+            // A released version is of one commit, and mostly has no other checksum.
+            let version = package.version.as_ref().map_or("dev-", |version| version.text.as_str());
+            if !version.starts_with("dev-") && !version.ends_with("-dev") {
+                let commits = [&["dist", "reference"], &["source", "reference"]];
+                package.add_checksum(commits.iter().find_map(|path| part_at(value, *path)));
+            }
             found.push(package);
         }
     }
@@ -183,8 +190,7 @@ pub(super) fn swift(root: Node<'_>) -> Packages {
         let name = name.ok_or_else(|| missing(pin.span(), "identity"))?;
         let mut package = LockedPackage::new(name, pin.span());
         let commit = part_at(pin, &["state", "revision"]);
-        let version = part_at(pin, &["state", "version"]).or(part_at(pin, &["state", "branch"]));
-        package.version = version.or(commit.clone());
+        package.version = part_at(pin, &["state", "version"]).or(commit.clone());
         package.source = part(pin.get("location").or(pin.get("repositoryURL")));
         package.add_checksum(commit);
         found.push(package);

@@ -9,6 +9,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use crate::documents::{Document, Format, Node, ReadError};
 use crate::syntax::Span;
 
@@ -46,8 +48,26 @@ pub struct LockedPackage {
     /// Address of the registry, archive or repository; none where the lockfile leaves it to the settings.
     pub source: Option<Part>,
     pub checksums: Vec<Checksum>,
+    /// Place where the lockfile records that the package runs a script when it is installed.
+    pub install_script: Option<Span>,
     /// Place of the whole entry.
     pub span: Span,
+}
+
+/// Packages of a lockfile, and what it has twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lockfile {
+    /// In the order of the text.
+    pub packages: Vec<LockedPackage>,
+    pub repeated: Vec<Repeated>,
+}
+
+/// A name that a map, or a list of packages, has twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    pub name: String,
+    pub first: Span,
+    pub last: Span,
 }
 
 /// Checksum of a package or of one of its files.
@@ -97,23 +117,34 @@ impl LockFormat {
 /// Returns the packages of a lockfile, in the order of the text.
 ///
 /// # Errors
+/// As [`lockfile`].
+pub fn locked_packages(format: LockFormat, text: &str) -> Result<Vec<LockedPackage>, ReadError> {
+    lockfile(format, text).map(|lockfile| lockfile.packages)
+}
+
+/// Reads a lockfile.
+///
+/// # Errors
 /// A text that the package manager would refuse, or that is no lockfile of the format. An empty text is an empty
 /// lockfile only where the package manager writes one.
-pub fn locked_packages(format: LockFormat, text: &str) -> Result<Vec<LockedPackage>, ReadError> {
+pub fn lockfile(format: LockFormat, text: &str) -> Result<Lockfile, ReadError> {
     if text.len() > crate::documents::MAX_BYTES {
         return Err(ReadError::TooLarge);
     }
     match format {
-        LockFormat::GoSum => lines::go_sum(text),
-        LockFormat::Gemfile => lines::gemfile(text),
-        LockFormat::Gradle => lines::gradle(text),
-        LockFormat::Mix => mix::read(text),
-        LockFormat::Yarn if lines::is_yarn_1(text) => lines::yarn(text),
+        LockFormat::GoSum => lines::go_sum(text).map(listed),
+        LockFormat::Gemfile => lines::gemfile(text).map(Lockfile::from),
+        LockFormat::Gradle => lines::gradle(text).map(Lockfile::from),
+        LockFormat::Mix => mix::read(text).map(Lockfile::from),
+        LockFormat::Yarn if lines::is_yarn_1(text) => lines::yarn(text).map(Lockfile::from),
         LockFormat::Yarn => in_document(Format::Yaml, text, yaml::yarn),
-        LockFormat::Pnpm => yaml::pnpm(&Document::parse(Format::Yaml, text)?),
+        LockFormat::Pnpm => {
+            let document = Document::parse(Format::Yaml, text)?;
+            Ok(Lockfile { packages: yaml::pnpm(&document)?, repeated: repeated_keys(&document) })
+        }
         LockFormat::Podfile => in_document(Format::Yaml, text, yaml::podfile),
         LockFormat::Pub => in_document(Format::Yaml, text, yaml::pubspec),
-        LockFormat::Cargo => in_document(Format::Toml, text, self::toml::cargo),
+        LockFormat::Cargo => self::toml::cargo(Document::parse(Format::Toml, text)?.root()).map(listed),
         LockFormat::Python => in_document(Format::Toml, text, self::toml::python),
         LockFormat::Bun => in_document(Format::Json, text, json::bun),
         LockFormat::Composer => in_document(Format::Json, text, json::composer),
@@ -128,9 +159,36 @@ pub fn locked_packages(format: LockFormat, text: &str) -> Result<Vec<LockedPacka
 
 type Packages = Result<Vec<LockedPackage>, ReadError>;
 
-fn in_document(format: Format, text: &str, read: fn(Node<'_>) -> Packages) -> Packages {
+impl From<Vec<LockedPackage>> for Lockfile {
+    fn from(packages: Vec<LockedPackage>) -> Self {
+        Self { packages, repeated: Vec::new() }
+    }
+}
+
+fn in_document(format: Format, text: &str, read: fn(Node<'_>) -> Packages) -> Result<Lockfile, ReadError> {
     let document = Document::parse(format, text)?;
-    read(document.root())
+    Ok(Lockfile { packages: read(document.root())?, repeated: repeated_keys(&document) })
+}
+
+/// Packages of a list without keys, in which a name, version and source stand once.
+fn listed(packages: Vec<LockedPackage>) -> Lockfile {
+    let mut known = BTreeMap::new();
+    let mut repeated = Vec::new();
+    for package in &packages {
+        let text = |part: &Option<Part>| part.as_ref().map(|part| part.text.clone());
+        let identity = (package.name.text.clone(), text(&package.version), text(&package.source));
+        if let Some(first) = known.insert(identity, package.span) {
+            repeated.push(Repeated { name: package.name.text.clone(), first, last: package.span });
+        }
+    }
+    Lockfile { packages, repeated }
+}
+
+/// Returns the keys that a map of a document has twice.
+pub fn repeated_keys(document: &Document<'_>) -> Vec<Repeated> {
+    let keys = document.shadowed().into_iter();
+    keys.map(|key| Repeated { name: key.entry.key.to_owned(), first: key.entry.key_span, last: key.by })
+        .collect()
 }
 
 impl Part {
@@ -151,7 +209,7 @@ impl Part {
 
 impl LockedPackage {
     fn new(name: Part, span: Span) -> Self {
-        Self { name, version: None, source: None, checksums: Vec::new(), span }
+        Self { name, version: None, source: None, checksums: Vec::new(), install_script: None, span }
     }
 
     fn add_checksum(&mut self, sum: Option<Part>) {
@@ -164,6 +222,11 @@ fn part(node: Option<Node<'_>>) -> Option<Part> {
     let node = node?;
     let text = node.text().filter(|text| !text.is_empty())?;
     Some(Part::new(text, node.span()))
+}
+
+/// Place of a member that is true.
+fn flagged(node: Node<'_>, key: &str) -> Option<Span> {
+    node.entry(key).filter(|entry| entry.value.flag() == Some(true)).map(|entry| entry.key_span)
 }
 
 /// Scalar at a path of names.

@@ -191,7 +191,7 @@ fn lockfiles_of_other_languages() {
         &[
             r#"{"packages": [{"name": "v/a", "version": "1", "dist": {"url": "https://z", "reference": "c", "shasum": ""}, "source": {"url": "g"}}], "packages-dev": []}"#,
         ],
-        &["v/a 1 <https://z#c>"],
+        &["v/a 1 <https://z#c> [c]"],
     );
     check(
         LockFormat::NuGet,

@@ -32,6 +32,7 @@ fn pnpm_package(entry: &Entry<'_>, lockfile_version: &str) -> Result<LockedPacka
     let repository = at_commit(part(resolution.get("repo")), part(resolution.get("commit")));
     let archive = part(resolution.get("tarball").or(resolution.get("url")));
     package.source = archive.or(repository).or(part(resolution.get("directory")));
+    package.install_script = super::flagged(value, "requiresBuild");
     add_integrity(&mut package, part(resolution.get("integrity")));
     Ok(package)
 }
