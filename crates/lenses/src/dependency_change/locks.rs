@@ -1,296 +1,237 @@
-//! Lock files line by line: what was locked, by which checksum, from which host.
+//! Lockfiles as packages: the same version with another checksum, a package from elsewhere, a script on installation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CHANGED, ELSEWHERE, REMOVED, draft, fold, host};
-use crate::contract::Draft;
-use crate::pattern::Pattern;
-use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{ChangedFile, FileText};
-use qa_core::packet::{HunkView, Line, Packet};
+use super::address::{Origin, is_local};
+use super::{CHANGED, ELSEWHERE, Finding, INSTALL, Place, REMOVED};
+use qa_reading::packages::{LockFormat, LockedPackage, Part};
+use qa_reading::syntax::Span;
 
-/// A family of lock files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Npm,
-    Yarn,
-    Pnpm,
-    Bun,
-    Cargo,
-    Go,
-    Python,
-    Ruby,
+/// A package as far as its checksums have to stay the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity<'p> {
+    name: &'p str,
+    version: &'p str,
+    /// Repository with its commit; none for what a registry publishes once.
+    repository: Option<&'p str>,
 }
 
-impl Format {
-    pub(super) fn of(path: &RepoPath) -> Option<Self> {
-        match path.file_name() {
-            b"package-lock.json" | b"npm-shrinkwrap.json" => Some(Self::Npm),
-            b"yarn.lock" => Some(Self::Yarn),
-            b"pnpm-lock.yaml" => Some(Self::Pnpm),
-            b"bun.lock" => Some(Self::Bun),
-            b"Cargo.lock" => Some(Self::Cargo),
-            b"go.sum" => Some(Self::Go),
-            b"poetry.lock" | b"pdm.lock" | b"uv.lock" => Some(Self::Python),
-            b"Gemfile.lock" => Some(Self::Ruby),
-            _ => None,
-        }
-    }
-
-    /// The checksum on a line of its own, in an entry that says elsewhere what it is of.
-    fn sum(self, line: &str) -> Option<&str> {
-        static SUM: Pattern = Pattern::new(concat!(
-            r#"^\s+"integrity":\s*"([^"]+)"|^\s+integrity\s+"?([^\s"]+)"?$|^\s+checksum:\s*"?([^\s"]+)"?$"#,
-            r#"|^\s+resolution:\s*\{[^}]*\bintegrity:\s*([^\s,}]+)|^checksum = "([^"]+)"$"#,
-        ));
-        match self {
-            Self::Npm | Self::Yarn | Self::Pnpm | Self::Cargo => {
-                SUM.captures(line)?.first_group().map(|group| group.as_str())
-            }
-            Self::Bun | Self::Go | Self::Python | Self::Ruby => None,
-        }
-    }
-
-    /// What a line with its own checksum is about, and the checksum.
-    fn keyed(self, line: &str) -> Option<(&str, &str)> {
-        static GO: Pattern = Pattern::new(r"^(\S+ v\S+) (h1:\S+)$");
-        static PYTHON: Pattern = Pattern::new(r#"\b(?:file|url) = "(?:[^"]*/)?([^"/]+)", hash = "([^"]+)""#);
-        static RUBY: Pattern = Pattern::new(r"^\s+(\S+ \([^)]+\)) (sha256=[0-9a-f]+)$");
-        static BUN: Pattern = Pattern::new(r#"^\s+"[^"]+": \["([^"]+@[^"]+)",.*"(sha\d+-[^"]+)"\],?$"#);
-        let pattern = match self {
-            Self::Go => &GO,
-            Self::Python => &PYTHON,
-            Self::Ruby => &RUBY,
-            Self::Bun => &BUN,
-            Self::Npm | Self::Yarn | Self::Pnpm | Self::Cargo => return None,
-        };
-        let groups = pattern.captures(line)?;
-        Some((groups.get(1)?.as_str(), groups.get(2)?.as_str()))
-    }
-
-    /// Whether a line says alone what an entry is: name and version, or the address that holds both.
-    fn says_all(self, line: &str) -> bool {
-        let text = line.trim_start();
-        match self {
-            Self::Npm => text.starts_with("\"resolved\":"),
-            Self::Yarn => text.starts_with("resolved ") || text.starts_with("resolution:"),
-            Self::Pnpm => !text.starts_with("resolution:") && text.ends_with(':') && text.contains('@'),
-            Self::Cargo | Self::Bun | Self::Go | Self::Python | Self::Ruby => false,
-        }
-    }
-
-    /// Whether a line says the version and nothing else.
-    fn says_version(self, line: &str) -> bool {
-        let text = line.trim_start();
-        match self {
-            Self::Npm => text.starts_with("\"version\":"),
-            Self::Yarn => text.starts_with("version ") || text.starts_with("version:"),
-            Self::Cargo => text.starts_with("version = "),
-            Self::Pnpm | Self::Bun | Self::Go | Self::Python | Self::Ruby => false,
-        }
-    }
-
-    /// Whether a line begins an entry, and so says the name.
-    fn begins(self, line: &str) -> bool {
-        match self {
-            Self::Npm => line.trim_end().ends_with('{'),
-            Self::Yarn => !line.starts_with([' ', '#']) && line.ends_with(':'),
-            Self::Pnpm => self.says_all(line),
-            Self::Cargo => line.starts_with("name = "),
-            Self::Bun | Self::Go | Self::Python | Self::Ruby => false,
-        }
-    }
+/// Checksums that have to agree: those of one kind of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Group<'p> {
+    /// Name of the file; empty for the package itself.
+    file: &'p str,
+    kind: &'p str,
+    length: usize,
 }
 
-/// The registries that everybody uses, and what they hand packages out by.
-const KNOWN_HOSTS: &[&str] = &[
-    "registry.npmjs.org",
-    "registry.yarnpkg.com",
-    "npm.jsr.io",
-    "npm.pkg.github.com",
-    "files.pythonhosted.org",
-    "pypi.org",
-    "github.com",
-    "index.crates.io",
-    "static.crates.io",
-    "rubygems.org",
-    "codeload.github.com",
-    "opencollective.com",
-];
-
-/// The host that a line takes a package from, unless it is one that everybody uses.
-fn foreign_host(line: &str) -> Option<&str> {
-    let text = line.trim_start();
-    let says = [
-        "\"resolved\":",
-        "resolved ",
-        "resolution:",
-        "source = ",
-        "{ url = ",
-        "sdist = ",
-        "remote:",
-        "tarball:",
-    ];
-    let found = says.iter().any(|says| text.starts_with(says)).then(|| host(text)).flatten()?;
-    (!KNOWN_HOSTS.contains(&found)).then_some(found)
+/// The entries of one identity: a lockfile may have a package at several places.
+#[derive(Debug, Default)]
+struct Entry<'p> {
+    sums: BTreeMap<Group<'p>, BTreeMap<&'p str, Span>>,
+    places: Vec<Span>,
 }
 
-/// Where checksums of an entry stand far below its name, and where a host has to be looked for in all of the file.
-pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
-    let begins = std::iter::once(0).chain(hunks.cuts.iter().map(|cuts| cuts.after));
-    let yarn = Format::of(&file.path) == Some(Format::Yarn);
-    begins.zip(&hunks.cuts).any(|(begin, cuts)| {
-        let part = |from: u32, to: u32| &hunks.text[from as usize..to as usize];
-        let (before, removed) = (part(begin, cuts.before), part(cuts.before, cuts.removed));
-        let added = part(cuts.removed, cuts.added);
-        let sum = |text: &str| text.lines().any(|line| line.starts_with("  checksum:"));
-        let alone = || !before.contains("  resolution:") && !added.contains("  resolution:");
-        yarn && sum(removed) && sum(added) && alone()
-            || added.lines().any(|line| foreign_host(line).is_some())
-    })
-}
-
-/// Looks at one lock file.
-pub(super) fn inspect(packet: &Packet<'_>, format: Format, drafts: &mut Vec<Draft>) {
-    let new: BTreeSet<u64> = packet.added().map(|line| line.number).collect();
-    let head: Vec<&str> =
-        packet.text.full_head.as_deref().map(|text| text.lines().collect()).unwrap_or_default();
-    for hunk in packet.hunks() {
-        changed(packet, format, &hunk, &head, &new, drafts);
-        removed(packet, format, &hunk, &new, drafts);
-    }
-    keyed(packet, format, drafts);
-    elsewhere(packet, drafts);
-    for rule in [CHANGED, REMOVED, ELSEWHERE] {
-        fold(drafts, rule);
-    }
-}
-
-/// Whether two checksums are of one kind, so that they may be compared.
-fn comparable(old: &str, new: &str) -> bool {
-    let kind = |sum: &str| sum.split_once(['-', ':', '/', '=']).map(|(kind, _)| kind.to_owned());
-    old != new
-        && kind(old) == kind(new)
-        && old.len() == new.len()
-        && !old.starts_with('*')
-        && !new.starts_with('*')
-}
-
-const OTHER: &str = "the same version has another checksum than before";
-
-/// A checksum that is replaced in an entry whose name and version stay.
-fn changed(
-    packet: &Packet<'_>,
-    format: Format,
-    hunk: &HunkView<'_>,
-    head: &[&str],
-    new: &BTreeSet<u64>,
-    drafts: &mut Vec<Draft>,
-) {
-    let old: Vec<&str> = hunk.removed().filter_map(|line| format.sum(line.text)).collect();
-    if old.is_empty() {
-        return;
-    }
-    let added: Vec<Line<'_>> = hunk.added().collect();
-    let sums: Vec<(&Line<'_>, &str)> =
-        added.iter().filter_map(|line| Some((line, format.sum(line.text)?))).collect();
-    // With as many checksums on both sides the first takes the place of the first.
-    if sums.len() != old.len() {
-        return;
-    }
-    let before: Vec<(u64, &str)> =
-        hunk.before().chain(added.iter().copied()).map(|line| (line.number, line.text)).collect();
-    for ((line, sum), old) in sums.into_iter().zip(old) {
-        let above: Box<dyn Iterator<Item = (u64, &str)>> = if head.is_empty() {
-            Box::new(before.iter().rev().copied().filter(|(number, _)| *number < line.number))
-        } else {
-            let at = (line.number as usize - 1).min(head.len());
-            Box::new(head[..at].iter().enumerate().rev().map(|(index, text)| (index as u64 + 1, *text)))
-        };
-        if comparable(old, sum) && stays(format, above, new) {
-            drafts.push(draft(CHANGED, packet, line, sum, OTHER).with("was", old));
-        }
-    }
-}
-
-/// Whether the entry that the lines above belong to, nearest first, has the name and the version it had.
-fn stays<'t>(format: Format, above: impl Iterator<Item = (u64, &'t str)>, new: &BTreeSet<u64>) -> bool {
-    let mut version = false;
-    for (number, text) in above {
-        let same = !new.contains(&number);
-        if format.says_all(text) && same {
-            return true;
-        }
-        if format.says_version(text) {
-            if !same {
-                return false;
-            }
-            version = true;
-        }
-        if format.begins(text) {
-            return same && version;
-        }
-    }
-    false
-}
-
-/// A checksum that goes while its entry stays.
-fn removed(
-    packet: &Packet<'_>,
-    format: Format,
-    hunk: &HunkView<'_>,
-    new: &BTreeSet<u64>,
-    drafts: &mut Vec<Draft>,
-) {
-    let gone: Vec<Line<'_>> = hunk.removed().collect();
-    let only = !gone.is_empty()
-        && gone.iter().all(|line| {
-            format.sum(line.text).is_some() || format.says_all(line.text) && format != Format::Pnpm
+impl Entry<'_> {
+    /// Size in bits of the strongest checksum.
+    fn strength(&self) -> usize {
+        let sums = self.sums.values().flat_map(BTreeMap::keys);
+        let bits = sums.map(|sum| {
+            let digest = digest(sum);
+            let is_hex = digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+            digest.trim_end_matches('=').len() * if is_hex { 4 } else { 6 }
         });
-    let Some(first) = gone.iter().find(|line| format.sum(line.text).is_some()).filter(|_| only) else {
-        return;
-    };
-    if hunk.added().any(|line| format.sum(line.text).is_some() || format.begins(line.text)) {
-        return;
-    }
-    let above: Vec<(u64, &str)> = hunk.before().map(|line| (line.number, line.text)).collect();
-    if stays(format, above.into_iter().rev(), new) {
-        let sum = format.sum(first.text).expect("it was found by its checksum");
-        let start = first.text.find(sum).unwrap_or(0);
-        let summary = "a locked version loses its checksum";
-        drafts.push(Draft::on_base_line(REMOVED, packet, first, start..start + sum.len(), summary));
+        bits.max().unwrap_or(0)
     }
 }
 
-/// Lines that say alone what they are the checksum of.
-fn keyed(packet: &Packet<'_>, format: Format, drafts: &mut Vec<Draft>) {
-    let old: BTreeMap<&str, &str> = packet.removed().filter_map(|line| format.keyed(line.text)).collect();
-    if old.is_empty() {
-        return;
-    }
-    for line in packet.added() {
-        let Some((name, sum)) = format.keyed(line.text) else { continue };
-        if let Some(was) = old.get(name).filter(|was| comparable(was, sum)) {
-            drafts.push(draft(CHANGED, packet, &line, sum, OTHER).with("was", *was).with("of", name));
-        }
+/// Bits by which two spellings of a digest of one length differ.
+const PADDING: usize = 8;
+
+/// Returns the checksum behind the name of its kind: `sha512-…`, `sha256:…`, `h1:…`, `10c0/…`.
+pub(super) fn digest(sum: &str) -> &str {
+    match sum.find(['-', ':', '/', '=']) {
+        Some(at) if is_kind(&sum[..at], sum[at..].starts_with('/')) => &sum[at + 1..],
+        Some(_) | None => sum,
     }
 }
 
-/// Hosts that the file did not name before, unless all of it comes from there.
-fn elsewhere(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
-    let (Some(base), Some(head)) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref())
-    else {
-        return;
-    };
-    let lines = packet.added().filter_map(|line| Some((line, foreign_host(line.text)?)));
-    for (line, host) in lines.filter(|(_, host)| !base.contains(&format!("//{host}"))) {
-        let count = |wanted: &dyn Fn(&str) -> bool| head.lines().filter(|line| wanted(line)).count();
-        let there = count(&|line| foreign_host(line) == Some(host));
-        let hosts = ["\"resolved\":", "  resolved ", "  resolution:", "{ url = ", "tarball:", "source = "];
-        let all = count(&|line| line.contains("://") && hosts.iter().any(|says| line.contains(says)));
-        if there * 2 <= all {
-            let summary = "a locked package comes from a host that the lock file did not name before";
-            drafts.push(draft(ELSEWHERE, packet, &line, host, summary));
+/// Returns whether the text before a sign is the name of a kind, and not the begin of a checksum, which may have a
+/// slash too.
+fn is_kind(text: &str, before_slash: bool) -> bool {
+    match before_slash {
+        true => text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'c'),
+        false => text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    }
+}
+
+fn entries(format: LockFormat, packages: &[LockedPackage]) -> BTreeMap<Identity<'_>, Entry<'_>> {
+    let mut entries: BTreeMap<Identity<'_>, Entry<'_>> = BTreeMap::new();
+    for package in packages {
+        let source = source(package);
+        let Some(version) = package.version.as_ref().filter(|_| !is_local(source)) else { continue };
+        let is_commit = source.starts_with("patch:") || is_own_repository(format, source);
+        let repository = is_commit.then_some(source);
+        let entry = entries
+            .entry(Identity { name: &package.name.text, version: &version.text, repository })
+            .or_default();
+        entry.places.extend([version.span, package.name.span, package.span]);
+        for checksum in &package.checksums {
+            let sum = checksum.sum.text.as_str();
+            let digest = digest(sum);
+            // A secret that was masked has no checksum's value.
+            if digest.starts_with('*') {
+                continue;
+            }
+            let file = checksum.file.as_ref().map_or("", |file| file_name(&file.text));
+            let group = Group { file, kind: &sum[..sum.len() - digest.len()], length: digest.len() };
+            entry.sums.entry(group).or_default().entry(sum).or_insert(checksum.sum.span);
         }
     }
+    entries
+}
+
+fn file_name(address: &str) -> &str {
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns whether a source is a repository that a project chose, and not the usual place of what a registry lists.
+fn is_own_repository(format: LockFormat, source: &str) -> bool {
+    !lists_repositories(format) && Origin::of(source).is_some_and(|origin| is_chosen(&origin))
+}
+
+fn is_chosen(origin: &Origin) -> bool {
+    origin.is_repository && !origin.is_public_registry()
+}
+
+/// Returns whether every package of a lockfile comes from a repository of its own.
+fn lists_repositories(format: LockFormat) -> bool {
+    matches!(format, LockFormat::Composer | LockFormat::Flake | LockFormat::Swift)
+}
+
+/// Compares two versions of a lockfile.
+pub(super) fn compare(format: LockFormat, base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let old_entries = entries(format, base);
+    for (identity, entry) in entries(format, head) {
+        let Some(old) = old_entries.get(&identity) else { continue };
+        findings.extend(changed(format, old, &entry));
+        if entry.strength() + PADDING < old.strength() {
+            let sums = old.sums.values().flat_map(BTreeMap::values);
+            let mut places: Vec<Place> = sums.map(|span| Place::base(*span)).collect();
+            places.extend(entry.places.iter().map(|span| Place::head(*span)));
+            findings.push(Finding::new(REMOVED, "a locked version loses its checksum", places));
+        }
+    }
+    findings.extend(elsewhere(format, base, head));
+    findings.extend(localized(base, head));
+    let ran: BTreeSet<&str> =
+        base.iter().filter(|package| package.install_script.is_some()).map(name).collect();
+    for package in head.iter().filter(|package| !ran.contains(name(package))) {
+        let Some(span) = package.install_script else { continue };
+        let summary = "a locked package runs a script when it is installed";
+        let places = vec![Place::head(span), Place::head(package.span)];
+        findings.push(Finding::new(INSTALL, summary, places).with("package", name(package)));
+    }
+    findings.sort_by_key(Finding::order);
+    findings
+}
+
+fn name(package: &LockedPackage) -> &str {
+    &package.name.text
+}
+
+fn source(package: &LockedPackage) -> &str {
+    package.source.as_ref().map_or("", |source| source.text.as_str())
+}
+
+/// Finds checksums that the entry did not have before.
+///
+/// One more of the same kind is another too: whoever checks takes one of them. Only where a package lists the
+/// checksums of its files without their names, files are added to a version.
+fn changed(format: LockFormat, old: &Entry<'_>, new: &Entry<'_>) -> Option<Finding> {
+    let lists_files = matches!(format, LockFormat::Pipfile | LockFormat::Python);
+    for (group, sums) in &new.sums {
+        let Some(before) = old.sums.get(group) else { continue };
+        let gone = before.keys().find(|sum| !sums.contains_key(*sum));
+        let added = sums.iter().find(|(sum, _)| !before.contains_key(*sum));
+        let Some((_, span)) = added.filter(|_| gone.is_some() || !lists_files || !group.file.is_empty())
+        else {
+            continue;
+        };
+        let mut places = vec![Place::head(*span)];
+        places.extend(new.places.iter().map(|span| Place::head(*span)));
+        let was = gone.or(before.keys().next()).copied().unwrap_or_default();
+        let summary = "the same version has another checksum than before";
+        return Some(Finding::new(CHANGED, summary, places).with("was", was));
+    }
+    None
+}
+
+/// Finds packages from hosts and repositories that the lockfile did not name before, unless most come from there.
+fn elsewhere(format: LockFormat, base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
+    let mut known: BTreeMap<&str, BTreeSet<Origin>> = BTreeMap::new();
+    for package in base {
+        known
+            .entry(package_key(format, package))
+            .or_default()
+            .extend(origins(package).map(|(_, origin)| origin));
+    }
+    let mut shares: BTreeMap<Origin, usize> = BTreeMap::new();
+    for package in head {
+        for origin in origins(package).map(|(_, origin)| origin).collect::<BTreeSet<_>>() {
+            *shares.entry(origin).or_default() += 1;
+        }
+    }
+    let published = head.iter().filter(|package| package.source.is_some() || !package.checksums.is_empty());
+    let published = published.count();
+    let mut findings = Vec::new();
+    for package in head {
+        let Some(before) = known.get(package_key(format, package)) else { continue };
+        for (part, origin) in origins(package).filter(|(_, origin)| !before.contains(origin)) {
+            let is_move = !origin.is_repository && !origin.is_plain && shares[&origin] * 2 > published;
+            if origin.is_public_registry() || is_move || before.is_empty() && lists_repositories(format) {
+                continue;
+            }
+            let summary = match (origin.is_plain, origin.is_repository) {
+                (true, _) => "a locked package is fetched without encryption",
+                (false, true) => {
+                    "a locked package comes from a repository that the lockfile did not name before"
+                }
+                (false, false) => "a locked package comes from a host that the lockfile did not name before",
+            };
+            let places = vec![Place::head(part.span), Place::head(package.span)];
+            findings.push(Finding::new(ELSEWHERE, summary, places).with("package", name(package)));
+        }
+    }
+    findings
+}
+
+/// Finds packages that a registry published and that come from a directory or a file now.
+fn localized(base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
+    let local_names: BTreeSet<&str> =
+        base.iter().filter(|package| is_local(source(package))).map(name).collect();
+    let names: BTreeSet<&str> = base.iter().map(name).collect();
+    let published: BTreeSet<&str> = names.difference(&local_names).copied().collect();
+    let mut findings = Vec::new();
+    for package in
+        head.iter().filter(|package| is_local(source(package)) && published.contains(name(package)))
+    {
+        let summary = "a locked package comes from a directory and not from where it was published";
+        let span = package.source.as_ref().map_or(package.span, |source| source.span);
+        let places = vec![Place::head(span), Place::head(package.span)];
+        findings.push(Finding::new(ELSEWHERE, summary, places).with("package", name(package)));
+    }
+    findings
+}
+
+/// Returns the name under which the origins of a package are kept: one for all where packages share registries.
+fn package_key(format: LockFormat, package: &LockedPackage) -> &str {
+    if lists_repositories(format) { name(package) } else { "" }
+}
+
+fn origins(package: &LockedPackage) -> impl Iterator<Item = (&Part, Origin)> {
+    let files = package.checksums.iter().filter_map(|checksum| checksum.file.as_ref());
+    package.source.iter().chain(files).filter_map(|part| Some((part, Origin::of(&part.text)?)))
 }

@@ -1,250 +1,517 @@
-//! Manifests and settings of package managers: where packages come from and what runs when they arrive.
+//! Manifests and settings of package managers, as rows: which values name a source, a registry or a script.
 
-use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-use super::{INSTALL, REGISTRY, SOURCE, draft, host};
-use crate::contract::Draft;
-use crate::pattern::Pattern;
-use qa_core::packet::{HunkView, Line, Packet};
+use super::address::{Origin, forge_path, is_local};
+use super::{INSTALL, REGISTRY, SOURCE};
+use qa_reading::documents::{Document, Format, ReadError, Step};
+use qa_reading::go_mod;
+use qa_reading::packages::{Repeated, repeated_keys};
+use qa_reading::patterns::{Code, Definition, ParsedText, Pattern, Patterns};
+use qa_reading::requirements::{Requirement, requirements};
+use qa_reading::shell::{Options, Script, Word};
+use qa_reading::syntax::Span;
 
-static INSTALL_SCRIPT: Pattern =
-    Pattern::new(r#"^\s*"((?:pre|post)?install)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)""#);
-/// A package may be called "install" too.
-static VERSION: Pattern =
-    Pattern::new(r"^(?:[\^~<>=v]*\s*\d|\*$|latest$|workspace:|npm:|file:|link:|catalog:)");
+use Meaning::{Address, Any, Directory, Is, Override, Python, Registry, Runs, Version};
 
-/// Settings that name a registry; group 1 is the setting with its value.
-static NPM: Pattern = Pattern::new(r"^\s*((?:@[\w.-]+:)?registry\s*=\s*\S+|strict-ssl\s*=\s*false)");
-static YARN: Pattern = Pattern::new(
-    r#"^\s*((?:npmRegistryServer|registry):?\s+"?https?://\S+|enableStrictSsl:\s*false|strict-ssl\s+false|checksumBehavior:\s*"?(?:ignore|update)"?)"#,
-);
-static PIP: Pattern = Pattern::new(
-    r"^\s*((?:--(?:extra-)?index-url|--trusted-host|-i|--find-links|-f)[\s=]+\S+|(?:extra-)?index-url\s*=\s*\S+|trusted-host\s*=\s*\S+)",
-);
-static PYTHON_SECTION: Pattern =
-    Pattern::new(r"^\s*\[\[?tool\.(?:uv\.index|poetry\.source|pdm\.source)\b|^\s*\[\[index\]\]");
-static URL: Pattern = Pattern::new(r#"^\s*(url\s*=\s*["']https?://[^"']+["'])"#);
-static CARGO: Pattern = Pattern::new(
-    r#"^\s*(replace-with\s*=\s*"[^"]+"|(?:registry|index)\s*=\s*"(?:sparse\+)?https?://[^"]+")"#,
-);
-static RUBY: Pattern = Pattern::new(r#"^\s*(source\s*\(?\s*["']https?://[^"']+["'])"#);
-static COMPOSER: Pattern = Pattern::new(r#"^\s*("(?:secure-http"\s*:\s*false|disable-tls"\s*:\s*true))"#);
-static GO: Pattern = Pattern::new(
-    r#"(\bGOSUMDB\s*[:=]\s*["']?off\b|\bGO(?:NOSUMDB|NOSUMCHECK|INSECURE)\s*[:=]\s*["']?[^\s"']+)"#,
-);
+/// A statement of a manifest that a rule looks for. Two with the same identity say the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) rule: &'static str,
+    pub(super) identity: String,
+    pub(super) summary: &'static str,
+    pub(super) span: Span,
+}
 
-/// Dependencies that do not come from a registry; group 1 is the address.
-static NODE_SOURCE: Pattern = Pattern::new(
-    r#"^\s*"(?:@[^"/]+/)?[^"/]+"\s*:\s*"((?:git\+|git://|git@|ssh://|github:|gitlab:|bitbucket:)[^"]+|https?://[^"]+\.(?:tgz|tar\.gz)(?:[?#][^"]*)?)""#,
-);
-static CARGO_SOURCE: Pattern =
-    Pattern::new(r#"^\s*(?:[\w."-]+\s*=\s*\{[^}]*\bgit\s*=\s*|git\s*=\s*)"([^"]+)""#);
-static PYTHON_SOURCE: Pattern = Pattern::new(
-    r#"((?:git|hg|svn)\+(?:https?|ssh|git)://[^\s"'#;,]+)|@\s*(https?://[^\s"';,]+)|^\s*(https?://\S+\.(?:whl|zip|tar\.gz))|\{[^}]*\bgit\s*=\s*"([^"]+)""#,
-);
-static GO_SOURCE: Pattern = Pattern::new(r"=>\s*([^./\s]\S*\s+v\S+)");
-static RUBY_SOURCE: Pattern = Pattern::new(
-    r#"^\s*gem\s.*(?:\b(?:git|github|bitbucket|gist):|:(?:git|github|bitbucket|gist)\s*=>)\s*["']([^"']+)["']"#,
-);
+/// Claims of a manifest, and the keys that it has twice.
+#[derive(Debug, Default)]
+pub(super) struct Manifest {
+    pub(super) claims: Vec<Claim>,
+    pub(super) repeated: Vec<Repeated>,
+}
 
-/// Registries that everybody uses.
-const KNOWN: &[&str] = &[
-    "registry.npmjs.org",
-    "registry.yarnpkg.com",
-    "npm.pkg.github.com",
-    "npm.jsr.io",
-    "pypi.org",
-    "download.pytorch.org",
-    "rubygems.org",
-    "index.crates.io",
-    "github.com",
+/// Meaning of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Address of a repository or an archive.
+    Address,
+    /// Any value breaks the rule.
+    Any,
+    /// Directory in the place of a published package.
+    Directory,
+    /// This value switches a check off.
+    Is(&'static str),
+    /// As [`Meaning::Version`], in the place of a version that a dependency asks for: also a directory.
+    Override,
+    /// Requirements of Python, some of which have addresses.
+    Python,
+    /// Addresses of registries.
+    Registry,
+    /// Script that runs on installation.
+    Runs,
+    /// Version or address, as npm reads it.
+    Version,
+}
+
+/// Files of one notation with the same rows.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// Ends of paths, in lower case.
+    names: &'static [&'static str],
+    notation: Notation,
+}
+
+#[derive(Debug)]
+enum Notation {
+    /// Key paths with their meanings; see [`matches`].
+    Document(Format, &'static [(&'static str, Meaning)]),
+    Gemfile,
+    Go,
+    Requirements,
+    SetupPy,
+    /// Lines of words, as yarn 1 reads its settings.
+    Words(&'static [(&'static str, Meaning)]),
+}
+
+const PYTHON: &[(&str, Meaning)] = &[
+    ("** *dependencies []", Python),
+    ("** *dependencies * []", Python),
+    ("dependency-groups * []", Python),
+    ("build-system requires []", Python),
+    ("** *dependencies * ** git", Address),
+    ("** *dependencies * ** url", Address),
+    ("tool uv sources ** git", Address),
+    ("tool uv sources ** url", Address),
+    ("*packages * git", Address),
+    ("*packages * file", Address),
+    ("** index [] url", Registry),
+    ("** source [] url", Registry),
+    ("** source [] verify-ssl", Is("false")),
+    ("** index-url", Registry),
+    ("** extra-index-url **", Registry),
+    ("** find-links **", Registry),
+    ("** allow-insecure-host **", Any),
+];
+const CARGO: &[(&str, Meaning)] = &[
+    ("** *dependencies * git", Address),
+    ("** *dependencies * registry", Any),
+    ("** *dependencies * registry-index", Registry),
+    ("patch * * git", Address),
+    ("patch * * path", Directory),
+    ("replace * git", Address),
+    ("replace * path", Directory),
+    ("source * replace-with", Any),
+    ("source * registry", Registry),
+    ("source * git", Registry),
+    ("registries * index", Registry),
+    ("registry index", Registry),
+    ("registry default", Any),
+];
+/// Options of pip in files and commands, and of other programs in commands.
+pub(super) const OPTIONS: &[(&str, Meaning)] = &[
+    ("-f", Registry),
+    ("-i", Registry),
+    ("--default-index", Registry),
+    ("--extra-index-url", Registry),
+    ("--find-links", Registry),
+    ("--index", Registry),
+    ("--index-url", Registry),
+    ("--registry", Registry),
+    ("--strict-ssl", Is("false")),
+    ("--trusted-host", Any),
 ];
 
-/// Looks at one manifest or one file of settings.
-pub(super) fn inspect(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
-    let path = packet.path().to_text().to_lowercase();
-    let name = path.rsplit('/').next().unwrap_or("");
-    let python = name.ends_with(".txt") || name.ends_with(".in");
-    match name {
-        "package.json" => {
-            install_scripts(packet, drafts);
-            sources(packet, &NODE_SOURCE, drafts);
-        }
-        ".npmrc" => registries(packet, &NPM, drafts),
-        ".yarnrc" | ".yarnrc.yml" => registries(packet, &YARN, drafts),
-        "pip.conf" | "pip.ini" => registries(packet, &PIP, drafts),
-        "pyproject.toml" | "setup.cfg" | "uv.toml" => {
-            sources(packet, &PYTHON_SOURCE, drafts);
-            packet.hunks().for_each(|hunk| indexes(packet, &hunk, drafts));
-        }
-        "setup.py" => sources(packet, &PYTHON_SOURCE, drafts),
-        "cargo.toml" => sources(packet, &CARGO_SOURCE, drafts),
-        "config" | "config.toml" => registries(packet, &CARGO, drafts),
-        "go.mod" => sources(packet, &GO_SOURCE, drafts),
-        "gemfile" | "gems.rb" => {
-            registries(packet, &RUBY, drafts);
-            sources(packet, &RUBY_SOURCE, drafts);
-        }
-        "composer.json" => registries(packet, &COMPOSER, drafts),
-        _ if python => {
-            registries(packet, &PIP, drafts);
-            sources(packet, &PYTHON_SOURCE, drafts);
-        }
-        _ => registries(packet, &GO, drafts),
-    }
-}
+static KINDS: &[Kind] = &[
+    Kind {
+        names: &["package.json"],
+        notation: Notation::Document(
+            Format::Json,
+            &[
+                ("scripts preinstall", Runs),
+                ("scripts install", Runs),
+                ("scripts postinstall", Runs),
+                ("scripts preprepare", Runs),
+                ("scripts prepare", Runs),
+                ("scripts postprepare", Runs),
+                ("*ependencies *", Version),
+                ("overrides **", Override),
+                ("pnpm overrides **", Override),
+                ("resolutions **", Override),
+            ],
+        ),
+    },
+    Kind {
+        names: &["pnpm-workspace.yaml"],
+        notation: Notation::Document(
+            Format::Yaml,
+            &[
+                ("catalog *", Version),
+                ("catalogs * *", Version),
+                ("overrides **", Override),
+                ("registry", Registry),
+                ("registries *", Registry),
+                ("strictssl", Is("false")),
+            ],
+        ),
+    },
+    Kind {
+        names: &[".npmrc"],
+        notation: Notation::Document(Format::Npmrc, &[("*registry", Registry), ("strict-ssl", Is("false"))]),
+    },
+    Kind {
+        names: &[".yarnrc.yml"],
+        notation: Notation::Document(
+            Format::Yaml,
+            &[
+                ("** npmregistryserver", Registry),
+                ("enablestrictssl", Is("false")),
+                ("checksumbehavior", Is("ignore")),
+                ("checksumbehavior", Is("update")),
+                ("unsafehttpwhitelist **", Any),
+            ],
+        ),
+    },
+    Kind {
+        names: &[".yarnrc"],
+        notation: Notation::Words(&[("*registry", Registry), ("strict-ssl", Is("false"))]),
+    },
+    Kind {
+        names: &["pip.conf", "pip.ini"],
+        notation: Notation::Document(
+            Format::Ini,
+            &[
+                ("* index-url", Registry),
+                ("* extra-index-url", Registry),
+                ("* find-links", Registry),
+                ("* trusted-host", Any),
+            ],
+        ),
+    },
+    Kind {
+        names: &["setup.cfg"],
+        notation: Notation::Document(
+            Format::Ini,
+            &[
+                ("options cmdclass", Runs),
+                ("options *", Python),
+                ("options.extras-require *", Python),
+                ("easy-install index-url", Registry),
+                ("easy-install find-links", Registry),
+            ],
+        ),
+    },
+    Kind {
+        names: &["pyproject.toml", "uv.toml", "pipfile"],
+        notation: Notation::Document(Format::Toml, PYTHON),
+    },
+    Kind { names: &["setup.py"], notation: Notation::SetupPy },
+    Kind {
+        names: &["cargo.toml", ".cargo/config", ".cargo/config.toml"],
+        notation: Notation::Document(Format::Toml, CARGO),
+    },
+    Kind {
+        names: &["composer.json"],
+        notation: Notation::Document(
+            Format::Json,
+            &[
+                ("scripts *-install-cmd **", Runs),
+                ("scripts *-update-cmd **", Runs),
+                ("scripts *-autoload-dump **", Runs),
+                ("scripts *-package-install **", Runs),
+                ("scripts *-create-project-cmd **", Runs),
+                ("repositories * url", Registry),
+                ("config secure-http", Is("false")),
+                ("config disable-tls", Is("true")),
+            ],
+        ),
+    },
+    Kind { names: &["go.mod", "go.work"], notation: Notation::Go },
+    Kind { names: &["gemfile", "gems.rb"], notation: Notation::Gemfile },
+];
+static REQUIREMENTS: Kind = Kind { names: &[], notation: Notation::Requirements };
 
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with(['#', ';']) || line.trim_start().starts_with("//")
-}
-
-fn install_scripts(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
-    for line in packet.added() {
-        let Some(groups) = INSTALL_SCRIPT.captures(line.text) else { continue };
-        if VERSION.is_match(&groups[2]) || groups[2].is_empty() {
-            continue;
-        }
-        let text = line.text.trim().trim_end_matches(',');
-        let summary = "a script runs on every machine that installs the package";
-        drafts.push(draft(INSTALL, packet, &line, text, summary));
-    }
-}
-
-/// What of an address says whose code it is, without a version.
-fn stem(address: &str) -> &str {
-    let address = address.split_whitespace().next().unwrap_or("");
-    let address = address.split(['#', '?']).next().unwrap_or("");
-    let scheme = address.find("://").map_or(0, |at| at + 3);
-    let user = address[scheme..].find('/').map_or(address.len(), |slash| scheme + slash);
-    let end = address[user..].find('@').map_or(address.len(), |at| user + at);
-    address[..end].trim_end_matches(".git")
-}
-
-/// Sources that are new: another version of one that was removed is not.
-fn sources(packet: &Packet<'_>, pattern: &Pattern, drafts: &mut Vec<Draft>) {
-    const NO_DEPENDENCY: &[&str] = &[
-        "\"repository\"",
-        "\"url\"",
-        "\"homepage\"",
-        "\"bugs\"",
-        "\"author\"",
-        "repository =",
-        "homepage =",
-    ];
-    let address = |line: &Line<'_>| {
-        let text = line.text.trim_start();
-        let other = is_comment(text) || NO_DEPENDENCY.iter().any(|key| text.starts_with(key));
-        let found = pattern.captures(line.text).filter(|_| !other)?;
-        found.first_group().map(|group| group.range())
-    };
-    let mut known: Option<BTreeSet<String>> = None;
-    for line in packet.added() {
-        let Some(span) = address(&line) else { continue };
-        let known = known.get_or_insert_with(|| {
-            packet
-                .removed()
-                .filter_map(|line| address(&line).map(|span| stem(&line.text[span]).to_owned()))
-                .collect()
+impl Kind {
+    /// Returns the kind of a manifest by its path in lower case.
+    pub(super) fn of(path: &str) -> Option<&'static Self> {
+        let named = KINDS.iter().find(|kind| {
+            let mut folders = kind.names.iter().filter_map(|name| path.strip_suffix(name));
+            folders.any(|folder| folder.is_empty() || folder.ends_with('/'))
         });
-        if !known.contains(stem(&line.text[span.clone()])) {
-            let summary = "a dependency comes from a repository or an address and not from a registry";
-            drafts.push(Draft::on_line(SOURCE, packet, &line, span, summary));
+        named.or(is_requirements(path).then_some(&REQUIREMENTS))
+    }
+
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// A text that the package manager would refuse.
+    pub(super) fn read(&self, text: &str) -> Result<Manifest, ReadError> {
+        let mut manifest = Manifest::default();
+        match &self.notation {
+            Notation::Document(format, rows) => {
+                let document = Document::parse(*format, text)?;
+                manifest.repeated = repeated_keys(&document);
+                // `key[]` of npm is one element of a list.
+                manifest.repeated.retain(|repeated| !repeated.name.ends_with("[]"));
+                manifest.claims = document_claims(&document, rows)?;
+            }
+            Notation::Gemfile => manifest.claims = gemfile_claims(text),
+            Notation::Go => {
+                for directive in go_mod::directives(text)? {
+                    let Some(replacement) = directive.replacement() else { continue };
+                    if replacement.by_version.is_some() {
+                        let by = replacement.by;
+                        manifest.claims.push(Claim::source(by.text.clone(), FROM_ELSEWHERE, by.span));
+                    }
+                }
+            }
+            Notation::Requirements => {
+                for requirement in requirements(text)? {
+                    match requirement {
+                        Requirement::Option { name, value: Some(value), .. } => {
+                            manifest.claims.extend(row_claims(OPTIONS, &name.text, &value.text, value.span));
+                        }
+                        Requirement::Option { value: None, .. } => {}
+                        Requirement::Package(package) => {
+                            let address = package.address;
+                            manifest.claims.extend(
+                                address.iter().flat_map(|part| Address.claims("", &part.text, part.span)),
+                            );
+                        }
+                    }
+                }
+            }
+            Notation::SetupPy => manifest.claims = setup_claims(text),
+            Notation::Words(rows) => {
+                for command in Script::parse(text, Options::default()).commands {
+                    let [name, value, ..] = command.words.as_slice() else { continue };
+                    manifest.claims.extend(row_claims(rows, name.text(), value.text(), value.span));
+                }
+            }
         }
+        Ok(manifest)
     }
 }
 
-fn registries(packet: &Packet<'_>, pattern: &Pattern, drafts: &mut Vec<Draft>) {
-    let mut known: Option<BTreeSet<String>> = None;
-    for line in packet.added().filter(|line| !is_comment(line.text)) {
-        let Some(found) = pattern.captures(line.text).and_then(|groups| groups.first_group()) else {
-            continue;
+/// Returns whether a file has requirements or constraints of pip.
+fn is_requirements(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_folder = folder.rsplit('/').next() == Some("requirements");
+    let is_text = name.ends_with(".txt") || name.ends_with(".in") && !name.contains("constraints");
+    is_text && (in_folder || name.contains("requirements") || name.contains("constraints"))
+}
+
+fn document_claims(document: &Document<'_>, rows: &[(&str, Meaning)]) -> Result<Vec<Claim>, ReadError> {
+    let mut claims = Vec::new();
+    for root in document.roots() {
+        for leaf in root.leaves()? {
+            let Some(text) = leaf.value.text() else { continue };
+            let path: Vec<String> = leaf.path.iter().map(step_text).collect();
+            let meaning = rows.iter().find(|(row, meaning)| {
+                matches(&row.split(' ').collect::<Vec<_>>(), &path)
+                    && !matches!(meaning, Is(value) if *value != text)
+            });
+            if let Some((_, meaning)) = meaning {
+                claims.extend(meaning.claims(&path.join(" "), text, leaf.value.span()));
+            }
+        }
+    }
+    Ok(claims)
+}
+
+fn step_text(step: &Step<'_>) -> String {
+    match step {
+        Step::Key(key) => key.to_lowercase().replace('_', "-"),
+        Step::Item(_) => "[]".to_owned(),
+    }
+}
+
+/// Returns whether a key path is of a row: `*` stands for any part of one name, `**` for any number of steps.
+fn matches(row: &[&str], path: &[String]) -> bool {
+    let Some((first, rest)) = row.split_first() else { return path.is_empty() };
+    if *first == "**" {
+        return (0..=path.len()).any(|skipped| matches(rest, &path[skipped..]));
+    }
+    let Some((step, below)) = path.split_first() else { return false };
+    is_named(first, step) && matches(rest, below)
+}
+
+fn is_named(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+        None => pattern == name,
+    }
+}
+
+/// Returns the claims of a setting of a name.
+pub(super) fn row_claims(rows: &[(&str, Meaning)], name: &str, value: &str, span: Span) -> Vec<Claim> {
+    let row = rows.iter().find(|(row, _)| is_named(row, name));
+    row.map(|(_, meaning)| meaning.claims(name, value, span)).unwrap_or_default()
+}
+
+const FROM_ELSEWHERE: &str = "a dependency comes from a repository or an address and not from a registry";
+const PLAIN: &str = "a dependency is fetched without encryption";
+const ON_INSTALLATION: &str = "a script runs on every machine that installs the package";
+/// Programs that install hooks of git and nothing else.
+const HOOKS: &[&str] = &["husky", "husky install", "husky || true", "lefthook install", "simple-git-hooks"];
+
+impl Claim {
+    fn source(identity: String, summary: &'static str, span: Span) -> Self {
+        Self { rule: SOURCE, identity, summary, span }
+    }
+
+    /// A claim about an address, which says the same with another version.
+    fn address(origin: &Origin, address: &str, span: Span) -> Self {
+        let summary = if origin.is_plain { PLAIN } else { FROM_ELSEWHERE };
+        let without_version = address.split(['#', '?']).next().unwrap_or(address);
+        let identity = if origin.is_repository { origin.name.as_str() } else { without_version };
+        Self::source(format!("{identity} {}", origin.is_plain), summary, span)
+    }
+}
+
+impl Meaning {
+    /// Returns the claims of a value.
+    pub(super) fn claims(self, name: &str, value: &str, span: Span) -> Vec<Claim> {
+        let identity = format!("{name} {value}");
+        let unchecked = || {
+            let summary = "packages are no longer verified";
+            vec![Claim { rule: REGISTRY, identity: identity.clone(), summary, span }]
         };
-        let text = found.as_str();
-        let known = known.get_or_insert_with(|| {
-            let before = packet.removed().filter(|line| !is_comment(line.text));
-            before
-                .filter_map(|line| {
-                    Some(pattern.captures(line.text)?.first_group()?.as_str().trim().to_owned())
-                })
-                .collect()
-        });
-        let public = host(text).is_some_and(|host| KNOWN.contains(&host));
-        if !public && !known.contains(text.trim()) && !is_local(text) {
-            let summary = if host(text).is_some() || text.contains("replace-with") {
-                "packages come from another registry"
-            } else {
-                "what packages are is no longer checked"
-            };
-            drafts.push(Draft::on_line(REGISTRY, packet, &line, found.range(), summary));
+        match self {
+            Runs if value.is_empty() || HOOKS.contains(&value) => Vec::new(),
+            Runs => vec![Claim { rule: INSTALL, identity, summary: ON_INSTALLATION, span }],
+            Override if is_local(value) => {
+                let summary = "a directory takes the place of a published package";
+                vec![Claim::source(value.to_owned(), summary, span)]
+            }
+            Directory => Override.claims(name, &format!("./{value}"), span),
+            Version | Override => {
+                let origin = Origin::of(value).or_else(|| forge_path(value));
+                origin.iter().map(|origin| Claim::address(origin, value, span)).collect()
+            }
+            Address => Origin::of(value).iter().map(|origin| Claim::address(origin, value, span)).collect(),
+            Python => python_addresses(value)
+                .into_iter()
+                .flat_map(|address| Address.claims(name, address.of(value), span))
+                .collect(),
+            Registry => {
+                let words = value.split_whitespace().filter_map(Origin::of);
+                let foreign =
+                    words.filter(|origin| !origin.is_public_registry() && !origin.is_this_machine());
+                let summary = "packages come from another registry";
+                foreign
+                    .map(|origin| Claim {
+                        rule: REGISTRY,
+                        identity: format!("{name} {origin:?}"),
+                        summary,
+                        span,
+                    })
+                    .collect()
+            }
+            Any if matches!(value, "" | "crates-io" | "localhost" | "127.0.0.1") => Vec::new(),
+            Any => unchecked(),
+            Is(expected) if value == expected => unchecked(),
+            Is(_) => Vec::new(),
         }
     }
 }
 
-/// Directories beside the manifest and variables that are set elsewhere.
-fn is_local(text: &str) -> bool {
-    let value = text.rsplit(['=', ' ']).next().unwrap_or("");
-    let option = text.trim_start();
-    let names_place = ["-f", "--find-links", "-i", "registry"].iter().any(|name| option.starts_with(name));
-    names_place && !value.contains("://") || value.contains("localhost") || value.contains("127.0.0.1")
+/// Finds the addresses in requirements of Python: of a repository, behind `@`, or of an archive.
+fn python_addresses(text: &str) -> Vec<Span> {
+    let is_end = |letter: char| letter.is_whitespace() || "\"';,)".contains(letter);
+    let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || letter == '+';
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("://") {
+        let start = text[..at].trim_end_matches(is_scheme).len();
+        let end = text[at..].find(is_end).map_or(text.len(), |end| at + end);
+        let address = Span { start, end };
+        let before = text[..start].trim_end();
+        let line = before.rsplit('\n').next().unwrap_or(before);
+        let is_repository =
+            ["git", "hg", "svn", "bzr"].iter().any(|scheme| text[start..at].starts_with(scheme));
+        let is_archive = [".whl", ".zip", ".tar.gz"].iter().any(|ending| address.of(text).ends_with(ending));
+        let is_comment = line.trim_start().starts_with('#');
+        if !is_comment && (is_repository || is_archive || before.ends_with('@')) {
+            found.push(address);
+        }
+    }
+    found
 }
 
-/// Indexes of Python's tools stand in tables of their own.
-fn indexes(packet: &Packet<'_>, hunk: &HunkView<'_>, drafts: &mut Vec<Draft>) {
-    let mut inside = false;
-    let before = hunk.before().map(|line| (line, false));
-    for (line, is_new) in before.chain(hunk.added().map(|line| (line, true))) {
-        if line.text.trim_start().starts_with('[') {
-            inside = PYTHON_SECTION.is_match(line.text);
-        }
-        let Some(found) =
-            URL.captures(line.text).filter(|_| inside && is_new).and_then(|groups| groups.first_group())
-        else {
-            continue;
-        };
-        if !host(found.as_str()).is_some_and(|host| KNOWN.contains(&host)) {
-            let summary = "packages come from another registry";
-            drafts.push(Draft::on_line(REGISTRY, packet, &line, found.range(), summary));
-        }
-    }
+const NOTHING: Definition = Definition {
+    languages: &[],
+    code: &[],
+    imports: &[],
+    using: &[],
+    report: "",
+    variables: &[],
+    inside: &[],
+    unless: &[],
+    statement: false,
+    not_near: "",
+};
+
+/// Returns the values that patterns report, without quotes.
+fn reported(patterns: &Patterns, path: &str, text: &str) -> Vec<Span> {
+    let Some(parsed) = ParsedText::parse(path, text) else { return Vec::new() };
+    let found = patterns.find(&Code::new(text, &parsed), None);
+    let spans = found.matches.into_iter().map(|found| found.report);
+    spans
+        .map(|span| {
+            let value = span.of(text);
+            let inner = value.trim_matches(['"', '\'']);
+            let start = span.start + (value.len() - value.trim_start_matches(['"', '\'']).len());
+            Span { start, end: start + inner.len() }
+        })
+        .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn compiled(code: &'static [&'static str], report: &'static str, language: &str) -> Patterns {
+    let definition = Definition { code, report, ..NOTHING };
+    let patterns = Pattern::compile(&definition, language).expect("the tests compile every pattern");
+    patterns.into_iter().collect()
+}
 
-    #[test]
-    fn every_pattern_compiles() {
-        let patterns = [
-            &INSTALL_SCRIPT,
-            &VERSION,
-            &NPM,
-            &YARN,
-            &PIP,
-            &PYTHON_SECTION,
-            &URL,
-            &CARGO,
-            &RUBY,
-            &COMPOSER,
-            &GO,
-            &NODE_SOURCE,
-            &CARGO_SOURCE,
-            &PYTHON_SOURCE,
-            &GO_SOURCE,
-            &RUBY_SOURCE,
-        ];
-        patterns.into_iter().for_each(Pattern::check);
+/// Claims of a setup.py: addresses in its requirements, and commands of its own, which pip runs.
+fn setup_claims(text: &str) -> Vec<Claim> {
+    static COMMANDS: OnceLock<Patterns> = OnceLock::new();
+    let commands = COMMANDS.get_or_init(|| {
+        compiled(&["setup(..., cmdclass=$X)", "setuptools.setup(..., cmdclass=$X)"], "X", "python")
+    });
+    let mut claims: Vec<Claim> = Vec::new();
+    for address in python_addresses(text) {
+        claims.extend(Address.claims("", address.of(text), address));
     }
+    for span in reported(commands, "setup.py", text) {
+        claims.extend(Runs.claims("cmdclass", span.of(text), span));
+    }
+    claims
+}
 
-    #[test]
-    fn a_stem_says_whose_code_it_is() {
-        let cases = [
-            ("git+https://github.com/a/b.git@v1", "git+https://github.com/a/b"),
-            ("git+ssh://git@github.com/a/b.git#c", "git+ssh://git@github.com/a/b"),
-            ("github:a/b#v2", "github:a/b"),
-            ("example.org/a/b v1.2.3", "example.org/a/b"),
-        ];
-        for (address, expected) in cases {
-            assert_eq!(stem(address), expected);
+/// Claims of a Gemfile.
+fn gemfile_claims(text: &str) -> Vec<Claim> {
+    static SOURCES: OnceLock<Patterns> = OnceLock::new();
+    static FORGES: OnceLock<Patterns> = OnceLock::new();
+    static REGISTRIES: OnceLock<Patterns> = OnceLock::new();
+    let sources = SOURCES.get_or_init(|| compiled(&["gem(..., git: $X)", "git($X, ...)"], "X", "ruby"));
+    let forges = FORGES.get_or_init(|| {
+        let code =
+            &["gem(..., github: $X)", "gem(..., bitbucket: $X)", "gem(..., gist: $X)", "github($X, ...)"];
+        compiled(code, "X", "ruby")
+    });
+    let registries =
+        REGISTRIES.get_or_init(|| compiled(&["source($X)", "gem(..., source: $X)"], "X", "ruby"));
+    let mut claims = Vec::new();
+    for (patterns, meaning) in [(sources, Address), (forges, Version), (registries, Registry)] {
+        for span in reported(patterns, "gems.rb", text) {
+            claims.extend(meaning.claims("source", span.of(text), span));
         }
     }
+    claims
+}
+
+/// Returns the value of a word that no expansion decides.
+pub(super) fn constant(word: &Word) -> &str {
+    word.constant().unwrap_or_default()
 }

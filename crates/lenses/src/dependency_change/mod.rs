@@ -1,20 +1,39 @@
 //! Dependencies that come from elsewhere than before, run something when installed, or are no longer what was locked.
 
+mod address;
+mod commands;
+mod finding;
 mod locks;
 mod manifests;
+mod reader;
+#[cfg(test)]
+mod tests;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use serde::{Deserialize, Serialize};
+
+use super::contract::{
+    Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule, text_rule,
+};
+use finding::{Finding, Place, Placer};
+use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
-use qa_core::packet::{Line, Packet};
+use qa_core::classify::is_example;
+use qa_core::packet::Packet;
+use qa_core::policy::Policy;
+use qa_reading::documents::ReadError;
+use qa_reading::syntax::Span;
+use reader::Reader;
 
 const CHANGED: &str = "dependency-change/checksum-changed";
 const REMOVED: &str = "dependency-change/checksum-removed";
+const REPEATED: &str = "dependency-change/duplicate-key";
 const INSTALL: &str = "dependency-change/install-script";
 const REGISTRY: &str = "dependency-change/registry-changed";
 const ELSEWHERE: &str = "dependency-change/resolved-elsewhere";
 const SOURCE: &str = "dependency-change/source-outside-registry";
+const UNREADABLE: &str = "dependency-change/unreadable-file";
 
 const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
 /// Lock files count as generated.
@@ -25,47 +44,64 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-change",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Dependencies that come from elsewhere, run something or are not what was locked",
     required_by_default: true,
     triggers: &[
-        "**/package.json",
-        "**/package-lock.json",
-        "**/npm-shrinkwrap.json",
-        "**/yarn.lock",
-        "**/pnpm-lock.yaml",
-        "**/bun.lock",
+        "**/*constraints*.txt",
+        "**/*requirements*.in",
+        "**/*requirements*.txt",
+        "**/.cargo/config",
+        "**/.cargo/config.toml",
         "**/.npmrc",
         "**/.yarnrc",
         "**/.yarnrc.yml",
-        "**/Cargo.toml",
+        "**/buildscript-gradle.lockfile",
+        "**/bun.lock",
         "**/Cargo.lock",
-        "**/.cargo/config",
-        "**/.cargo/config.toml",
-        "**/go.mod",
-        "**/go.sum",
-        "**/go.env",
-        "**/*requirements*.txt",
-        "**/*requirements*.in",
-        "**/*constraints*.txt",
-        "**/requirements/*.txt",
-        "**/requirements/*.in",
-        "**/pip.conf",
-        "**/pip.ini",
-        "**/pyproject.toml",
-        "**/setup.cfg",
-        "**/setup.py",
-        "**/poetry.lock",
-        "**/pdm.lock",
-        "**/uv.lock",
-        "**/uv.toml",
+        "**/Cargo.toml",
+        "**/composer.json",
+        "**/composer.lock",
+        "**/deno.lock",
+        "**/Dockerfile*",
+        "**/flake.lock",
         "**/Gemfile",
         "**/Gemfile.lock",
+        "**/gems.locked",
         "**/gems.rb",
-        "**/composer.json",
-        "**/Dockerfile*",
+        "**/go.env",
+        "**/go.mod",
+        "**/go.sum",
+        "**/go.work",
+        "**/go.work.sum",
+        "**/gradle.lockfile",
         "**/Makefile",
+        "**/mix.lock",
+        "**/npm-shrinkwrap.json",
+        "**/package-lock.json",
+        "**/package.json",
+        "**/Package.resolved",
+        "**/packages.lock.json",
+        "**/pdm.lock",
+        "**/pip.conf",
+        "**/pip.ini",
+        "**/Pipfile",
+        "**/Pipfile.lock",
+        "**/pnpm-lock.yaml",
+        "**/pnpm-workspace.yaml",
+        "**/Podfile.lock",
+        "**/poetry.lock",
+        "**/pubspec.lock",
+        "**/pylock*.toml",
+        "**/pyproject.toml",
+        "**/requirements/*.in",
+        "**/requirements/*.txt",
+        "**/setup.cfg",
+        "**/setup.py",
+        "**/uv.lock",
+        "**/uv.toml",
+        "**/yarn.lock",
         ".github/workflows/*.yml",
         ".github/workflows/*.yaml",
     ],
@@ -85,6 +121,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             GUARDED,
             "Let the package manager write the lock file again.",
+        ),
+        rule(
+            REPEATED,
+            "A key or a package is listed twice",
+            Severity::Medium,
+            GUARDED,
+            "Delete the entry that does not count; let the package manager write a lockfile again.",
         ),
         text_rule(
             INSTALL,
@@ -114,8 +157,27 @@ static SPEC: LensSpec = LensSpec {
             GUARDED,
             "Depend on a published version, or name the full commit and say why.",
         ),
+        rule(
+            UNREADABLE,
+            "A lockfile or manifest cannot be parsed",
+            Severity::Medium,
+            GUARDED,
+            "Correct the syntax; let the package manager write a lockfile again.",
+        ),
     ],
 };
+
+/// Observations for the end of the lens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Observation {
+    /// A file could not be compared, so that the lens is not complete.
+    Uncompared,
+}
+
+/// Returns the result for a file that could not be compared.
+fn uncompared() -> Inspection {
+    Inspection { drafts: Vec::new(), facts: vec![Fact::new(&Observation::Uncompared, None)] }
+}
 
 /// The lens.
 pub(crate) struct DependencyChange;
@@ -126,56 +188,60 @@ impl Lens for DependencyChange {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if file.kind == ChangeKind::Deleted {
-            Need::Nothing
-        } else if locks::Format::of(&file.path).is_some() {
-            Need::WholeFile
-        } else {
-            Need::Hunks
+        match Reader::of(&file.path) {
+            Some(_) if file.kind != ChangeKind::Deleted => Need::WholeFile,
+            Some(_) | None => Need::Nothing,
         }
     }
 
-    /// Lock files are long; nearly always the lines around a change say enough.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        locks::wants_whole_file(file, hunks)
+        match Reader::of(&file.path) {
+            Some(Reader::Lock(_) | Reader::Manifest(_)) => true,
+            Some(Reader::Commands(_)) => commands::may_set(&hunks.text),
+            None => false,
+        }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let mut drafts = Vec::new();
-        match locks::Format::of(packet.path()) {
-            Some(format) => locks::inspect(packet, format, &mut drafts),
-            None => manifests::inspect(packet, &mut drafts),
+        let Some(reader) = Reader::of(packet.path()) else { return Inspection::default() };
+        let Some(head) = packet.text.full_head.as_deref() else {
+            let is_unread = packet.file.codes.contains(&Code::BlobTooLarge);
+            return if is_unread { uncompared() } else { Inspection::default() };
+        };
+        let base = packet.text.full_base.as_deref();
+        if base == Some(head) {
+            return Inspection::default();
         }
-        Inspection { drafts, facts: Vec::new() }
+        let findings = match reader.compare(base, head) {
+            Ok(findings) => findings,
+            Err(ReadError::TooLarge | ReadError::TooDeep) => return uncompared(),
+            // A text without content, and a template, are read by no tool.
+            Err(ReadError::Syntax { .. }) if is_no_text(packet, head) => Vec::new(),
+            Err(ReadError::Syntax { message, at }) => {
+                if base.is_none_or(|base| reader.compare(None, base).is_err()) {
+                    return uncompared();
+                }
+                let summary = "the file cannot be parsed any more, so its packages cannot be compared";
+                let place = Place::head(Span { start: at, end: at });
+                vec![Finding::new(UNREADABLE, summary, vec![place]).with("error", message)]
+            }
+        };
+        Inspection {
+            drafts: Placer::new(packet, base.unwrap_or_default(), head).drafts(findings),
+            facts: vec![],
+        }
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        if facts.iter().any(|fact| fact.read() == Some(Observation::Uncompared)) {
+            lookups.stop_short();
+        }
+        Vec::new()
     }
 }
 
-/// Keeps the first draft of each rule and lets it count the others: a lock file says the same a thousand times.
-fn fold(drafts: &mut Vec<Draft>, rule: &str) {
-    let count = drafts.iter().filter(|draft| draft.rule == rule).count();
-    let mut seen = false;
-    drafts.retain_mut(|draft| {
-        if draft.rule != rule || count < 2 {
-            return true;
-        }
-        if !seen {
-            draft.summary = format!("{}, and {} more in this file", draft.summary, count - 1);
-        }
-        !std::mem::replace(&mut seen, true)
-    });
-}
-
-/// A draft about a part of a line.
-fn draft(rule: &'static str, packet: &Packet<'_>, line: &Line<'_>, part: &str, summary: &str) -> Draft {
-    let start = line.text.find(part).unwrap_or(0);
-    Draft::on_line(rule, packet, line, start..start + part.len(), summary)
-}
-
-/// The host of the first address in a text.
-fn host(text: &str) -> Option<&str> {
-    let rest = &text[text.find("://")? + 3..];
-    let end = rest.find(['/', '"', '\'', ' ', '#', ',', ')', '}', '?']).unwrap_or(rest.len());
-    let host = rest[..end].rsplit('@').next()?;
-    let host = host.split(':').next()?;
-    (!host.is_empty()).then_some(host)
+/// Returns whether a text that cannot be parsed is empty and new, an example, or made into something else.
+fn is_no_text(packet: &Packet<'_>, head: &str) -> bool {
+    let path = packet.path().to_text();
+    head.trim().is_empty() && packet.text.full_base.is_none() || is_example(&path) || path.contains("{{")
 }
