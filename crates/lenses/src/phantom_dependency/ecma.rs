@@ -3,7 +3,8 @@
 use super::super::contract::Lookups;
 use super::Judgement;
 use super::known::NODE;
-use super::manifest::{above, is_near, nearly};
+use super::manifest::{above, document, is_near, nearly, words};
+use qa_reading::documents::{Document, Format};
 
 /// What a place where code runs brings, and no manifest names.
 const BROUGHT: &[&str] = &[
@@ -51,36 +52,45 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, specifier: &str) -> Opti
     let manifests =
         above(lookups, path, &|name| matches!(name, "package.json" | "tsconfig.json" | "jsconfig.json"));
     let (packages, settings): (Vec<_>, Vec<_>) =
-        manifests.into_iter().partition(|(path, _)| path.ends_with("package.json"));
-    let (manifest, _) = packages.first()?;
+        manifests.iter().partition(|manifest| manifest.name() == "package.json");
+    let nearest = packages.first()?;
     // Names that a compiler is told to look for elsewhere.
-    let mapped = settings.iter().flat_map(|(_, lines)| lines);
-    if mapped
-        .into_iter()
-        .any(|line| line.contains("\"baseUrl\"") || line.contains("\"extends\"") && line.contains("\"*\""))
-        && !package.starts_with('@')
+    if !package.starts_with('@') && settings.iter().any(|manifest| maps_names(&manifest.text)) {
+        return None;
+    }
+    let Some(documents) =
+        packages.iter().map(|manifest| document(Format::Json, &manifest.text)).collect::<Option<Vec<_>>>()
+    else {
+        lookups.stop_short();
+        return None;
+    };
+    let types = package.trim_start_matches('@').replace('/', "__");
+    let declares = |name: &str| name == package || name.strip_prefix("@types/") == Some(&types);
+    let mut named = documents.iter().flat_map(words);
+    if named.any(|words| declares(words.text) || words.keys.into_iter().any(declares))
+        || is_near(lookups, path, first)
     {
         return None;
     }
-    let names: Vec<&str> =
-        packages.iter().flat_map(|(_, lines)| lines).flat_map(|line| line.split('"')).collect();
-    let declared = |name: &&str| {
-        *name == package
-            || name.strip_prefix("@types/") == Some(&package.trim_start_matches('@').replace('/', "__"))
-    };
-    if names.iter().any(declared) || is_near(lookups, path, first) {
-        return None;
-    }
-    let dependencies = packages.iter().flat_map(|(_, lines)| lines).filter_map(|line| dependency(line));
+    let dependencies = documents.iter().flat_map(|document| dependencies(document));
     let resembles = nearly(package, dependencies).map(str::to_owned);
-    Some(Judgement { package: package.to_owned(), manifest: manifest.clone(), resembles })
+    Some(Judgement { package: package.to_owned(), manifest: nearest.path.clone(), resembles })
 }
 
-/// The name on a line `"name": "version"`.
-fn dependency(line: &str) -> Option<&str> {
-    let (name, version) = line.strip_prefix('"')?.split_once("\": \"")?;
-    let versions = |first: char| first.is_ascii_digit() || "^~>=<*".contains(first);
-    let is_version =
-        version.starts_with(versions) || version.starts_with("workspace:") || version.starts_with("catalog:");
-    (is_version && package(name) == Some(name)).then_some(name)
+/// Returns whether settings of a compiler map names of any form, or cannot be read.
+fn maps_names(text: &str) -> bool {
+    let Some(settings) = document(Format::Json, text) else { return true };
+    let options = settings.root().get("compilerOptions");
+    options.is_some_and(|options| options.get("baseUrl").is_some() || options.at(&["paths", "*"]).is_some())
+}
+
+/// Returns the names that a package.json gives a version.
+fn dependencies<'d>(document: &'d Document<'_>) -> impl Iterator<Item = &'d str> {
+    let lists = document.root().entries().filter(|list| list.key.ends_with("ependencies"));
+    let is_version = |version: &str| {
+        let versions = |first: char| first.is_ascii_digit() || "^~>=<*".contains(first);
+        version.starts_with(versions) || version.starts_with("workspace:") || version.starts_with("catalog:")
+    };
+    let versions = lists.flat_map(|list| list.value.entries());
+    versions.filter(move |entry| entry.value.text().is_some_and(is_version)).map(|entry| entry.key)
 }

@@ -1,25 +1,36 @@
-//! What manifests name, read as lines, and when two names are nearly one.
+//! Manifests above a file as documents, and names that are nearly one.
+
+use std::sync::Arc;
 
 use super::super::contract::Lookups;
 use super::super::imports::{join, split};
 use qa_contracts::v1::Side;
+use qa_reading::documents::{Document, Format, Step};
 
 /// Shorter names are too often one letter apart.
 const SHORTEST: usize = 5;
 
-/// The manifests of a file: those of its directory and of all above, the nearest first, as path and lines.
-pub(super) fn above(
-    lookups: &dyn Lookups,
-    file: &str,
-    is_manifest: &dyn Fn(&str) -> bool,
-) -> Vec<(String, Vec<String>)> {
+/// A file that names packages.
+pub(super) struct Manifest {
+    pub(super) path: String,
+    pub(super) text: Arc<str>,
+}
+
+impl Manifest {
+    pub(super) fn name(&self) -> &str {
+        split(&self.path).1
+    }
+}
+
+/// Returns the manifests of a file: those of its directory and of all above, the nearest first.
+pub(super) fn above(lookups: &dyn Lookups, file: &str, is_manifest: &dyn Fn(&str) -> bool) -> Vec<Manifest> {
     let mut found = Vec::new();
     let mut directory = split(file).0;
     loop {
         for name in lookups.files_in(Side::Head, directory).iter().filter(|name| is_manifest(name)) {
             let path = join(directory, name);
-            if let Some(outline) = lookups.outline(Side::Head, &path) {
-                found.push((path, outline.names.iter().map(|line| line.name.clone()).collect()));
+            if let Some(text) = lookups.text(Side::Head, &path) {
+                found.push(Manifest { path, text });
             }
         }
         if directory.is_empty() {
@@ -27,6 +38,30 @@ pub(super) fn above(
         }
         directory = split(directory).0;
     }
+}
+
+/// Parses a document, or returns `None` for what its tool cannot read either.
+pub(super) fn document(format: Format, text: &str) -> Option<Document<'_>> {
+    Document::parse(format, text).ok()
+}
+
+/// Text of a document, with the keys on the way to it.
+pub(super) struct Words<'d> {
+    pub(super) keys: Vec<&'d str>,
+    pub(super) text: &'d str,
+}
+
+/// Returns the texts of a document.
+pub(super) fn words<'d>(document: &'d Document<'_>) -> Vec<Words<'d>> {
+    let mut found = Vec::new();
+    for leaf in document.roots().filter_map(|root| root.leaves().ok()).flatten() {
+        let keys = leaf.path.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(*key),
+            Step::Item(_) => None,
+        });
+        found.push(Words { keys: keys.collect(), text: leaf.value.text().unwrap_or_default() });
+    }
+    found
 }
 
 /// Whether something of that name stands where a file's imports may look: beside it, above, or in a directory of

@@ -4,7 +4,9 @@ use super::super::contract::Lookups;
 use super::super::imports::STANDARD_MODULES;
 use super::Judgement;
 use super::known::PYTHON;
-use super::manifest::{above, is_near, nearly};
+use super::manifest::{Manifest, above, document, is_near, nearly, words};
+use qa_reading::documents::{Document, Format};
+use qa_reading::requirements::{Requirement, requirements};
 
 const MANIFESTS: &[&str] = &["Pipfile", "pyproject.toml", "setup.cfg", "setup.py"];
 
@@ -16,13 +18,12 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, module: &str) -> Option<
     let manifests = above(lookups, path, &|name| {
         MANIFESTS.contains(&name) || name.contains("requirements") && name.ends_with(".txt")
     });
-    let lines = || manifests.iter().flat_map(|(_, lines)| lines);
-    let names: Vec<String> = lines().flat_map(|line| words(line)).collect();
-    let says = |line: &String| {
-        line.contains("dependencies") || line.contains("install_requires") || line.contains("requires =")
+    let Some(stated) = manifests.iter().map(Stated::read).collect::<Option<Vec<_>>>() else {
+        lookups.stop_short();
+        return None;
     };
-    let stated = manifests.iter().find(|(path, lines)| path.ends_with(".txt") || lines.iter().any(says));
-    let (manifest, _) = stated?;
+    let position = stated.iter().position(|stated| stated.has_dependencies)?;
+    let names: Vec<&String> = stated.iter().flat_map(|stated| &stated.names).collect();
     // A distribution may be called after its module, with something before or behind.
     let own = normal(top);
     if names.iter().any(|name| name.contains(&own)) || is_near(lookups, path, top) {
@@ -30,19 +31,61 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, module: &str) -> Option<
     }
     let is_known = PYTHON.binary_search(&top).is_ok();
     let known = PYTHON.iter().chain(STANDARD_MODULES).copied();
-    let declared = names.iter().map(String::as_str).filter(|name| PYTHON.contains(name));
+    let declared = names.iter().map(|name| name.as_str()).filter(|name| PYTHON.contains(name));
     let resembles = nearly(&own, declared).or_else(|| nearly(top, known)).filter(|_| !is_known);
     // Of other names it is not known which distribution has them.
     (is_known || resembles.is_some()).then(|| Judgement {
         package: top.to_owned(),
-        manifest: manifest.clone(),
+        manifest: stated[position].path.clone(),
         resembles: resembles.map(str::to_owned),
     })
 }
 
-/// The words of a line that may be distributions, as they are compared.
-fn words(line: &str) -> impl Iterator<Item = String> {
-    line.split(|letter: char| !(letter.is_ascii_alphanumeric() || "-_.".contains(letter)))
+/// Names that a manifest states.
+struct Stated {
+    path: String,
+    /// Words that may be distributions, as they are compared.
+    names: Vec<String>,
+    has_dependencies: bool,
+}
+
+impl Stated {
+    /// Reads a manifest, or returns `None` where its tool cannot.
+    fn read(manifest: &Manifest) -> Option<Self> {
+        let (names, has_dependencies) = match manifest.name() {
+            "Pipfile" | "pyproject.toml" => Self::of_document(&document(Format::Toml, &manifest.text)?),
+            "setup.cfg" => Self::of_document(&document(Format::Ini, &manifest.text)?),
+            "setup.py" => {
+                let has_dependencies = manifest.text.contains("install_requires");
+                (distributions(&manifest.text).collect(), has_dependencies)
+            }
+            _ => {
+                let mut names = Vec::new();
+                for requirement in requirements(&manifest.text).ok()? {
+                    let Requirement::Package(package) = requirement else { continue };
+                    let parts = package.name.iter().chain(&package.address);
+                    names.extend(parts.flat_map(|part| distributions(&part.text)));
+                }
+                (names, true)
+            }
+        };
+        Some(Self { path: manifest.path.clone(), names, has_dependencies })
+    }
+
+    fn of_document(document: &Document<'_>) -> (Vec<String>, bool) {
+        let words = words(document);
+        let declares = |key: &&str| {
+            key.contains("dependencies") || key.contains("requires") || key.ends_with("packages")
+        };
+        let has_dependencies = words.iter().any(|words| words.keys.iter().any(declares));
+        let texts = words.iter().flat_map(|words| words.keys.iter().chain([&words.text]));
+        (texts.flat_map(|text| distributions(text)).collect(), has_dependencies)
+    }
+}
+
+/// The words of a text that may be distributions, as they are compared.
+fn distributions(text: &str) -> impl Iterator<Item = String> {
+    text.split(|letter: char| !(letter.is_ascii_alphanumeric() || "-_.".contains(letter)))
         .filter(|word| word.len() > 1)
         .map(normal)
 }
