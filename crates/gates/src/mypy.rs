@@ -5,6 +5,7 @@ use super::contract::{
     ToolSpec,
 };
 use super::project::{PYTHON, command, prints};
+use qa_reading::documents::Format;
 
 /// Names of configuration files.
 pub(super) const CONFIGURATIONS: &[&str] = &["mypy.ini", ".mypy.ini"];
@@ -26,8 +27,7 @@ impl Tool for Mypy {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let used =
-            project.has_file(CONFIGURATIONS) || project.python_uses("mypy", &["[tool.mypy]", "[mypy]"]);
+        let used = project.has_file(CONFIGURATIONS) || project.python_uses("mypy", &["mypy"]);
         // No cache: one that is part of the change could hide errors.
         let words = [
             "mypy",
@@ -59,16 +59,9 @@ impl Tool for Mypy {
 
 /// Returns whether the project's configuration lists files, packages or modules for mypy.
 fn has_configured_targets(project: &Project<'_>) -> bool {
-    let files = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
-    let mut texts = files.iter().flat_map(|file| project.manifests_named(file));
-    texts.any(|(_, text)| {
-        let mut inside = false;
-        text.lines().map(str::trim).any(|line| {
-            if line.starts_with('[') && line.ends_with(']') {
-                inside = ["[mypy]", "[tool.mypy]"].contains(&line);
-            }
-            let name = line.split('=').next().unwrap_or("").trim_end();
-            inside && line.contains('=') && ["files", "packages", "modules"].contains(&name)
-        })
-    })
+    let toml = project.documents(&["pyproject.toml"], Format::Toml);
+    let ini = project.documents(&["mypy.ini", ".mypy.ini", "setup.cfg"], Format::Ini);
+    let toml = toml.iter().filter_map(|manifest| manifest.root().at(&["tool", "mypy"]));
+    let mut sections = toml.chain(ini.iter().filter_map(|manifest| manifest.root().get("mypy")));
+    sections.any(|section| ["files", "packages", "modules"].iter().any(|key| section.get(key).is_some()))
 }

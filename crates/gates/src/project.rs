@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use qa_reading::documents::{Document, Format, Node, Step};
+use qa_reading::go_mod;
+use qa_reading::requirements::{Requirement, requirements};
 
 use super::contract::{CommandTemplate, Project};
 use super::selection::{ManifestUse, is_requirements, manifest_use, upwards};
@@ -50,16 +52,10 @@ impl<'a> Project<'a> {
     /// Returns the dependencies of a Node project, from its own manifest and those above it.
     pub(crate) fn node_packages(&self) -> BTreeSet<String> {
         let mut packages = BTreeSet::new();
-        for (_, text) in self.manifests_named("package.json") {
-            let Ok(manifest) = qa_contracts::strict_json::parse(text.as_bytes()) else { continue };
+        for manifest in self.documents(&["package.json"], Format::Json) {
             for list in ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"] {
-                packages.extend(
-                    manifest
-                        .get(list)
-                        .and_then(Value::as_object)
-                        .into_iter()
-                        .flat_map(|list| list.keys().cloned()),
-                );
+                let entries = manifest.root().get(list).into_iter().flat_map(Node::entries);
+                packages.extend(entries.map(|entry| entry.key.to_owned()));
             }
         }
         packages
@@ -69,29 +65,38 @@ impl<'a> Project<'a> {
     pub(crate) fn node_member(&self, key: &str) -> bool {
         let manifests = self.manifests_named("package.json");
         let Some((_, text)) = manifests.first() else { return false };
-        match qa_contracts::strict_json::parse(text.as_bytes()) {
-            Ok(manifest) => manifest.get(key).is_some(),
-            Err(_) => false,
-        }
+        Document::parse(Format::Json, text).is_ok_and(|manifest| manifest.root().get(key).is_some())
     }
 
-    /// Returns whether a Python project configures a tool in one of its files, or lists it as a requirement.
+    /// Returns whether a Python project configures a tool in one of its files, in the table `tool` of TOML or in one of
+    /// the sections of an INI file, or lists it as a requirement.
     pub(crate) fn python_uses(&self, tool: &str, sections: &[&str]) -> bool {
-        let files = ["pyproject.toml", "setup.cfg", "tox.ini", "Pipfile"];
-        let configured = files.iter().flat_map(|file| self.manifests_named(file)).any(|(_, text)| {
-            let mut lines = text.lines().map(str::trim);
-            lines.any(|line| sections.contains(&line) || requires(line, tool))
+        let toml = self.documents(&["pyproject.toml", "Pipfile"], Format::Toml).into_iter().any(|manifest| {
+            manifest.root().at(&["tool", tool]).is_some() || lists_requirement(manifest.root(), tool)
         });
-        configured || self.requirement_lines().any(|line| requires(line.trim(), tool))
+        let ini = || {
+            self.documents(&["setup.cfg", "tox.ini"], Format::Ini).into_iter().any(|manifest| {
+                let mut sections = sections.iter();
+                sections.any(|section| manifest.root().get(section).is_some())
+                    || lists_requirement(manifest.root(), tool)
+            })
+        };
+        toml || ini() || self.requirement_texts().any(|text| requires(text, tool))
     }
 
-    /// Returns the lines of `requirements*.txt` in this directory and above it.
-    fn requirement_lines(&self) -> impl Iterator<Item = &'a str> {
+    /// Returns the manifests with these names that their tools can read, nearest first for each name.
+    pub(crate) fn documents(&self, names: &[&str], format: Format) -> Vec<Document<'a>> {
+        let texts = names.iter().flat_map(|name| self.manifests_named(name));
+        texts.filter_map(|(_, text)| Document::parse(format, text).ok()).collect()
+    }
+
+    /// Returns the texts of `requirements*.txt` in this directory and above it.
+    fn requirement_texts(&self) -> impl Iterator<Item = &'a str> {
         let lists = self.manifests.iter().filter(|(path, _)| match self.name_if_above(path) {
             Some(name) => is_requirements(name),
             None => false,
         });
-        lists.flat_map(|(_, text)| text.lines())
+        lists.map(|(_, text)| *text)
     }
 }
 
@@ -106,20 +111,32 @@ pub(crate) const PYTHON: &[&str] = &[
     "tox.ini",
 ];
 
-/// Returns whether a line of a manifest has a requirement on a tool: `ruff>=0.5`, `"ruff",`, `ruff = "^0.5"`,
-/// `dev = ["ruff"]`.
-fn requires(line: &str, tool: &str) -> bool {
-    let bare = line.trim_start_matches(['"', '\'', '-', ' ']);
-    if let Some((name, rest)) = bare.split_at_checked(tool.len())
-        && name.eq_ignore_ascii_case(tool)
-    {
-        let rest = rest.trim_start();
-        let ends = ['=', '<', '>', '~', '!', '[', '"', '\'', ';', ',', '@', '#'];
-        if rest.is_empty() || rest.starts_with(ends) {
-            return true;
+/// Returns whether a document lists a tool as a requirement: as the key of a table of dependencies, or in a text.
+fn lists_requirement(root: Node<'_>, tool: &str) -> bool {
+    let Ok(leaves) = root.leaves() else { return false };
+    leaves.iter().any(|leaf| {
+        let mut keys = leaf.path.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(*key),
+            Step::Item(_) => None,
+        });
+        let lists = |key: &str| ["dep", "require", "packages"].iter().any(|word| key.contains(word));
+        // What stands below the list is either the name of a package or a text with requirements.
+        keys.any(lists)
+            && (keys.any(|key| key.eq_ignore_ascii_case(tool))
+                || leaf.value.text().is_some_and(|text| requires(text, tool)))
+    })
+}
+
+/// Returns whether requirements of Python have a tool among them.
+fn requires(text: &str, tool: &str) -> bool {
+    // A line that pip refuses hides no other.
+    let mut requirements = text.lines().filter_map(|line| requirements(line).ok()).flatten();
+    requirements.any(|requirement| match requirement {
+        Requirement::Package(package) => {
+            package.name.is_some_and(|name| name.text.eq_ignore_ascii_case(tool))
         }
-    }
-    line.contains('[') && line.split(['[', ',']).skip(1).any(|part| requires(part.trim(), tool))
+        Requirement::Option { .. } => false,
+    })
 }
 
 /// Builds a command that runs `words` in the project's directory.
@@ -151,17 +168,51 @@ pub(crate) fn cargo_root<'a>(project: &Project<'a>) -> Option<Project<'a>> {
 }
 
 fn is_workspace(manifest: &str) -> bool {
-    manifest.lines().any(|line| line.trim().starts_with("[workspace"))
+    Document::parse(Format::Toml, manifest).is_ok_and(|manifest| manifest.root().get("workspace").is_some())
 }
 
 /// Builds a command for a Go module. Returns `None` if the directory is not the module's root.
 pub(crate) fn go_command(project: &Project<'_>, words: &[&str]) -> Option<CommandTemplate> {
     let (directory, text) = *project.manifests_named("go.mod").first()?;
-    let named = text.lines().find_map(|line| line.trim().strip_prefix("module "));
-    let module =
-        named.map(|name| name.split("//").next().unwrap_or(name).trim().trim_matches('"').to_owned());
+    let directives = go_mod::directives(text).unwrap_or_default();
+    let named = directives.iter().find(|directive| directive.verb == "module");
+    let module = named.and_then(|directive| directive.words.first()).map(|name| name.text.clone());
     let version_argv = ["go", "version"].map(str::to_owned).to_vec();
     let template =
         CommandTemplate { version_argv, module: module.unwrap_or_default(), ..command(project, words) };
     (directory == project.directory).then_some(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses_ruff(path: &str, text: &str) -> bool {
+        let project = Project { directory: "", manifests: &[(path, text)], paths: &[path] };
+        project.python_uses("ruff", &[])
+    }
+
+    #[test]
+    fn a_tool_is_found_in_every_spelling_of_a_manifest() {
+        for (path, text) in [
+            ("pyproject.toml", "[ tool . ruff ]\n"),
+            ("pyproject.toml", "tool.ruff.line-length = 80\n"),
+            ("pyproject.toml", "[tool.\"ruff\".lint]\n"),
+            ("pyproject.toml", "[dependency-groups]\ndev = [\n  'mypy', \"Ruff >= 0.5\",\n]\n"),
+            ("pyproject.toml", "[tool.poetry.group.dev.dependencies.ruff]\nversion = \"^0.5\"\n"),
+            ("Pipfile", "dev-packages = { ruff = \"*\" }\n"),
+            ("setup.cfg", "[options.extras_require]\ndev =\n  mypy\n  ruff\n"),
+            ("requirements-dev.txt", "--broken\n==1\nruff\n"),
+        ] {
+            assert!(uses_ruff(path, text), "{path} {text}");
+        }
+        for (path, text) in [
+            ("pyproject.toml", "# [tool.ruff]\n"),
+            ("pyproject.toml", "description = \"\"\"\n[tool.ruff]\n\"\"\"\n"),
+            ("pyproject.toml", "[project]\nname = \"ruff\"\ndependencies = [\"ruff-lsp\"]\n"),
+            ("requirements.txt", "# ruff\nruff-lsp\n"),
+        ] {
+            assert!(!uses_ruff(path, text), "{path} {text}");
+        }
+    }
 }

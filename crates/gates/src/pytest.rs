@@ -36,8 +36,8 @@ impl Tool for Pytest {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let sections = ["[tool.pytest.ini_options]", "[tool.pytest]", "[tool:pytest]", "[pytest]"];
-        let used = project.has_file(CONFIGURATIONS) || project.python_uses("pytest", &sections);
+        let used =
+            project.has_file(CONFIGURATIONS) || project.python_uses("pytest", &["tool:pytest", "pytest"]);
         if !used || !(project.is_at(PYTHON) || project.is_at(CONFIGURATIONS)) {
             return None;
         }

@@ -26,8 +26,7 @@ impl Tool for Ruff {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configured = project.has_file(CONFIGURATIONS)
-            || project.python_uses("ruff", &["[tool.ruff]", "[tool.ruff.lint]", "[tool.ruff.format]"]);
+        let configured = project.has_file(CONFIGURATIONS) || project.python_uses("ruff", &[]);
         let used = configured && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS));
         used.then(|| {
             command(project, &["ruff", "check", "--no-cache", "--no-fix", "--output-format", "json", "."])

@@ -4,6 +4,7 @@ use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
 };
 use super::project::{SCRATCH, command};
+use qa_reading::documents::{Document, Format, Node};
 
 pub(crate) struct Tsc;
 
@@ -50,6 +51,8 @@ impl Tool for Tsc {
 
 /// Returns whether a configuration only references others. `tsc` without `--build` checks nothing there and succeeds.
 fn is_solution(configuration: &str) -> bool {
-    let squeezed: String = configuration.chars().filter(|character| !character.is_whitespace()).collect();
-    squeezed.contains("\"references\":[") && squeezed.contains("\"files\":[]")
+    let Ok(configuration) = Document::parse(Format::Json, configuration) else { return false };
+    let (references, files) = (configuration.root().get("references"), configuration.root().get("files"));
+    references.is_some_and(Node::is_list)
+        && files.is_some_and(|files| files.is_list() && files.items().count() == 0)
 }
