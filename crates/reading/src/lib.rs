@@ -1,5 +1,5 @@
-//! Readers of foreign text: configuration as values at key paths, scripts as commands, source files as symbols and
-//! imports.
+//! Readers of foreign text: configuration as values at key paths, scripts as commands, workflows as jobs and steps,
+//! source files as symbols and imports.
 
 pub mod codeowners;
 pub mod dockerfile;
@@ -17,3 +17,4 @@ mod random_tests;
 pub mod requirements;
 pub mod shell;
 pub mod syntax;
+pub mod workflow;

@@ -6,6 +6,7 @@ use crate::documents::{Document, Format, Node};
 use crate::packages::{LockFormat, LockedPackage, Part, locked_packages};
 use crate::shell::{Options, Script};
 use crate::syntax::Span;
+use crate::workflow::{Value, Workflow};
 use crate::{codeowners, dockerfile, go_mod, ignore, makefile, requirements};
 
 const FORMATS: &[Format] =
@@ -111,6 +112,10 @@ const PIECES: &[&str] = &[
     "${",
     "${{ ",
     " }}",
+    "${{ 'é' }}",
+    "${{ format('a{0}𝄞', 1) }}",
+    "on: push\njobs:\n  a:\n    steps:\n    - run: ",
+    "\n    - uses: ",
     "|",
     "&&",
     "define ",
@@ -168,6 +173,13 @@ fn node_inside(text: &str, node: Node<'_>) {
         assert!(place >= before, "{place} of {decoded:?} in {text:?}");
         before = place;
     }
+    let template = Value::new(node).template().unwrap_or_default();
+    for (offset, character) in template.text().char_indices() {
+        let span = Span { start: offset, end: offset + character.len_utf8() };
+        let place = template.place(span);
+        assert!(text.is_char_boundary(place.start), "{place:?} of {span:?} in {text:?}");
+        assert!(place.start <= place.end && place.end <= text.len(), "{place:?} of {span:?} in {text:?}");
+    }
 }
 
 proptest! {
@@ -185,6 +197,21 @@ proptest! {
             for shadowed in document.shadowed() {
                 inside(&text, shadowed.entry.key_span);
                 inside(&text, shadowed.by);
+            }
+        }
+    }
+
+    #[test]
+    fn workflows(text in text()) {
+        let text = format!("jobs:\n  a:\n    steps:\n    - run: {text}");
+        let Ok(document) = Document::parse(Format::Yaml, &text) else { return Ok(()) };
+        let Ok(workflow) = Workflow::read(&document) else { return Ok(()) };
+        for step in workflow.jobs.iter().flat_map(|job| &job.steps) {
+            node_inside(&text, step.value.node());
+            let Some(parsed) = step.run.and_then(|run| run.parse()) else { continue };
+            for command in &parsed.script.commands {
+                let place = parsed.template.place(command.span);
+                assert!(place.start <= place.end && place.end <= text.len(), "{place:?} in {text:?}");
             }
         }
     }

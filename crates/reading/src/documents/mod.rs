@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 pub use scalar::{Plain, Style};
 
+use crate::shell::Decoded;
 use crate::syntax::Span;
 use build::{Data, Id, Member};
 
@@ -287,6 +288,13 @@ impl<'d> Node<'d> {
             pending[begin..].reverse();
         }
         Ok(leaves)
+    }
+
+    /// Decoded text of a scalar with the places of its parts in the file; of an alias, those of its definition.
+    pub fn placed_text(self) -> Option<Decoded> {
+        let data = self.data();
+        let (text, style) = data.scalar_with_style()?;
+        Some(scalar::placed(data.span.of(self.document.text), text, style, data.span.start))
     }
 
     /// Place in the file of a byte of the decoded text of a scalar: what a line of a folded `run:` is in the YAML.

@@ -1,5 +1,7 @@
 //! Meaning of scalars: their types, and where a byte of the decoded text stands in the source.
 
+use crate::shell::Decoded;
+
 /// Notation of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -80,8 +82,7 @@ pub(super) fn flag(text: &str) -> Option<bool> {
 /// The two texts are walked side by side; what the source has more of is marks, indentation, folded line ends and
 /// escapes. Where the texts cannot be followed to the end, the offset of the last common character is returned.
 pub(super) fn source_offset(source: &str, decoded: &str, style: Style, offset: usize) -> usize {
-    let indent = if style == Style::Block { block_indent(source) } else { 0 };
-    let mut walk = Walk { source, at: content_start(source, style), style, indent };
+    let mut walk = Walk::new(source, decoded, style);
     for (position, wanted) in decoded.char_indices() {
         let Some(length) = walk.find(wanted) else { break };
         if position >= offset {
@@ -90,6 +91,18 @@ pub(super) fn source_offset(source: &str, decoded: &str, style: Style, offset: u
         walk.at += length;
     }
     walk.at.min(source.len())
+}
+
+/// Decoded text with the place of each of its parts, given the place of the source.
+pub(super) fn placed(source: &str, decoded: &str, style: Style, begin: usize) -> Decoded {
+    let mut walk = Walk::new(source, decoded, style);
+    let mut placed = Decoded::default();
+    for (position, wanted) in decoded.char_indices() {
+        let length = walk.find(wanted);
+        placed.push(&decoded[position..position + wanted.len_utf8()], begin + walk.at.min(source.len()));
+        walk.at += length.unwrap_or(0);
+    }
+    placed
 }
 
 /// Offset of the first byte of content: behind the opening quote, or on the line below the header of a block.
@@ -109,10 +122,14 @@ fn content_start(source: &str, style: Style) -> usize {
     }
 }
 
-/// Columns of indentation of a block: those of its first line with content.
-fn block_indent(source: &str) -> usize {
-    let content = source.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("");
-    content.len() - content.trim_start_matches(' ').len()
+/// Columns of indentation of a block: those of its first line with content, but for blanks that are content because
+/// the header names the indentation.
+fn block_indent(source: &str, decoded: &str) -> usize {
+    fn blanks<'l>(mut lines: impl Iterator<Item = &'l str>) -> usize {
+        let content = lines.find(|line| !line.trim().is_empty()).unwrap_or("");
+        content.len() - content.trim_start_matches(' ').len()
+    }
+    blanks(source.lines().skip(1)).saturating_sub(blanks(decoded.lines()))
 }
 
 /// A place in the source of a scalar.
@@ -124,7 +141,12 @@ struct Walk<'s> {
     indent: usize,
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'s> {
+    fn new(source: &'s str, decoded: &str, style: Style) -> Self {
+        let indent = if style == Style::Block { block_indent(source, decoded) } else { 0 };
+        Self { source, at: content_start(source, style), style, indent }
+    }
+
     /// Moves to what stands for a decoded character and returns its length in the source; none where nothing does.
     fn find(&mut self, wanted: char) -> Option<usize> {
         loop {

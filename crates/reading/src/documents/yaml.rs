@@ -68,6 +68,7 @@ impl<'t> Loader<'t> {
                     ScalarStyle::DoubleQuoted => Style::Double,
                     ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
                 };
+                let span = if style == Style::Block { with_header(self.text, span) } else { span };
                 let id = self.builder.scalar(text, style, span);
                 self.name(id, anchor, tag.as_deref().and_then(application_tag));
                 self.value(id, span);
@@ -164,6 +165,18 @@ fn without_properties(text: &str, span: Span) -> Span {
         }
     }
     Span { start: span.end - rest.len(), end: span.end }
+}
+
+/// Adds the header of a block, which the parser leaves out where the header names the indentation.
+fn with_header(text: &str, span: Span) -> Span {
+    let first = span.of(text).lines().next().unwrap_or("");
+    let signs = first.trim_start_matches(['|', '>']);
+    let behind = signs.trim_start_matches(|sign: char| sign.is_ascii_digit() || matches!(sign, '+' | '-'));
+    if signs.len() < first.len() && (behind.trim().is_empty() || behind.trim_start().starts_with('#')) {
+        return span;
+    }
+    let header = text[..span.start].rfind(['|', '>']);
+    Span { start: header.unwrap_or(span.start), end: span.end }
 }
 
 /// Returns whether a tag makes a plain scalar a text.

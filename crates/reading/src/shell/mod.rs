@@ -1,6 +1,7 @@
 //! Reads shell scripts as commands: their words, their places in the script, and the fate of their failures.
 
 mod command;
+mod expressions;
 mod fate;
 mod list;
 mod programs;
@@ -10,6 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use expressions::embedded;
 pub use fate::{Loss, Lost};
 pub use programs::Interpreter;
 pub use words::{Decoded, Word};

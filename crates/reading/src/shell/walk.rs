@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use super::expressions::embedded;
 use super::fate::{Context, Fate, Loss, Lost, Outcome, block_outcome};
 use super::list::{Operand, Operator, Stage, flatten, span_of};
 use super::words::Decoder;
@@ -23,7 +24,8 @@ pub(super) fn parse(text: &str, options: Options, expansions: &[Span], level: us
     if text.len() > MAX_BYTES || longest_pipeline(text) > MAX_STAGES {
         return unread;
     }
-    let mut expressions = expressions(text);
+    // No shell would read these.
+    let mut expressions = embedded(text);
     expressions.extend(expansions.iter().filter(|span| text.get(span.start..span.end).is_some()));
     expressions.sort_unstable();
     expressions.dedup_by(|next, before| next.start < before.end);
@@ -77,18 +79,6 @@ fn longest_pipeline(text: &str) -> usize {
         }
     }
     longest
-}
-
-/// Places of GitHub's `${{ … }}`, which no shell would read.
-fn expressions(text: &str) -> Vec<Span> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = text[at..].find("${{").map(|start| at + start) {
-        let Some(end) = text[start..].find("}}").map(|end| start + end + 2) else { break };
-        found.push(Span { start, end });
-        at = end;
-    }
-    found
 }
 
 /// Puts a word of the same length in the place of every expression.

@@ -82,15 +82,24 @@ impl Decoded {
 
     /// Text from a byte on.
     pub(crate) fn from(&self, offset: usize) -> Self {
-        let mut rest = Self::default();
-        for (index, piece) in self.pieces.iter().enumerate() {
-            let end = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.decoded);
-            let begin = piece.decoded.max(offset);
+        self.slice(offset, self.text.len())
+    }
+
+    /// Text between two bytes.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+        let mut slice = Self::default();
+        let first = self.pieces.partition_point(|piece| piece.decoded <= from).saturating_sub(1);
+        for (index, piece) in self.pieces.iter().enumerate().skip(first) {
+            if piece.decoded >= to {
+                break;
+            }
+            let next = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.decoded);
+            let (begin, end) = (piece.decoded.max(from), next.min(to));
             if begin < end {
-                rest.push(&self.text[begin..end], piece.source + (begin - piece.decoded));
+                slice.push(&self.text[begin..end], piece.source + (begin - piece.decoded));
             }
         }
-        rest
+        slice
     }
 
     pub(crate) fn append(&mut self, other: &Self) {
