@@ -1,37 +1,38 @@
 //! Caches that a workflow which publishes builds from: whoever can write one writes what is published.
 
-use super::yaml::{Document, Node, Piece};
+use qa_reading::syntax::Span;
+use qa_reading::workflow::{Step, Value};
+
+use super::model::{Model, action_of, text_of};
 use super::{CACHE, Found};
 
 /// Looks at every step of a workflow that a release or a tag starts, and that publishes something.
-pub(super) fn look<'t>(document: &Document<'t>, found: &mut Vec<Found<'t>>) {
-    let Some(event) = released(document) else { return };
-    let jobs = document.get(document.root(), "jobs");
-    let steps: Vec<&Node<'t>> = jobs
-        .into_iter()
-        .flat_map(|jobs| document.below(jobs))
-        .filter_map(|job| document.get(job, "steps"))
-        .flat_map(|steps| document.below(steps))
-        .collect();
-    let Some(publishing) = steps.iter().find_map(|step| publishes(document, step)) else { return };
-    for step in steps {
-        if let Some(piece) = restored(document, step) {
+pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+    let Some(event) = release_event(model) else { return };
+    let groups = model.groups();
+    let steps = || groups.iter().flat_map(|group| &group.steps);
+    let Some(publishing) = steps().find_map(|step| publishes(step)) else { return };
+    for step in steps() {
+        if let Some(value) = restored(step) {
             let summary = "what is published is built from a cache that other runs write";
-            found.push(Found::new(CACHE, piece, summary).because([event, publishing]));
+            let subject = action_of(step).unwrap_or_default();
+            found.push(Found::new(CACHE, value, subject, summary).because([event, publishing]));
         }
     }
 }
 
-/// The line of an event that starts the workflow for a release or a tag.
-fn released(document: &Document<'_>) -> Option<u64> {
-    let on = document.get(document.root(), "on")?;
-    let named = document.all(on).into_iter().find(|node| node.key == "release" || node.scalar() == "release");
-    let tags = document.at(document.root(), &["on", "push", "tags"]);
-    named.or(tags).map(|node| node.line)
+/// Place of an event that starts the workflow for a release or a tag.
+fn release_event(model: &Model<'_>) -> Option<Span> {
+    let workflow = model.workflow()?;
+    if let Some(release) = workflow.trigger("release") {
+        return Some(release.name_span);
+    }
+    let tags = workflow.trigger("push")?.options?.get("tags")?;
+    Some(tags.span())
 }
 
-/// The line of a step that publishes.
-fn publishes(document: &Document<'_>, step: &Node<'_>) -> Option<u64> {
+/// Place in a step that publishes.
+fn publishes(step: &Step<'_>) -> Option<Span> {
     const COMMANDS: &[&str] = &[
         "cargo publish",
         "docker push",
@@ -49,32 +50,42 @@ fn publishes(document: &Document<'_>, step: &Node<'_>) -> Option<u64> {
         "yarn publish",
     ];
     const ACTIONS: &[&str] = &["attest", "goreleaser", "publish", "release", "upload-artifact"];
-    let run = document.get(step, "run").filter(|run| COMMANDS.iter().any(|command| run.contains(command)));
-    let uses = document.get(step, "uses").filter(|uses| ACTIONS.iter().any(|action| uses.contains(action)));
-    let pushes = document.at(step, &["with", "push"]).filter(|push| push.scalar() == "true");
-    run.or(uses).or(pushes).map(|node| node.line)
+    if let Some(run) = step.run {
+        let text = run.template().text().split_whitespace().collect::<Vec<_>>().join(" ");
+        if COMMANDS.iter().any(|command| text.contains(command)) {
+            return Some(run.value.span());
+        }
+    }
+    if let Some(uses) = step.uses
+        && let Some(name) = action_of(step)
+        && ACTIONS.iter().any(|action| name.contains(action))
+    {
+        return Some(uses.span());
+    }
+    step.input("push").filter(|push| push.flag() == Some(true)).map(Value::span)
 }
 
-/// What of a step restores a cache.
-fn restored<'t>(document: &Document<'t>, step: &Node<'t>) -> Option<Piece<'t>> {
-    let uses = document.get(step, "uses")?;
-    let name = uses.scalar().split('@').next().unwrap_or("");
-    let with = |key: &str| document.at(step, &["with", key]);
-    let is = |key: &str, value: &str| with(key).is_some_and(|node| node.scalar() == value);
-    let asked = |key: &str| with(key).filter(|node| !matches!(node.scalar(), "" | "false" | "none"));
-    let node = match name {
-        "actions/cache" | "actions/cache/restore" | "Swatinem/rust-cache" if !is("lookup-only", "true") => {
-            uses
+/// Value of a step that restores a cache.
+fn restored<'d>(step: &Step<'d>) -> Option<Value<'d>> {
+    let uses = step.uses?;
+    let is = |input: &str, flag: bool| step.input(input).is_some_and(|value| value.flag() == Some(flag));
+    let requested = |input: &str| {
+        step.input(input).filter(|value| !matches!(text_of(*value).trim(), "" | "false" | "none"))
+    };
+    match action_of(step)?.to_ascii_lowercase().as_str() {
+        "actions/cache" | "actions/cache/restore" | "swatinem/rust-cache" if !is("lookup-only", true) => {
+            Some(uses)
         }
         // It keeps a cache unless it is told not to.
-        "actions/setup-go" if !is("cache", "false") => uses,
+        "actions/setup-go" if !is("cache", false) => Some(uses),
         "actions/setup-java" | "actions/setup-node" | "actions/setup-python" | "pnpm/action-setup" => {
-            asked("cache")?
+            requested("cache")
         }
-        "astral-sh/setup-uv" => asked("enable-cache")?,
-        "ruby/setup-ruby" => asked("bundler-cache")?,
-        "docker/build-push-action" => with("cache-from").filter(|node| node.contains("type=gha"))?,
-        _ => return None,
-    };
-    node.text.first().copied()
+        "astral-sh/setup-uv" => requested("enable-cache"),
+        "ruby/setup-ruby" => requested("bundler-cache"),
+        "docker/build-push-action" => {
+            step.input("cache-from").filter(|value| text_of(*value).contains("type=gha"))
+        }
+        _ => None,
+    }
 }

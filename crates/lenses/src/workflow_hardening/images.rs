@@ -1,21 +1,23 @@
-//! Which container images a job runs in or beside, and whether each says exactly which.
+//! Container images that a job runs in or beside, and whether a digest names each.
 
 use std::collections::BTreeMap;
 
-use super::yaml::{Document, Node, Piece};
+use qa_reading::workflow::Value;
+
+use super::model::{Model, text_of};
 use super::{Found, IMAGE};
 
-/// What names an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Image<'t> {
+/// Name of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Image {
     /// Registry and repository, without tag and digest.
-    name: &'t str,
-    /// Whether a digest names one content for ever.
-    pinned: bool,
+    pub(super) name: String,
+    /// True if a digest names one content for ever.
+    pub(super) pinned: bool,
 }
 
-/// Reads the name of an image; none for what is computed, and for what the machine itself serves: a job made it.
-fn image(value: &str) -> Option<Image<'_>> {
+/// Reads the name of an image; `None` for one that is computed, and for one of the machine itself: a job made it.
+pub(super) fn image(value: &str) -> Option<Image> {
     let value = value.strip_prefix("docker://").unwrap_or(value);
     let own = value.strip_prefix("localhost").is_some_and(|rest| rest.starts_with([':', '/']));
     if value.is_empty() || value.contains("${{") || own {
@@ -23,46 +25,50 @@ fn image(value: &str) -> Option<Image<'_>> {
     }
     let (tagged, digest) = value.split_once('@').unwrap_or((value, ""));
     // A colon before a slash belongs to a port.
-    let name = tagged.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or(tagged, |(name, _)| name);
-    Some(Image { name, pinned: digest.starts_with("sha256:") })
-}
-
-/// Every image of a workflow's jobs: what the job runs in, and the services beside it.
-fn all<'t>(document: &Document<'t>) -> Vec<(Piece<'t>, Image<'t>)> {
-    let jobs = document.get(document.root(), "jobs");
-    let jobs = jobs.into_iter().flat_map(|jobs| document.below(jobs));
-    let nodes = jobs.flat_map(|job| {
-        let own = document.get(job, "container");
-        let services = document.get(job, "services").into_iter().flat_map(|all| document.below(all));
-        let inside = own.into_iter().chain(services).filter_map(|node| document.get(node, "image"));
-        own.into_iter().chain(inside).collect::<Vec<&Node<'t>>>()
-    });
-    let only = |node: &Node<'t>| match node.text.as_slice() {
-        [only] => Some((*only, image(only.text)?)),
-        _ => None,
+    let name = match tagged.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => name,
+        Some(_) | None => tagged,
     };
-    nodes.filter_map(only).collect()
+    Some(Image { name: name.to_owned(), pinned: digest.starts_with("sha256:") })
 }
 
-/// What head takes by a name that base took by its digest, or not at all. Another version is nothing new.
-pub(super) fn look<'t>(base: Option<&Document<'_>>, head: &Document<'t>, found: &mut Vec<Found<'t>>) {
-    let mut before: BTreeMap<&str, bool> = BTreeMap::new();
-    for (_, image) in base.map(all).unwrap_or_default() {
+/// Returns every image of a workflow's jobs, of the services beside them, and of a Docker action.
+fn images<'d>(model: &Model<'d>) -> Vec<(Value<'d>, Image)> {
+    let mut values = Vec::new();
+    match model {
+        Model::Workflow(_) => {
+            for job in model.groups().iter().filter_map(|group| group.job) {
+                let services = job.services.iter().map(|service| service.container);
+                values.extend(job.container.into_iter().chain(services).filter_map(|own| own.image));
+            }
+        }
+        Model::Action(action) => {
+            values.extend(action.image.filter(|image| text_of(*image).starts_with("docker://")));
+        }
+        Model::Unrelated => {}
+    }
+    values.into_iter().filter_map(|value| Some((value, image(&text_of(value))?))).collect()
+}
+
+/// Finds images that head takes by a name and the base by its digest, or not at all. Another version is nothing new.
+pub(super) fn look(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
+    let mut before: BTreeMap<String, bool> = BTreeMap::new();
+    for (_, image) in base.map(images).unwrap_or_default() {
         *before.entry(image.name).or_default() |= !image.pinned;
     }
-    for (piece, image) in all(head).into_iter().filter(|(_, image)| !image.pinned) {
-        let summary = match before.get(image.name) {
+    for (value, image) in images(head).into_iter().filter(|(_, image)| !image.pinned) {
+        let summary = match before.get(&image.name) {
             Some(true) => continue,
             Some(false) => "an image was pinned to a digest and follows a name from now on",
-            None => "a job uses an image by a name that can move",
+            None => "container image is not pinned by digest",
         };
-        found.push(Found::new(IMAGE, piece, summary));
+        found.push(Found::new(IMAGE, value, image.name, summary));
     }
 }
 
-/// Which images are pinned.
-pub(super) fn census(document: &Document<'_>) -> impl Iterator<Item = bool> {
-    all(document).into_iter().map(|(_, image)| image.pinned)
+/// Returns for each image whether it is pinned.
+pub(super) fn census(model: &Model<'_>) -> impl Iterator<Item = bool> {
+    images(model).into_iter().map(|(_, image)| image.pinned)
 }
 
 #[cfg(test)]
@@ -84,7 +90,8 @@ mod tests {
             ("", None),
         ];
         for (value, expected) in cases {
-            assert_eq!(image(value), expected.map(|(name, pinned)| Image { name, pinned }), "{value}");
+            let expected = expected.map(|(name, pinned)| Image { name: name.to_owned(), pinned });
+            assert_eq!(image(value), expected, "{value}");
         }
     }
 }

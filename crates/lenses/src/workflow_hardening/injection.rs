@@ -1,161 +1,290 @@
-//! Text that anyone may choose, put into a script before a shell reads it; and scripts that come from the network.
+//! Text that anyone may choose: put into a script before a shell reads it, or written to a file that sets variables.
 
-use super::yaml::{Document, Node, Piece};
-use super::{FROM_NETWORK, Found, INJECTION};
-use crate::contract::Census;
-use crate::pattern::Pattern;
+use qa_reading::shell::{Command, Word};
+use qa_reading::syntax::Span;
+use qa_reading::workflow::{Embedded, Expression, ParsedRun, Path, Template, Value};
 
-/// What whoever opens an issue, a pull request, a comment or a branch may choose.
-static CHOSEN: Pattern = Pattern::new(concat!(
-    r"(?:github\.(?:head_ref\b|event\.(?:",
-    r"issue\.(?:title|body)\b",
-    r"|pull_request\.(?:title\b|body\b|head\.(?:ref\b|label\b|repo\.(?:default_branch|description|homepage)\b))",
-    r"|(?:comment|review|review_comment)\.body\b",
-    r"|discussion\.(?:title|body)\b",
-    r"|pages\.[\w*-]+\.page_name\b",
-    r"|commits\.[\w*-]+\.(?:message|author\.(?:email|name))\b",
-    r"|head_commit\.(?:message|(?:author|committer)\.(?:email|name))\b",
-    r"|changes\.(?:title|body)\.from\b",
-    r"|workflow_run\.(?:head_branch|display_title|head_commit\.(?:message|author\.(?:email|name)))\b",
-    r"|workflow_run\.(?:head_repository\.description|pull_requests\.[\w*-]+\.head\.ref)\b",
-    r"))|tojson\(\s*github(?:\.event(?:\.(?:issue|pull_request|comment|review|discussion))?)?\s*\))",
-));
+use super::model::{Group, Model, Scope, pipelines_of, runs, text_of, variable_name};
+use super::{ENVIRONMENT, Found, INJECTION};
 
-/// What actions call a script that they run.
+/// Texts that whoever opens an issue, a pull request, a comment or a branch may choose.
+const CHOSEN: &[Chosen] = &[
+    line("github.head_ref"),
+    line("github.event.issue.title"),
+    lines("github.event.issue.body"),
+    line("github.event.pull_request.title"),
+    lines("github.event.pull_request.body"),
+    line("github.event.pull_request.head.ref"),
+    line("github.event.pull_request.head.label"),
+    line("github.event.pull_request.head.repo.default_branch"),
+    line("github.event.pull_request.head.repo.description"),
+    line("github.event.pull_request.head.repo.homepage"),
+    lines("github.event.comment.body"),
+    lines("github.event.review.body"),
+    lines("github.event.review_comment.body"),
+    line("github.event.discussion.title"),
+    lines("github.event.discussion.body"),
+    line("github.event.pages.*.page_name"),
+    lines("github.event.commits.*.message"),
+    line("github.event.commits.*.author.email"),
+    line("github.event.commits.*.author.name"),
+    lines("github.event.head_commit.message"),
+    line("github.event.head_commit.author.email"),
+    line("github.event.head_commit.author.name"),
+    line("github.event.head_commit.committer.email"),
+    line("github.event.head_commit.committer.name"),
+    line("github.event.changes.title.from"),
+    lines("github.event.changes.body.from"),
+    line("github.event.workflow_run.head_branch"),
+    line("github.event.workflow_run.display_title"),
+    lines("github.event.workflow_run.head_commit.message"),
+    line("github.event.workflow_run.head_commit.author.email"),
+    line("github.event.workflow_run.head_commit.author.name"),
+    line("github.event.workflow_run.head_repository.description"),
+    line("github.event.workflow_run.pull_requests.*.head.ref"),
+];
+
+/// A path of the event to a text that anyone may choose.
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    path: &'static str,
+    /// True if the text may have several lines.
+    has_lines: bool,
+}
+
+const fn line(path: &'static str) -> Chosen {
+    Chosen { path, has_lines: false }
+}
+
+const fn lines(path: &'static str) -> Chosen {
+    Chosen { path, has_lines: true }
+}
+
+/// Inputs of actions that run them as scripts.
 const SCRIPTS: &[&str] = &["script", "inlineScript"];
 
-static PIPED: Pattern = Pattern::new(concat!(
-    r"\b((?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/usr)?(?:/bin/)?(?:env\s+)?(?:(?:ba|z|da|k)?sh|python3?|node|perl|ruby)\b)",
-    r"|\b((?:ba|z|da)?sh\s+(?:-\w+\s+)*<\(\s*(?:curl|wget)\b)",
-    r#"|\b((?:ba|z|da)?sh\s+-c\s+["']?\$\(\s*(?:curl|wget)\b)"#,
-    r"|(?i:\b((?:iwr|irm|invoke-webrequest|invoke-restmethod)\b[^|;]*\|\s*(?:iex|invoke-expression)\b))",
-    r"|(?i:\b((?:iex|invoke-expression)\b[^|;]*\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b))",
-));
+/// Files whose lines become variables, outputs or parts of the search path of later steps.
+const DESTINATIONS: &[&str] = &["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH"];
+
 /// Looks at every script of a workflow or an action.
-pub(super) fn look<'t>(document: &Document<'t>, found: &mut Vec<Found<'t>>) {
-    let nodes = document.all(document.root());
-    let env: Vec<&str> = nodes
-        .iter()
-        .filter(|node| node.key == "env")
-        .flat_map(|node| document.below(node))
-        .filter(|variable| {
-            variable.text.iter().any(|piece| expressions(piece.text).any(|(_, text)| chosen(text, &[])))
-        })
-        .map(|variable| variable.key)
-        .collect();
-    for node in &nodes {
-        if node.key == "run" {
-            injected(node, &env, found);
-            downloaded(node, found);
+pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+    for group in model.groups() {
+        // Outputs of earlier steps that hold such a text: `steps.id.outputs.name`.
+        let mut outputs: Vec<Path> = Vec::new();
+        for step in &group.steps {
+            let scope = group.scope(step);
+            let given = SCRIPTS.iter().filter_map(|name| step.input(name)).filter(|_| step.uses.is_some());
+            for script in step.run.map(|run| run.value).into_iter().chain(given) {
+                injected(script, &scope, found);
+            }
         }
-        let given = SCRIPTS.iter().filter_map(|name| document.at(node, &["with", name]));
-        given
-            .filter(|_| document.get(node, "uses").is_some())
-            .for_each(|script| injected(script, &env, found));
-    }
-}
-
-fn injected<'t>(script: &Node<'t>, env: &[&str], found: &mut Vec<Found<'t>>) {
-    for piece in &script.text {
-        for (at, text) in expressions(piece.text).filter(|(_, text)| chosen(text, env)) {
-            let begin = at - 3;
-            let end = (at + text.len() + 2).min(piece.text.len());
-            let part = Piece { start: piece.start + begin, text: &piece.text[begin..end], ..*piece };
-            let summary = "text that anyone may choose becomes part of a script";
-            found.push(Found::new(INJECTION, part, summary));
+        for (position, run) in runs(&group) {
+            let Some(parsed) = run.parse() else { continue };
+            let step = group.steps[position];
+            let id = step.id.map(text_of).unwrap_or_default();
+            written(&parsed, &group.scope(step), &id.to_lowercase(), &mut outputs, found);
+        }
+        if !outputs.is_empty() {
+            injected_outputs(&group, &outputs, found);
         }
     }
 }
 
-/// The insides of `${{ … }}` and where they begin.
-fn expressions(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.match_indices("${{").map(move |(at, open)| {
-        let from = at + open.len();
-        let to = text[from..].find("}}").map_or(text.len(), |end| from + end);
-        (from, &text[from..to])
+/// Finds scripts into which an output of an earlier step brings a chosen text.
+fn injected_outputs(group: &Group<'_, '_>, outputs: &[Path], found: &mut Vec<Found>) {
+    for (_, run) in runs(group) {
+        let template = run.template();
+        for embedded in &template.expressions {
+            let sources = embedded.expression.as_ref().map(Expression::sources).unwrap_or_default();
+            if let Some(path) = sources.into_iter().find(|path| outputs.contains(path)) {
+                push_injection(run.value, &template, embedded, path.to_string(), found);
+            }
+        }
+    }
+}
+
+fn injected(script: Value<'_>, scope: &Scope<'_, '_>, found: &mut Vec<Found>) {
+    let template = script.template().unwrap_or_default();
+    for embedded in &template.expressions {
+        let Some(expression) = &embedded.expression else { continue };
+        let mut sources = scope.sources(expression);
+        let whole = calls(expression, "tojson");
+        sources.retain(|path| chosen(path, whole).is_some());
+        if let Some(path) = sources.first() {
+            push_injection(script, &template, embedded, path.to_string(), found);
+        }
+    }
+}
+
+fn push_injection(
+    script: Value<'_>,
+    template: &Template,
+    embedded: &Embedded,
+    subject: String,
+    found: &mut Vec<Found>,
+) {
+    let summary = "untrusted event data is interpolated into a script";
+    let place = template.place(embedded.span);
+    found.push(Found::new(INJECTION, script, subject, summary).at(place));
+}
+
+/// Returns the text that a path names, or that is a part of the object that it names where `toJSON` writes all of it.
+fn chosen(path: &Path, whole: bool) -> Option<Chosen> {
+    CHOSEN.iter().copied().find(|chosen| {
+        let names: Vec<&str> = chosen.path.split('.').collect();
+        path.is_within(&names) || whole && is_part_of(&names, path)
     })
 }
 
-/// Whether what an expression comes to may be text that anyone chose; what only compares such text comes to true or
-/// false.
-fn chosen(expression: &str, env: &[&str]) -> bool {
-    let mut text = expression.replace("['", ".").replace("[\"", ".").replace("']", "").replace("\"]", "");
-    text = text.replace('[', ".").replace(']', "").to_lowercase();
-    let mut spans: Vec<_> =
-        CHOSEN.captures_all(&text).iter().filter_map(|found| Some(found.get(0)?.range())).collect();
-    for name in env {
-        let name = format!("env.{}", name.to_lowercase());
-        let whole = |end: usize| !text[end..].starts_with(|next: char| next.is_alphanumeric() || next == '_');
-        spans.extend(
-            text.match_indices(&name).map(|(at, _)| at..at + name.len()).filter(|span| whole(span.end)),
-        );
-    }
-    spans.into_iter().any(|span| !only_compared(&text, span))
+fn is_part_of(names: &[&str], path: &Path) -> bool {
+    let prefix = names.get(..=path.segments.len());
+    prefix.is_some_and(|prefix| path.is_within(prefix))
 }
 
-fn only_compared(text: &str, span: std::ops::Range<usize>) -> bool {
-    let before = text[..span.start].trim_end();
-    let after = text[span.end..].trim_start();
-    let beside = |signs: &[&str], matches: &dyn Fn(&str) -> bool| signs.iter().any(|sign| matches(sign));
-    beside(&["==", "!=", "<", ">"], &|sign| after.starts_with(sign))
-        || beside(&["==", "!=", "<", ">", "<=", ">=", "!"], &|sign| before.ends_with(sign))
-        || after.starts_with("&&")
-        || enclosing(before).any(|name| matches!(name, "contains" | "startswith" | "endswith" | "hashfiles"))
-}
-
-/// The names of the calls that are open at the end of a text.
-fn enclosing(text: &str) -> impl Iterator<Item = &str> {
-    let mut open: Vec<usize> = Vec::new();
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' => open.push(at),
-            b')' => drop(open.pop()),
-            _ => {}
+fn calls(expression: &Expression, name: &str) -> bool {
+    match expression {
+        Expression::Literal(_) | Expression::Path(_) => false,
+        Expression::Part { of, .. } => calls(of, name),
+        Expression::Not(inner) => calls(inner, name),
+        Expression::Call { function, arguments } => {
+            function == name || arguments.iter().any(|argument| calls(argument, name))
         }
+        Expression::Binary { left, right, .. } => calls(left, name) || calls(right, name),
     }
-    open.into_iter().map(|at| {
-        let name = text[..at].trim_end();
-        &name[name.rfind(|letter: char| !letter.is_alphanumeric()).map_or(0, |before| before + 1)..]
-    })
 }
 
-fn downloaded<'t>(script: &Node<'t>, found: &mut Vec<Found<'t>>) {
-    let summary = "a script is run as it comes from the network";
-    for (position, piece) in script.text.iter().enumerate() {
-        if piece.text.trim_start().starts_with('#') {
-            continue;
+/// Finds commands that write a chosen text to a file of the runner, and notes the outputs that hold one.
+fn written(
+    parsed: &ParsedRun,
+    scope: &Scope<'_, '_>,
+    step: &str,
+    outputs: &mut Vec<Path>,
+    found: &mut Vec<Found>,
+) {
+    for command in &parsed.script.commands {
+        let Some(destination) = destination(parsed, command) else { continue };
+        let heredocs = command.redirections.iter().filter_map(|redirection| redirection.heredoc.as_ref());
+        let mut texts: Vec<WrittenText> = command
+            .arguments()
+            .iter()
+            .map(|word| WrittenText {
+                text: word.text().to_owned(),
+                span: word.span,
+                sources: scope.word_sources(parsed, word),
+            })
+            .collect();
+        for heredoc in heredocs {
+            texts.extend(heredoc_text(&heredoc.text, command, scope));
         }
-        if let Some(span) = PIPED.captures(piece.text).and_then(|groups| Some(groups.first_group()?.range()))
-        {
-            let part = Piece { start: piece.start + span.start, text: &piece.text[span], ..*piece };
-            found.push(Found::new(FROM_NETWORK, part, summary));
-        } else if let Some(previous) = position.checked_sub(1).map(|before| script.text[before])
-            && goes_on(previous.text)
-            && PIPED.is_match(&format!(
-                "{} {}",
-                previous.text.trim_end().trim_end_matches('\\'),
-                piece.text.trim_start()
-            ))
-        {
-            found.push(Found::new(FROM_NETWORK, *piece, summary).because([previous.line]));
+        for WrittenText { text, span, sources } in texts {
+            let Some((path, chosen)) = sources.iter().find_map(|path| Some((path, chosen(path, true)?)))
+            else {
+                continue;
+            };
+            let name = text.split_once('=').map(|(name, _)| name).filter(|name| is_name(name));
+            if destination == "GITHUB_OUTPUT" && !step.is_empty() {
+                outputs.extend(name.and_then(|name| output_path(step, name)));
+            }
+            // One line behind a name sets that name alone.
+            if name.is_some() && !chosen.has_lines && destination != "GITHUB_PATH" {
+                continue;
+            }
+            let summary = "untrusted event data is written to a file that sets variables of later steps";
+            let subject = format!("{destination} {path}");
+            found.push(Found::at_place(ENVIRONMENT, parsed.template.place(span), subject, summary));
         }
     }
 }
 
-/// Whether a command goes on in the next line.
-fn goes_on(line: &str) -> bool {
-    line.trim_end().ends_with(['\\', '|']) && (line.contains("curl ") || line.contains("wget "))
+struct WrittenText {
+    text: String,
+    span: Span,
+    sources: Vec<Path>,
 }
 
-/// How many scripts of a workflow take nothing from the network to run it.
-pub(super) fn census(document: &Document<'_>) -> Census {
-    let scripts = document.all(document.root()).into_iter().filter(|node| node.key == "run");
-    let complies = |script: &Node<'_>| {
-        let mut found = Vec::new();
-        downloaded(script, &mut found);
-        found.is_empty()
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'))
+}
+
+fn output_path(step: &str, name: &str) -> Option<Path> {
+    match Expression::parse(&format!("steps.{step}.outputs.{name}"))? {
+        Expression::Path(path) => Some(path),
+        Expression::Literal(_)
+        | Expression::Part { .. }
+        | Expression::Call { .. }
+        | Expression::Not(_)
+        | Expression::Binary { .. } => None,
+    }
+}
+
+/// Returns the file of the runner that a command writes to, by its own redirection or one of a group around it.
+fn destination(parsed: &ParsedRun, command: &Command) -> Option<&'static str> {
+    let is_output = |operator: &str| matches!(operator, ">" | ">>" | "&>" | "&>>" | ">|");
+    let mut targets: Vec<&Word> = Vec::new();
+    targets.extend(
+        command
+            .redirections
+            .iter()
+            .filter(|own| is_output(&own.operator))
+            .map(|redirection| &redirection.target),
+    );
+    let pipelines = pipelines_of(parsed, command);
+    for other in parsed.script.commands.iter().filter(|other| other.program() == Some("tee")) {
+        if pipelines_of(parsed, other).iter().any(|pipeline| pipelines.contains(pipeline)) {
+            targets.extend(other.arguments());
+        }
+    }
+    let own = targets.iter().find_map(|target| destination_of(target.text()));
+    own.or_else(|| destination_of_group(parsed.template.text().get(command.span.end..)?))
+}
+
+/// Returns the file of the runner that a group around a command writes to, given the text behind the command:
+/// `} >> "$GITHUB_ENV"` on a line of its own.
+fn destination_of_group(behind: &str) -> Option<&'static str> {
+    let mut depth = 0_usize;
+    for line in behind.lines().skip(1).map(str::trim) {
+        if let Some(rest) = line.strip_prefix('}') {
+            let Some(outer) = depth.checked_sub(1) else {
+                let (_, target) = rest.rsplit_once('>')?;
+                return destination_of(target.trim().trim_matches('"'));
+            };
+            depth = outer;
+        }
+        depth += usize::from(line.ends_with('{'));
+    }
+    None
+}
+
+fn destination_of(target: &str) -> Option<&'static str> {
+    let name = target.trim_start_matches("${").trim_start_matches('$').trim_end_matches('}');
+    let own = DESTINATIONS.iter().find(|destination| **destination == name);
+    let by_expression = || {
+        let names = [("github.env", 0), ("github.output", 1), ("github.path", 2)];
+        let inside = target.strip_prefix("${{")?.strip_suffix("}}")?.trim();
+        names.iter().find(|(path, _)| *path == inside).map(|(_, at)| &DESTINATIONS[*at])
     };
-    scripts.map(complies).collect()
+    own.or_else(by_expression).copied()
+}
+
+/// Lines of a heredoc that hold an expression or a variable of the scope.
+fn heredoc_text(text: &str, command: &Command, scope: &Scope<'_, '_>) -> Vec<WrittenText> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let mut sources = Vec::new();
+        for span in qa_reading::workflow::embedded(line) {
+            let inside = &span.of(line)[3..span.end - span.start - 2];
+            if let Some(expression) = Expression::parse(inside) {
+                sources.extend(scope.sources(&expression));
+            }
+        }
+        for (at, _) in line.match_indices('$') {
+            if let Some(name) = variable_name(&line[at..]) {
+                sources.extend(scope.variable(name));
+            }
+        }
+        found.push(WrittenText { text: line.to_owned(), span: command.span, sources });
+    }
+    found
 }
 
 #[cfg(test)]
@@ -163,24 +292,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles() {
-        for pattern in [&CHOSEN, &PIPED] {
-            pattern.check();
-        }
-    }
-
-    #[test]
-    fn what_an_expression_comes_to_decides() {
+    fn the_value_of_an_expression_decides() {
         let cases = [
             ("github.head_ref", true),
             ("github.event.issue['title']", true),
             ("github.event.commits[0].message", true),
+            ("join(github.event.commits.*.message, ' ')", true),
             ("toJSON(github.event.comment.body)", true),
             ("toJson(github.event)", true),
+            ("toJson(github.event.commits)", true),
             ("toJson(github.event.inputs)", false),
+            ("github.event", false),
             ("github.event_name == 'push' && 'a' || github.head_ref", true),
-            ("env.TITLE", true),
-            ("env.TITLES", false),
             ("github.head_ref == 'main'", false),
             ("contains(github.event.issue.body, 'x')", false),
             ("github.head_ref && 'a' || 'b'", false),
@@ -188,25 +311,10 @@ mod tests {
             ("github.event.number", false),
         ];
         for (text, expected) in cases {
-            assert_eq!(chosen(text, &["TITLE"]), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_pipe_into_a_shell_is_seen_in_every_form() {
-        let cases = [
-            ("curl -sSf https://x.test/i.sh | sudo -E bash -s", true),
-            ("wget -qO- https://x.test | sh", true),
-            ("curl -sS https://x.test | python3 -", true),
-            ("bash <(curl -s https://x.test)", true),
-            ("sh -c \"$(curl -fsSL https://x.test)\"", true),
-            ("iwr https://x.test -useb | iex", true),
-            ("curl https://x.test | tar xz", false),
-            ("curl -o a.sh https://x.test && sha256sum -c a && sh a.sh", false),
-            ("curl https://x.test | shasum", false),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(PIPED.is_match(text), expected, "{text}");
+            let expression = Expression::parse(text).expect(text);
+            let whole = calls(&expression, "tojson");
+            let is_chosen = expression.sources().into_iter().any(|path| chosen(path, whole).is_some());
+            assert_eq!(is_chosen, expected, "{text}");
         }
     }
 }

@@ -4,23 +4,25 @@ mod caches;
 mod images;
 mod injection;
 mod jobs;
+mod model;
+mod network;
+mod place;
 mod uses;
-mod yaml;
 
-use std::collections::BTreeMap;
-
-use super::contract::{
-    Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule,
-};
+use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
-use qa_core::packet::{Line, Packet};
-use yaml::Piece;
+use qa_core::packet::Packet;
+use qa_reading::documents::{Document, Format, ReadError};
+
+use model::Model;
+use place::{Changes, Found, new_ones};
 
 const CACHE: &str = "workflow-hardening/cache-poisoning";
 const CREDENTIALS: &str = "workflow-hardening/credentials-in-artifact";
+const ENVIRONMENT: &str = "workflow-hardening/environment-injection";
 const PERMISSIONS: &str = "workflow-hardening/excessive-permissions";
 const FIRST_PARTY: &str = "workflow-hardening/first-party-by-name";
 const LOOSENED: &str = "workflow-hardening/pin-loosened";
@@ -30,6 +32,7 @@ const INHERITED: &str = "workflow-hardening/secrets-inherited";
 const SELF_HOSTED: &str = "workflow-hardening/self-hosted-runner";
 const UNPINNED: &str = "workflow-hardening/unpinned-action";
 const IMAGE: &str = "workflow-hardening/unpinned-image";
+const UNREADABLE: &str = "workflow-hardening/unreadable-workflow";
 const TARGET_CHECKOUT: &str = "workflow-hardening/untrusted-checkout";
 const UNVETTED: &str = "workflow-hardening/unvetted-checkout";
 
@@ -45,7 +48,7 @@ const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Workflows that run what they do not know or let strangers choose what they run",
     required_by_default: true,
@@ -66,6 +69,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             GUARDED,
             "Set `persist-credentials: false` at the checkout, or upload only what is needed.",
+        ),
+        text_rule(
+            ENVIRONMENT,
+            "Text that anyone may choose is written to a file that sets variables",
+            Severity::High,
+            GUARDED,
+            "Pass the text to the step that needs it by `env`, or write it behind a delimiter that nobody can guess.",
         ),
         text_rule(
             PERMISSIONS,
@@ -130,6 +140,13 @@ static SPEC: LensSpec = LensSpec {
             WHERE_KEPT,
             "Name the digest of the image behind its tag.",
         ),
+        rule(
+            UNREADABLE,
+            "A workflow or an action can no longer be read",
+            Severity::High,
+            ALWAYS,
+            "Write the file so that GitHub accepts it: one YAML document, each key once, jobs and steps in their places.",
+        ),
         text_rule(
             TARGET_CHECKOUT,
             "The code of a pull request is used where secrets are",
@@ -147,47 +164,33 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// Something at head, wherever it stands; it counts where its line, or one that makes it what it is, is new.
-#[derive(Debug)]
-struct Found<'t> {
-    rule: &'static str,
-    piece: Piece<'t>,
-    summary: &'static str,
-    /// The lines without which it would be nothing.
-    because: Vec<u64>,
-}
-
-impl<'t> Found<'t> {
-    fn new(rule: &'static str, piece: Piece<'t>, summary: &'static str) -> Self {
-        Self { rule, piece, summary, because: Vec::new() }
-    }
-
-    fn because(self, lines: impl IntoIterator<Item = u64>) -> Self {
-        Self { because: lines.into_iter().collect(), ..self }
-    }
-
-    fn draft(self, packet: &Packet<'_>, added: &BTreeMap<u64, Line<'_>>) -> Option<Draft> {
-        if let Some(line) = added.get(&self.piece.line) {
-            let span = self.piece.start..self.piece.start + self.piece.text.len();
-            return line
-                .text
-                .get(span.clone())
-                .map(|_| Draft::on_line(self.rule, packet, line, span, self.summary));
-        }
-        let line = self.because.iter().find_map(|line| added.get(line))?;
-        let lead = line.text.len() - line.text.trim_start().len();
-        let span = lead..line.text.trim_end().len().max(lead);
-        Some(Draft::on_line(self.rule, packet, line, span, self.summary).with("because", self.piece.line))
-    }
-}
-
 fn is_workflow(path: &RepoPath) -> bool {
-    let path = path.as_bytes();
-    path.starts_with(b".github/workflows/") && (path.ends_with(b".yml") || path.ends_with(b".yaml"))
+    let Some(name) = path.as_bytes().strip_prefix(b".github/workflows/") else { return false };
+    !name.contains(&b'/') && (name.ends_with(b".yml") || name.ends_with(b".yaml"))
 }
 
 fn is_workflow_or_action(path: &RepoPath) -> bool {
     is_workflow(path) || matches!(path.file_name(), b"action.yml" | b"action.yaml")
+}
+
+/// Returns all findings of a file; the base shows what is new about names and pins.
+fn look(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    uses::look(base, head, &mut found);
+    images::look(base, head, &mut found);
+    injection::look(head, &mut found);
+    network::look(head, &mut found);
+    jobs::look(head, &mut found);
+    caches::look(head, &mut found);
+    found
+}
+
+/// Reads a file that the platform executes.
+fn read<'d>(path: &RepoPath, document: &'d Result<Document<'d>, ReadError>) -> Result<Model<'d>, ReadError> {
+    match document {
+        Ok(document) => Model::read(is_workflow(path), document),
+        Err(error) => Err(error.clone()),
+    }
 }
 
 /// The lens.
@@ -198,45 +201,59 @@ impl Lens for WorkflowHardening {
         &SPEC
     }
 
-    /// What a line means depends on the job and the events around it.
+    /// The job and the events around a line decide its meaning.
     fn need(&self, file: &ChangedFile) -> Need {
         let looks = file.kind != ChangeKind::Deleted && is_workflow_or_action(&file.path);
         if looks { Need::WholeFile } else { Need::Nothing }
     }
 
-    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &qa_contracts::v1::FileText) -> bool {
-        hunks.cuts.iter().any(|cuts| cuts.added > cuts.removed)
-    }
-
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let added: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
-        let Some(head) = packet.text.full_head.as_deref().filter(|_| !added.is_empty()) else {
-            return Inspection::default();
+        let Some(head_text) = packet.text.full_head.as_deref() else { return Inspection::default() };
+        let changes = Changes::new(packet, head_text);
+        let base_path = packet.file.old_path.as_ref().unwrap_or(&packet.file.path);
+        let base_text = packet.text.full_base.as_deref().filter(|_| is_workflow_or_action(base_path));
+        let base_document = base_text.map(|text| Document::parse(Format::Yaml, text));
+        let base = base_document.as_ref().map(|document| read(base_path, document));
+        let head_document = Document::parse(Format::Yaml, head_text);
+        let was_action = matches!(base, Some(Ok(Model::Action(_))));
+        let head = match read(packet.path(), &head_document) {
+            Ok(Model::Unrelated) if was_action => {
+                let message = "the action has no `runs.using`".to_owned();
+                Err(ReadError::Syntax { message, at: 0 })
+            }
+            head => head,
         };
-        let head = yaml::read(head);
-        let base = packet.text.full_base.as_deref().map(yaml::read);
-        let mut found = Vec::new();
-        uses::look(base.as_ref(), &head, &mut found);
-        images::look(base.as_ref(), &head, &mut found);
-        injection::look(&head, &mut found);
-        jobs::look(&head, &mut found);
-        caches::look(&head, &mut found);
-        let drafts = found.into_iter().filter_map(|each| each.draft(packet, &added)).collect();
+        let head = match head {
+            Ok(head) => head,
+            Err(error) => {
+                let was_readable = base.is_none_or(|base| base.is_ok());
+                // Other files are called action.yml too, templates among them.
+                let is_executed = was_action || is_workflow(packet.path()) || head_text.contains("using:");
+                let draft =
+                    if was_readable && is_executed { changes.unreadable(UNREADABLE, &error) } else { None };
+                return Inspection { drafts: draft.into_iter().collect(), facts: Vec::new() };
+            }
+        };
+        let is_compared = !matches!(base, Some(Err(_)));
+        let base = base.and_then(Result::ok);
+        let before = base.as_ref().map(|base| look(None, base)).unwrap_or_default();
+        let found = new_ones(before, look(base.as_ref(), &head), &changes);
+        let drafts = found.iter().filter_map(|each| changes.draft(each, is_compared)).collect();
         Inspection { drafts, facts: Vec::new() }
     }
 
     /// A repository has a handful of workflows, so what they use and run is counted one by one.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
-        let read = || yaml::read(text);
+        if !is_workflow(file) || !matches!(rule, UNPINNED | IMAGE | FROM_NETWORK) {
+            return Census::default();
+        }
+        let document = Document::parse(Format::Yaml, text);
+        let Ok(model) = read(file, &document) else { return Census::default() };
         match rule {
-            UNPINNED if is_workflow(file) => uses::census(&read()).collect(),
+            UNPINNED => uses::census(&model).collect(),
             // Images are few, so whoever pins the actions beside them is asked to pin these too.
-            IMAGE if is_workflow(file) => {
-                let document = read();
-                uses::census(&document).chain(images::census(&document)).collect()
-            }
-            FROM_NETWORK if is_workflow(file) => injection::census(&read()),
-            _ => Census::default(),
+            IMAGE => uses::census(&model).chain(images::census(&model)).collect(),
+            _ => network::census(&model),
         }
     }
 }

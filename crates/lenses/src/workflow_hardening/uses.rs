@@ -1,99 +1,143 @@
-//! Which code a workflow takes from elsewhere, and whether it says exactly which.
+//! Code that a workflow takes from elsewhere, and whether a commit names it.
 
 use std::collections::BTreeMap;
 
-use super::yaml::{Document, Node};
+use qa_reading::workflow::{Reference, Value};
+
+use super::images::image;
+use super::model::{Model, text_of};
 use super::{FIRST_PARTY, Found, LOOSENED, UNPINNED};
 
-/// What `uses:` names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Used<'t> {
-    /// Owner, repository and path, or the image.
-    pub(super) name: &'t str,
-    /// What stands behind the `@`, or behind the colon of an image.
-    reference: &'t str,
-    /// Whether that names one content for ever.
+/// Code that `uses` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Used {
+    /// Owner, repository and path in lower case, or the image.
+    name: String,
+    /// Full commit or digest.
     pinned: bool,
+}
+
+/// A `uses` of a job or a step.
+#[derive(Debug)]
+struct Use<'d> {
+    job: String,
+    value: Value<'d>,
+    used: Used,
+}
+
+/// Uses of one name.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    pinned: usize,
+    named: usize,
 }
 
 /// Workflows that check by which tag they were called and refuse a commit.
 const ONLY_BY_TAG: &[&str] = &["slsa-framework/slsa-github-generator/.github/workflows/"];
 
-/// Reads a value of `uses:`; none for what is part of the repository itself, what cannot be pinned and what is
-/// no reference.
-pub(super) fn used(value: &str) -> Option<Used<'_>> {
-    if let Some(image) = value.strip_prefix("docker://") {
-        let (name, reference) =
-            image.rsplit_once('@').or_else(|| image.rsplit_once(':')).unwrap_or((image, ""));
-        return Some(Used { name, reference, pinned: reference.starts_with("sha256:") });
-    }
-    if value.starts_with(['.', '$'])
-        || ONLY_BY_TAG.iter().any(|name| value.starts_with(name))
-        || value.contains("${{")
-    {
-        return None;
-    }
-    let (name, reference) = value.split_once('@')?;
-    let hex = reference.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name.contains('/').then_some(Used { name, reference, pinned: hex && matches!(reference.len(), 40 | 64) })
-}
-
-/// Whether the people who run the platform wrote it.
-fn is_first_party(name: &str) -> bool {
-    name.split_once('/').is_some_and(|(owner, _)| matches!(owner, "actions" | "github"))
-}
-
-/// Every `uses:` with its node.
-pub(super) fn all<'a, 't>(document: &'a Document<'t>) -> Vec<(&'a Node<'t>, Used<'t>)> {
-    let nodes = document.all(document.root()).into_iter().filter(|node| node.key == "uses");
-    nodes.filter_map(|node| Some((node, used(piece(node)?)?))).collect()
-}
-
-fn piece<'t>(node: &Node<'t>) -> Option<&'t str> {
-    match node.text.as_slice() {
-        [only] => Some(only.text),
-        _ => None,
-    }
-}
-
-/// How often each name is used, pinned and not.
-fn counts<'t>(document: &Document<'t>) -> BTreeMap<&'t str, (usize, usize)> {
-    let mut counts = BTreeMap::new();
-    for (_, used) in all(document) {
-        let (pinned, named) = counts.entry(used.name).or_insert((0, 0));
-        *(if used.pinned { pinned } else { named }) += 1;
-    }
-    counts
-}
-
-/// What head takes by a name that base took by commit, or not at all. A tag that follows a tag is nothing new.
-pub(super) fn look<'t>(base: Option<&Document<'_>>, head: &Document<'t>, found: &mut Vec<Found<'t>>) {
-    let before: BTreeMap<&str, (usize, usize)> = base.map(counts).unwrap_or_default();
-    let after = counts(head);
-    for (node, used) in all(head).into_iter().filter(|(_, used)| !used.pinned) {
-        let (was_pinned, was_named) = before.get(used.name).copied().unwrap_or_default();
-        let (is_pinned, is_named) = after.get(used.name).copied().unwrap_or_default();
-        let piece = node.text[0];
-        if is_pinned < was_pinned && is_named > was_named {
-            let summary = "an action was pinned to a commit and follows a name from now on";
-            found.push(Found::new(LOOSENED, piece, summary));
-        } else if was_named == 0 || is_named > was_named && used.reference.is_empty() {
-            let first = is_first_party(used.name);
-            let rule = if first { FIRST_PARTY } else { UNPINNED };
-            let summary = if used.name.contains("/.github/workflows/") {
-                "a workflow of another repository is called by a name that can move"
-            } else {
-                "an action is used by a name that can move"
-            };
-            found.push(Found::new(rule, piece, summary));
+/// Reads a value of `uses`; `None` for a part of the repository itself and for what cannot be pinned.
+fn used(value: &str) -> Option<Used> {
+    match Reference::parse(value)? {
+        Reference::Local(_) => None,
+        Reference::Image(name) => {
+            let image = image(name)?;
+            Some(Used { name: format!("docker://{}", image.name), pinned: image.pinned })
+        }
+        Reference::Remote { name, reference } => {
+            let name = name.to_ascii_lowercase();
+            if ONLY_BY_TAG.iter().any(|prefix| name.starts_with(prefix)) {
+                return None;
+            }
+            let is_hex = reference.bytes().all(|byte| byte.is_ascii_hexdigit());
+            Some(Used { name, pinned: is_hex && matches!(reference.len(), 40 | 64) })
         }
     }
 }
 
-/// How much of what a workflow takes from elsewhere is pinned. The platform's own actions count: whoever pins them too
-/// pins everything.
-pub(super) fn census(document: &Document<'_>) -> impl Iterator<Item = bool> {
-    all(document).into_iter().map(|(_, used)| used.pinned)
+/// Returns whether the people who run the platform wrote an action.
+fn is_first_party(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(owner, _)| matches!(owner, "actions" | "github"))
+}
+
+/// Returns every `uses` of jobs and steps.
+fn uses<'d>(model: &Model<'d>) -> Vec<Use<'d>> {
+    let mut found = Vec::new();
+    for group in model.groups() {
+        let job = group.job.map(|job| job.id).unwrap_or_default();
+        let called = group.job.and_then(|job| job.uses);
+        for value in called.into_iter().chain(group.steps.iter().filter_map(|step| step.uses)) {
+            if let Some(used) = used(&text_of(value)) {
+                found.push(Use { job: job.to_owned(), value, used });
+            }
+        }
+    }
+    found
+}
+
+/// Counts of the uses of each name, in the file and in each of its jobs.
+#[derive(Debug, Default)]
+struct Counts {
+    of_file: BTreeMap<String, Count>,
+    of_job: BTreeMap<(String, String), Count>,
+}
+
+impl Counts {
+    fn new(uses: &[Use<'_>]) -> Self {
+        let mut counts = Self::default();
+        for Use { job, used, .. } in uses {
+            let of_file = counts.of_file.entry(used.name.clone()).or_default();
+            let of_job = counts.of_job.entry((job.clone(), used.name.clone())).or_default();
+            for count in [of_file, of_job] {
+                *(if used.pinned { &mut count.pinned } else { &mut count.named }) += 1;
+            }
+        }
+        counts
+    }
+
+    fn of_file(&self, each: &Use<'_>) -> Count {
+        self.of_file.get(&each.used.name).copied().unwrap_or_default()
+    }
+
+    fn of_job(&self, each: &Use<'_>) -> Count {
+        self.of_job.get(&(each.job.clone(), each.used.name.clone())).copied().unwrap_or_default()
+    }
+}
+
+impl Count {
+    /// Returns whether names took the place of pins.
+    fn is_loosened_to(self, after: Self) -> bool {
+        after.pinned < self.pinned && after.named > self.named
+    }
+}
+
+/// Finds uses by a name of what the base took by commit, or not at all. A tag that follows a tag is nothing new.
+pub(super) fn look(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
+    let before = Counts::new(&base.map(uses).unwrap_or_default());
+    let uses = uses(head);
+    let after = Counts::new(&uses);
+    for each in uses.iter().filter(|each| !each.used.pinned) {
+        let (of_file, is) = (before.of_file(each), after.of_file(each));
+        // In a job, where the file has more names than before: steps that change places loosen nothing.
+        let in_job = is.named > of_file.named && before.of_job(each).is_loosened_to(after.of_job(each));
+        let subject = each.used.name.clone();
+        if of_file.is_loosened_to(is) || in_job {
+            let summary = "an action was pinned to a commit and follows a name from now on";
+            found.push(Found::new(LOOSENED, each.value, subject, summary));
+        } else if of_file.named == 0 {
+            let rule = if is_first_party(&each.used.name) { FIRST_PARTY } else { UNPINNED };
+            let summary = if each.used.name.contains("/.github/workflows/") {
+                "called workflow is not pinned to a commit SHA"
+            } else {
+                "action is not pinned to a commit SHA"
+            };
+            found.push(Found::new(rule, each.value, subject, summary));
+        }
+    }
+}
+
+/// Returns for each use whether it is pinned. The platform's own actions count: whoever pins them too pins everything.
+pub(super) fn census(model: &Model<'_>) -> impl Iterator<Item = bool> {
+    uses(model).into_iter().map(|each| each.used.pinned)
 }
 
 #[cfg(test)]
@@ -112,6 +156,7 @@ mod tests {
             ("$/a".to_owned(), None),
             ("slsa-framework/slsa-github-generator/.github/workflows/a.yml@v2.1.0".to_owned(), None),
             ("docker://alpine:3".to_owned(), Some(false)),
+            ("docker://registry.test:5000/a".to_owned(), Some(false)),
             ("docker://alpine@sha256:00".to_owned(), Some(true)),
             ("a/b".to_owned(), None),
         ];

@@ -1,0 +1,179 @@
+//! A workflow or an action as the rules see it: the steps that can run, with the variables around them.
+
+use qa_reading::documents::{Document, ReadError};
+use qa_reading::shell::{Command, Surrounding, Word};
+use qa_reading::syntax::Span;
+use qa_reading::workflow::{
+    Action, Condition, Expression, Job, Member, ParsedRun, Path, Run, Step, Template, Value, Workflow,
+};
+
+/// A file that the platform executes.
+#[derive(Debug)]
+pub(super) enum Model<'d> {
+    Workflow(Workflow<'d>),
+    Action(Action<'d>),
+    /// An `action.yml` of something else.
+    Unrelated,
+}
+
+/// Steps that run one after another on one machine.
+#[derive(Debug)]
+pub(super) struct Group<'a, 'd> {
+    /// The job of the steps; an action has none.
+    pub(super) job: Option<&'a Job<'d>>,
+    pub(super) steps: Vec<&'a Step<'d>>,
+    /// Variables of the workflow and of the job.
+    env: Vec<&'a Member<'d>>,
+}
+
+/// Variables that a step sees; those of the step come last.
+#[derive(Debug)]
+pub(super) struct Scope<'a, 'd> {
+    env: Vec<&'a Member<'d>>,
+}
+
+impl<'d> Model<'d> {
+    /// Reads a file by its kind.
+    ///
+    /// # Errors
+    /// A file that GitHub refuses.
+    pub(super) fn read(is_workflow: bool, document: &'d Document<'d>) -> Result<Self, ReadError> {
+        let model = if is_workflow {
+            Self::Workflow(Workflow::read(document)?)
+        } else {
+            Action::read(document)?.map_or(Self::Unrelated, Self::Action)
+        };
+        let has_merge_keys = document.text().contains("<<:");
+        match document.shadowed().first() {
+            // Members that merge keys bring may be replaced; no others.
+            Some(entry) if !has_merge_keys && !matches!(model, Self::Unrelated) => {
+                let message = "a key is given twice".to_owned();
+                Err(ReadError::Syntax { message, at: entry.key_span.start })
+            }
+            Some(_) | None => Ok(model),
+        }
+    }
+
+    pub(super) fn workflow(&self) -> Option<&Workflow<'d>> {
+        match self {
+            Self::Workflow(workflow) => Some(workflow),
+            Self::Action(_) | Self::Unrelated => None,
+        }
+    }
+
+    /// Returns the jobs and steps that no constant condition switches off.
+    pub(super) fn groups(&self) -> Vec<Group<'_, 'd>> {
+        match self {
+            Self::Workflow(workflow) => {
+                let jobs = workflow.jobs.iter().filter(|job| can_run(job.condition));
+                jobs.map(|job| Group {
+                    job: Some(job),
+                    steps: running(&job.steps),
+                    env: workflow.env.iter().chain(&job.env).collect(),
+                })
+                .collect()
+            }
+            Self::Action(action) => {
+                vec![Group { job: None, steps: running(&action.steps), env: Vec::new() }]
+            }
+            Self::Unrelated => Vec::new(),
+        }
+    }
+}
+
+fn running<'a, 'd>(steps: &'a [Step<'d>]) -> Vec<&'a Step<'d>> {
+    steps.iter().filter(|step| can_run(step.condition)).collect()
+}
+
+fn can_run(condition: Option<Condition<'_>>) -> bool {
+    condition.and_then(Condition::constant) != Some(false)
+}
+
+impl<'a, 'd> Group<'a, 'd> {
+    /// Returns the variables that a step sees.
+    pub(super) fn scope(&self, step: &'a Step<'d>) -> Scope<'a, 'd> {
+        let mut env = self.env.clone();
+        env.extend(&step.env);
+        Scope { env }
+    }
+}
+
+impl Scope<'_, '_> {
+    /// Returns the paths that an expression takes its text from; those of a variable in its place.
+    pub(super) fn sources(&self, expression: &Expression) -> Vec<Path> {
+        let mut found = Vec::new();
+        for path in expression.sources() {
+            match path.name(0) {
+                Some(name) if path.context == "env" => found.extend(self.variable(name)),
+                Some(_) | None => found.push(path.clone()),
+            }
+        }
+        found
+    }
+
+    /// Returns the paths that a variable takes its text from.
+    pub(super) fn variable(&self, name: &str) -> Vec<Path> {
+        let member = self.env.iter().rev().find(|member| member.name.eq_ignore_ascii_case(name));
+        let template = member.and_then(|member| member.value.template()).unwrap_or_default();
+        let expressions = template.expressions.iter().filter_map(|embedded| embedded.expression.as_ref());
+        expressions.flat_map(|expression| expression.sources().into_iter().cloned()).collect()
+    }
+
+    /// Returns the paths that a word of a script takes its text from, by expressions and by variables.
+    pub(super) fn word_sources(&self, parsed: &ParsedRun, word: &Word) -> Vec<Path> {
+        let mut found = Vec::new();
+        for expansion in &word.expansions {
+            let text = expansion.of(parsed.template.text());
+            if let Some(expression) = expression_at(&parsed.template, *expansion) {
+                found.extend(self.sources(expression));
+            } else if let Some(name) = variable_name(text) {
+                found.extend(self.variable(name));
+            }
+        }
+        found
+    }
+}
+
+fn expression_at(template: &Template, span: Span) -> Option<&Expression> {
+    let embedded = template.expressions.iter().find(|embedded| embedded.span == span)?;
+    embedded.expression.as_ref()
+}
+
+/// Name in `$NAME` or `${NAME…}`.
+pub(super) fn variable_name(expansion: &str) -> Option<&str> {
+    let name = expansion.strip_prefix('$')?.trim_start_matches('{');
+    let end = name.find(|next: char| !next.is_ascii_alphanumeric() && next != '_').unwrap_or(name.len());
+    (end > 0).then(|| &name[..end])
+}
+
+/// Returns whether a step uses an action, at any version.
+pub(super) fn uses_action(step: &Step<'_>, name: &str) -> bool {
+    action_of(step).is_some_and(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// Name of the action that a step uses.
+pub(super) fn action_of(step: &Step<'_>) -> Option<String> {
+    let uses = step.uses?.constant()?;
+    let name = uses.split('@').next().unwrap_or_default();
+    Some(name.to_owned())
+}
+
+/// Returns the text of a value, expressions as they are written.
+pub(super) fn text_of(value: Value<'_>) -> String {
+    value.template().map(|template| template.text().to_owned()).unwrap_or_default()
+}
+
+/// Returns the scripts of steps, with their position among the steps.
+pub(super) fn runs<'a, 'd>(group: &Group<'a, 'd>) -> impl Iterator<Item = (usize, Run<'d>)> + use<'a, 'd> {
+    let runs: Vec<_> =
+        group.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.run?))).collect();
+    runs.into_iter()
+}
+
+/// Places of the pipelines around a command.
+pub(super) fn pipelines_of(parsed: &ParsedRun, command: &Command) -> Vec<Span> {
+    let surroundings = parsed.script.surroundings(command);
+    let pipelines =
+        surroundings.filter(|(surrounding, _)| matches!(surrounding, Surrounding::Pipeline { .. }));
+    pipelines.map(|(_, span)| span).collect()
+}
