@@ -263,3 +263,14 @@ fn hostile_texts_end_with_an_error_or_a_bounded_tree() {
     let document = Document::parse(Format::Yaml, &bomb).unwrap();
     assert_eq!(document.root().leaves().unwrap_err(), ReadError::TooLarge);
 }
+
+#[test]
+fn a_place_in_a_block_whose_second_line_is_deeper_is_found() {
+    let text = "a:\n  - run: |\n      curl \\\n        -k\n      git\n";
+    let document = Document::parse(Format::Yaml, text).unwrap();
+    let run = document.root().at(&["a"]).unwrap().items().next().unwrap().get("run").unwrap();
+    for word in ["curl", "-k", "git"] {
+        let offset = run.text().unwrap().find(word).unwrap();
+        assert_eq!(Some(run.place_of(offset)), text.find(word), "{word}");
+    }
+}
