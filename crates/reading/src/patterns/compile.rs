@@ -61,6 +61,176 @@ pub struct Definition {
     pub not_near: &'static str,
 }
 
+impl Variable {
+    /// A variable without demands.
+    pub const fn any(name: &'static str) -> Self {
+        Self { name, names: &[], literal: None, matches: "", not_matches: "" }
+    }
+
+    /// A variable that is one of some dotted names.
+    pub const fn one_of(name: &'static str, names: &'static [&'static str]) -> Self {
+        Self { names, ..Self::any(name) }
+    }
+
+    /// A variable whose value has names, calls or expressions in it.
+    pub const fn computed(name: &'static str) -> Self {
+        Self { literal: Some(false), ..Self::any(name) }
+    }
+
+    /// A variable whose value is written out in full.
+    pub const fn literal(name: &'static str) -> Self {
+        Self { literal: Some(true), ..Self::any(name) }
+    }
+
+    /// Demands a match of a regular expression.
+    pub const fn matching(self, matches: &'static str) -> Self {
+        Self { matches, ..self }
+    }
+
+    /// Refuses the matches of a regular expression.
+    pub const fn not_matching(self, not_matches: &'static str) -> Self {
+        Self { not_matches, ..self }
+    }
+}
+
+impl Definition {
+    /// A definition of some spellings without demands.
+    pub const fn new(languages: &'static [&'static str], code: &'static [&'static str]) -> Self {
+        Self {
+            languages,
+            code,
+            imports: &[],
+            using: &[],
+            report: "",
+            variables: &[],
+            inside: &[],
+            unless: &[],
+            statement: false,
+            not_near: "",
+        }
+    }
+
+    /// Demands on the variables.
+    pub const fn with(self, variables: &'static [Variable]) -> Self {
+        Self { variables, ..self }
+    }
+
+    /// The variable or named argument that is reported.
+    pub const fn reporting(self, report: &'static str) -> Self {
+        Self { report, ..self }
+    }
+
+    /// The import statements that the names are resolved by.
+    pub const fn using(self, using: &'static [&'static str]) -> Self {
+        Self { using, ..self }
+    }
+
+    /// Patterns that take a match back.
+    pub const fn unless(self, unless: &'static [&'static str]) -> Self {
+        Self { unless, ..self }
+    }
+
+    /// Contexts that a match has to be in.
+    pub const fn inside(self, inside: &'static [Context]) -> Self {
+        Self { inside, ..self }
+    }
+
+    /// A regular expression that takes a match back where the statement has a match.
+    pub const fn not_near(self, not_near: &'static str) -> Self {
+        Self { not_near, ..self }
+    }
+
+    /// Demands that the match is a statement.
+    pub const fn as_statement(self) -> Self {
+        Self { statement: true, ..self }
+    }
+
+    /// Returns for each spelling the lists of words of which the text of a file with a match has one each.
+    pub(super) fn words(&self) -> Vec<Vec<Vec<&'static str>>> {
+        let of_code = self.code.iter().map(|&code| words_of(code, self.variables));
+        let of_imports = (!self.imports.is_empty()).then(|| vec![self.imports.to_vec()]);
+        of_code.chain(of_imports).collect()
+    }
+}
+
+/// Words of a pattern that may be spelled otherwise in a match, or not at all.
+const SPELLED_OTHERWISE: &[&str] =
+    &["FALSE", "False", "NULL", "None", "TRUE", "True", "false", "new", "nil", "null", "true", "undefined"];
+
+/// Returns the words that one spelling brings into a file. Of a dotted name these are the last name, and the one before,
+/// which is written in an import or before the dot; a type may be known to a file that does not say where it is from.
+fn words_of(code: &'static str, variables: &[Variable]) -> Vec<Vec<&'static str>> {
+    let mut words = Vec::new();
+    let mut chain: Vec<&'static str> = Vec::new();
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        let is_variable = first == '$' && rest[1..].starts_with(|next: char| next.is_ascii_uppercase());
+        let from = usize::from(is_variable);
+        if is_variable || is_part(first) {
+            let end = rest[from..].find(|next| !is_part(next)).map_or(rest.len(), |end| from + end);
+            let word = &rest[from..end];
+            rest = &rest[end..];
+            if is_variable {
+                let variable = variables.iter().find(|variable| variable.name == word);
+                let names = variable.map_or(&[][..], |variable| variable.names);
+                words.extend(path_words(names));
+                chain.clear();
+            } else {
+                chain.push(word);
+            }
+        } else if matches!(first, '"' | '\'' | '`') {
+            let inside = rest[1..].split(first).next().unwrap_or("");
+            rest = rest.get(inside.len() + 2..).unwrap_or("");
+            let names = rest.trim_start().starts_with([':', '=']) && inside.chars().all(is_part);
+            words.extend(names.then(|| vec![inside]));
+        } else {
+            rest = &rest[first.len_utf8()..];
+        }
+        let joins = [".", "::", "?.", "->"].into_iter().find(|dot| {
+            rest.strip_prefix(dot)
+                .is_some_and(|after| after.starts_with(|next: char| is_part(next) || next == '$'))
+        });
+        if let Some(dot) = joins.filter(|_| !chain.is_empty()) {
+            rest = &rest[dot.len()..];
+            continue;
+        }
+        words.extend(chain_words(&chain));
+        chain.clear();
+    }
+    words
+}
+
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn chain_words(chain: &[&'static str]) -> Vec<Vec<&'static str>> {
+    let Some((last, before)) = chain.split_last() else { return Vec::new() };
+    if SPELLED_OTHERWISE.contains(last) || last.starts_with(|first: char| first.is_ascii_digit()) {
+        return Vec::new();
+    }
+    let is_type = last.starts_with(char::is_uppercase);
+    let before = before.last().filter(|_| !is_type);
+    [Some(last), before].into_iter().flatten().map(|word| vec![*word]).collect()
+}
+
+/// Returns the lists of words that one of some dotted names brings into a file.
+fn path_words(paths: &[&'static str]) -> Vec<Vec<&'static str>> {
+    let names = |from_end: usize| -> Option<Vec<&'static str>> {
+        let name = |path: &&'static str| {
+            let is_type =
+                path.rsplit(NAME_ENDS).next().is_some_and(|last| last.starts_with(char::is_uppercase));
+            let name = path.rsplit(NAME_ENDS).filter(|name| !name.is_empty()).nth(from_end);
+            name.filter(|_| from_end == 0 || !is_type)
+        };
+        paths.iter().map(name).collect()
+    };
+    [names(0), names(1)].into_iter().flatten().filter(|names| !names.is_empty()).collect()
+}
+
+/// Signs between the names of a dotted name.
+const NAME_ENDS: [char; 3] = ['.', '/', ':'];
+
 /// Reason why a pattern cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -102,6 +272,14 @@ pub(super) struct Demand {
     pub(super) literal: Option<bool>,
     pub(super) matches: Option<LazyRegex>,
     pub(super) not_matches: Option<LazyRegex>,
+}
+
+impl Demand {
+    /// Returns whether anything is demanded.
+    pub(super) fn is_demanding(&self) -> bool {
+        let has_text = self.matches.is_some() || self.not_matches.is_some();
+        has_text || self.literal.is_some() || !self.names.is_empty()
+    }
 }
 
 /// A name in a pattern.
@@ -157,8 +335,6 @@ pub struct Pattern {
     pub(super) class: Class,
     /// Last names that the node can have; empty for any.
     pub(super) heads: Vec<String>,
-    /// For each word that a match needs the words of which one has to be in the file.
-    pub(super) words: Vec<Vec<String>>,
 }
 
 /// Stands for `...` in the text that is parsed.
@@ -201,8 +377,6 @@ impl Pattern {
 
     fn new(definition: &Definition, pat: Pat, unless: Vec<Pat>, demands: Vec<Demand>) -> Self {
         let (class, heads) = head(&pat, &demands);
-        let mut words = Vec::new();
-        needed_words(&pat, &demands, &mut words);
         Self {
             pat,
             unless,
@@ -213,7 +387,6 @@ impl Pattern {
             not_near: LazyRegex::new(definition.not_near),
             class,
             heads,
-            words,
         }
     }
 }
@@ -260,7 +433,9 @@ fn bindings(grammar: Grammar, using: &str) -> Bindings {
 }
 
 /// Texts around a pattern in which it is tried, in order.
-fn surroundings(grammar: Grammar) -> &'static [(&'static str, &'static str)] {
+fn surroundings(grammar: Grammar, code: &str) -> &'static [(&'static str, &'static str)] {
+    let name_ends = code.find(|character: char| !(is_part(character) || "$'\"".contains(character)));
+    let behind_name = name_ends.map_or("", |end| &code[end..]);
     match grammar {
         Grammar::Bash => &[("", "")],
         Grammar::Go => &[("package a\nvar a = T{", "}"), ("package a\nfunc f() {\n", "\n}")],
@@ -271,9 +446,15 @@ fn surroundings(grammar: Grammar) -> &'static [(&'static str, &'static str)] {
             ("class A { ", " int a; }"),
         ],
         Grammar::JavaScript | Grammar::Tsx | Grammar::TypeScript => {
-            &[("({", "})"), ("<a ", " />"), ("async () => { ", "\n}")]
+            // A text that does not parse takes many times longer.
+            match behind_name.get(..1) {
+                Some(":") => &[("({", "})")],
+                Some("=") if behind_name.starts_with("={") => &[("<a ", " />")],
+                Some(_) | None => &[("async () => { ", "\n}")],
+            }
         }
         Grammar::Php => &[("<?php [", "];"), ("<?php ", ";")],
+        Grammar::Plain(_) if code.contains(" = ") => &[("", "")],
         Grammar::Plain(_) => &[("f(", ")"), ("", "")],
         Grammar::Python => &[("f(", ")"), ("", "\n"), ("", "\ndef f(): pass\n")],
         Grammar::Ruby => &[("f(", ")"), ("", "\n")],
@@ -290,7 +471,7 @@ struct Compiler<'d> {
 impl Compiler<'_> {
     fn compile(&mut self, code: &str) -> Result<Pat, PatternError> {
         let written = self.written(code);
-        for (before, after) in surroundings(self.grammar) {
+        for (before, after) in surroundings(self.grammar, code) {
             let text = format!("{before}{written}{after}");
             let parsed = ParsedText::parse_as(self.grammar, &text);
             // The names of a pattern are those of modules and not its own.
@@ -497,71 +678,6 @@ fn last_names(demand: &Demand) -> Vec<String> {
 fn last_name(path: &Resolved) -> String {
     let (Resolved::Imported(path) | Resolved::Unbound(path)) = path;
     path.rsplit(['.', '/']).next().unwrap_or(path).to_owned()
-}
-
-/// Collects what the text of a file with a match has to hold.
-fn needed_words(pat: &Pat, demands: &[Demand], words: &mut Vec<Vec<String>>) {
-    let all = |pats: &[Pat], words: &mut Vec<Vec<String>>| {
-        pats.iter().for_each(|pat| needed_words(pat, demands, words));
-    };
-    match pat {
-        Pat::Any(variable) => words.extend(path_words(&demands[*variable].names)),
-        Pat::Path(path) => words.extend(path_words(std::slice::from_ref(path))),
-        Pat::Member(object, name) => {
-            needed_words(object, demands, words);
-            words.extend(any_of(written_names(name, demands)));
-        }
-        Pat::Call(callee, arguments) => {
-            needed_words(callee, demands, words);
-            all(arguments, words);
-        }
-        Pat::Pair(name, value) => {
-            words.extend(any_of(written_names(name, demands)));
-            needed_words(value, demands, words);
-        }
-        Pat::Assign(left, right) => {
-            needed_words(left, demands, words);
-            needed_words(right, demands, words);
-        }
-        Pat::Record(items) | Pat::List(items) => all(items, words),
-        Pat::Other(kind, _, children) => {
-            // `debugger;` is a node of its own kind and has no name.
-            let keyword = kind.strip_suffix("_statement").filter(|_| children.is_empty());
-            words.extend(keyword.map(|keyword| vec![keyword.to_owned()]));
-            words.extend(kind.strip_prefix("await").map(|_| vec!["await".to_owned()]));
-            all(children, words);
-        }
-        Pat::Import(modules) => words.extend(any_of(modules.clone())),
-        // Strings and numbers may be spelled in many ways.
-        Pat::Rest | Pat::Text(_) | Pat::Literal(_) => {}
-    }
-}
-
-/// Returns the words that one of some dotted names brings into a file: its last name, and the one before, which is written
-/// in an import or before the dot. A type may be known to a file that does not say where it is from.
-fn path_words(paths: &[Resolved]) -> Vec<Vec<String>> {
-    let names = |from_end: usize| -> Option<Vec<String>> {
-        let name = |path: &Resolved| {
-            let (Resolved::Imported(path) | Resolved::Unbound(path)) = path;
-            let is_type =
-                last_name(&Resolved::Unbound(path.clone())).starts_with(|first: char| first.is_uppercase());
-            let name = path.rsplit(['.', '/']).nth(from_end);
-            name.filter(|_| from_end == 0 || !is_type).map(str::to_owned)
-        };
-        paths.iter().map(name).collect()
-    };
-    [names(0), names(1)].into_iter().flatten().filter(|names| !names.is_empty()).collect()
-}
-
-fn written_names(name: &NamePat, demands: &[Demand]) -> Vec<String> {
-    match name {
-        NamePat::Is(name) => vec![name.clone()],
-        NamePat::Any(variable) => last_names(&demands[*variable]),
-    }
-}
-
-fn any_of(words: Vec<String>) -> Option<Vec<String>> {
-    (!words.is_empty()).then_some(words)
 }
 
 impl Bindings {

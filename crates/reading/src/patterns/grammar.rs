@@ -246,6 +246,8 @@ const PYTHON: &[Row] = &[
     ("none", Literal),
     ("ellipsis", Literal),
     ("keyword_argument", Pair("name", "value")),
+    ("default_parameter", Pair("name", "value")),
+    ("typed_default_parameter", Pair("name", "value")),
     ("pair", Pair("key", "value")),
     ("assignment", Assign("left", "right")),
     ("augmented_assignment", Assign("left", "right")),
@@ -348,6 +350,7 @@ impl Grammar {
             "bash" | "sh" | "zsh" => Self::Bash,
             "astro" | "htm" | "html" | "svelte" | "vue" => Self::JavaScript,
             "php" => Self::Php,
+            "pyx" => Self::Python,
             "gemspec" | "rake" | "rb" => Self::Ruby,
             _ => Self::Plain(Style::of(ending)?),
         })

@@ -229,6 +229,16 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 }
 
+impl<'t> Captured<'t> {
+    /// Returns the places of the variables that have to meet a demand.
+    pub(super) fn demanded(&self, code: &Code<'t>, demands: &[Demand]) -> Vec<Span> {
+        let pairs = self.nodes.iter().zip(demands);
+        let demanded =
+            pairs.filter(|(_, demand)| demand.is_demanding()).filter_map(|(node, _)| node.as_ref());
+        demanded.map(|node| node.span(code)).collect()
+    }
+}
+
 impl<'t> Capture<'t> {
     fn key(&self, code: &Code<'t>) -> String {
         match self {
@@ -276,6 +286,20 @@ impl<'t> Code<'t> {
             Shape::Record(items) | Shape::List(items) => all(&items),
             Shape::Pair(_, value) => self.is_literal(value, depth + 1),
             Shape::Other(kind, _, children) => {
+                // Of a condition only what it chooses from is the value.
+                let branches = match (kind, &children[..]) {
+                    ("conditional_expression", [then, _, otherwise]) if self.grammar() == Grammar::Python => {
+                        Some([*then, *otherwise])
+                    }
+                    (
+                        "conditional" | "conditional_expression" | "ternary_expression",
+                        [_, then, otherwise],
+                    ) => Some([*then, *otherwise]),
+                    _ => None,
+                };
+                if let Some(branches) = branches {
+                    return all(&branches);
+                }
                 let of_values = matches!(
                     kind,
                     "binary_operator"
@@ -285,8 +309,6 @@ impl<'t> Code<'t> {
                         | "unary_expression"
                         | "unary"
                         | "unary_op_expression"
-                        | "conditional_expression"
-                        | "ternary_expression"
                         | "group"
                         | "symbol"
                 );

@@ -82,6 +82,14 @@ impl Style {
         }
     }
 
+    /// Returns whether a statement ends where its line does.
+    fn ends_at_lines(self) -> bool {
+        match self {
+            Self::Elixir | Self::Kotlin | Self::Lua | Self::R | Self::Scala | Self::Swift => true,
+            Self::C | Self::CSharp | Self::Dart => false,
+        }
+    }
+
     /// Returns whether a block in braces behind a call is its last argument.
     fn has_trailing_blocks(self) -> bool {
         matches!(self, Self::Kotlin | Self::Scala | Self::Swift)
@@ -102,6 +110,8 @@ pub(super) enum Kind {
     Literal,
     /// A name, and a child.
     Pair,
+    /// What is set, and the value.
+    Assign,
     /// Brackets with what stands in them, or several nodes that are one argument.
     Group,
     Symbol,
@@ -203,15 +213,52 @@ impl Reader<'_> {
     /// Reads up to a closing bracket, which is left to the caller.
     fn items(&mut self, closes: impl Fn(u8) -> bool) -> Vec<usize> {
         let mut items = Vec::new();
+        // Where the statement begins that is being read.
+        let mut begin = 0;
         loop {
+            let from = self.at;
             self.skip_space();
-            if self.at >= self.text.len() || closes(self.byte(self.at)) {
+            let ends = self.at >= self.text.len() || closes(self.byte(self.at));
+            let breaks = self.style.ends_at_lines() && self.text[from..self.at].contains('\n');
+            if ends || breaks || matches!(self.byte(self.at), b',' | b';') {
+                self.join_assignment(&mut items, begin);
+                begin = items.len();
+            }
+            if ends {
                 return items;
             }
             if let Some(item) = self.item() {
                 items.push(item);
             }
         }
+    }
+
+    /// Makes one node of the last nodes if they are a name, `=` or `+=`, and a value.
+    fn join_assignment(&mut self, items: &mut Vec<usize>, begin: usize) {
+        let is = |item: usize, sign: &str| self.nodes[item].span.of(self.text) == sign;
+        let Some(sign) = items.iter().skip(begin).position(|item| is(*item, "=")).map(|at| begin + at) else {
+            return;
+        };
+        let [before @ .., _] = &items[begin..=sign] else { return };
+        let before = match before {
+            [before @ .., plus] if is(*plus, "+") => before,
+            before => before,
+        };
+        let (Some(left), Some(first)) = (before.last().copied(), items.get(sign + 1).copied()) else {
+            return;
+        };
+        let is_named = matches!(self.nodes[left].kind, Kind::Name | Kind::Member | Kind::Call);
+        if !is_named || is(first, "=") || is(first, ">") {
+            return;
+        }
+        let at = begin + before.len() - 1;
+        let value = items.split_off(sign + 1);
+        let span =
+            Span { start: self.nodes[left].span.start, end: self.nodes[value[value.len() - 1]].span.end };
+        let value = self.join(value);
+        items.truncate(at);
+        let assignment = self.push(Kind::Assign, span, Span::default(), vec![left, value]);
+        items.push(assignment);
     }
 
     /// Reads one node, or passes over a separator.
@@ -468,6 +515,7 @@ mod tests {
                 Kind::Member => format!("{inside}.{}", node.name.of(text)),
                 Kind::Call => format!("call({inside})"),
                 Kind::Pair => format!("{}:{inside}", node.name.of(text)),
+                Kind::Assign => format!("set({inside})"),
                 Kind::Group => format!("[{inside}]"),
             }
         }
@@ -487,6 +535,9 @@ mod tests {
             (Style::Scala, "s\"a $b\" 'x' it's", "[s\"a $b\" 'x' it 's]"),
             (Style::Swift, "f(\n  a\n)}) g()", "[call(f a) call(g)]"),
             (Style::Dart, "f(a: b: c)", "[call(f a:[b : c])]"),
+            (Style::CSharp, "a.B += (x, y) =>\n true; c = 1", "[set(a.B [[x y] = > true]) set(c 1)]"),
+            (Style::CSharp, "if (a == b) { c = d, E = 1 }", "[if [[a = = b]] [set(c d) set(E 1)]]"),
+            (Style::Kotlin, "val a = f()\nb { x -> y }", "[val set(a call(f)) call(b [x - > y])]"),
         ];
         for (style, text, expected) in cases {
             assert_eq!(shown(style, text), expected, "{text}");

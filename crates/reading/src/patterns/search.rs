@@ -14,13 +14,15 @@ use crate::syntax::Span;
 /// Steps of matching that any text may take.
 const FREE_STEPS: usize = 100_000;
 const MOST_STEPS_PER_BYTE: usize = 64;
+/// Longest statement in bytes whose text says something about a match in it.
+const LONGEST_STATEMENT: usize = 1_000;
 /// Nodes of a match by which it is compared with others.
 const MOST_NODES: usize = 256;
 
 /// Patterns of one language, by what they can match.
 #[derive(Debug, Default)]
-pub struct Patterns {
-    patterns: Vec<Pattern>,
+pub struct Patterns<'p> {
+    patterns: Vec<&'p Pattern>,
     by_head: BTreeMap<Class, BTreeMap<String, Vec<usize>>>,
     /// Those that can have any name.
     any: BTreeMap<Class, Vec<usize>>,
@@ -35,6 +37,9 @@ pub struct Match {
     pub span: Span,
     /// The part that the pattern reports.
     pub report: Span,
+    /// The parts that make the match: what is reported, and the variables that meet a demand. A change to none of them
+    /// leaves the match as it was.
+    pub parts: Vec<Span>,
     /// The match without its spelling: equal for matches that differ in white space, comments, quotes or parentheses.
     pub key: String,
 }
@@ -48,8 +53,8 @@ pub struct Found {
     pub is_complete: bool,
 }
 
-impl FromIterator<Pattern> for Patterns {
-    fn from_iter<I: IntoIterator<Item = Pattern>>(patterns: I) -> Self {
+impl<'p> FromIterator<&'p Pattern> for Patterns<'p> {
+    fn from_iter<I: IntoIterator<Item = &'p Pattern>>(patterns: I) -> Self {
         let mut all = Self::default();
         for (position, pattern) in patterns.into_iter().enumerate() {
             if matches!(pattern.pat, Pat::Import(_)) {
@@ -69,12 +74,7 @@ impl FromIterator<Pattern> for Patterns {
     }
 }
 
-impl Patterns {
-    /// The patterns, by position.
-    pub fn all(&self) -> &[Pattern] {
-        &self.patterns
-    }
-
+impl Patterns<'_> {
     /// Finds the matches that touch one of some spans, which are in order and apart; all matches without spans.
     pub fn find(&self, code: &Code<'_>, spans: Option<&[Span]>) -> Found {
         let steps = FREE_STEPS + code.text().len() * MOST_STEPS_PER_BYTE;
@@ -92,7 +92,7 @@ impl Patterns {
 }
 
 struct Search<'p, 't> {
-    patterns: &'p Patterns,
+    patterns: &'p Patterns<'p>,
     code: Code<'t>,
     spans: Option<&'p [Span]>,
     steps: usize,
@@ -172,7 +172,11 @@ impl<'p, 't> Search<'p, 't> {
                 let is_wrapper = matches!(role, Role::Wrap(_) | Role::WrapLast);
                 let is_label = levels.last().is_some_and(|parent| parent.labels(cursor.field_name()));
                 if !is_wrapper && !is_label {
-                    self.attempt(Node::Parsed(node), role.class(), statement);
+                    // A method without arguments is a member.
+                    let is_member =
+                        matches!(role, Role::Method(..)) && node.child_by_field_name("arguments").is_none();
+                    let class = if is_member { Class::Path } else { role.class() };
+                    self.attempt(Node::Parsed(node), class, statement);
                 }
                 if cursor.goto_first_child() {
                     levels.push(Level { statement, role, kind: node.kind() });
@@ -223,7 +227,7 @@ impl<'p, 't> Search<'p, 't> {
     }
 
     fn attempt_one(&mut self, position: usize, node: Node<'t>, statement: Span) {
-        let pattern = &self.patterns.patterns[position];
+        let pattern = self.patterns.patterns[position];
         let span = self.code.span(node);
         if pattern.statement
             && statement.of(self.code.text).trim_end_matches(';')
@@ -233,15 +237,17 @@ impl<'p, 't> Search<'p, 't> {
         }
         let mut attempt = Attempt { code: self.code, pattern, steps: &mut self.steps };
         let Some(captured) = attempt.run(node) else { return };
-        if pattern.not_near.as_ref().is_some_and(|regex| regex.is_match(statement.of(self.code.text))) {
+        let near = if statement.end - statement.start > LONGEST_STATEMENT { span } else { statement };
+        if pattern.not_near.as_ref().is_some_and(|regex| regex.is_match(near.of(self.code.text))) {
             return;
         }
         if !pattern.inside.iter().all(|context| self.is_inside(*context, span)) {
             return;
         }
         let report = captured.report.unwrap_or(span);
+        let parts = std::iter::once(report).chain(captured.demanded(&self.code, &pattern.demands)).collect();
         let key = self.code.key(node);
-        self.matches.push(Match { pattern: position, span, report, key });
+        self.matches.push(Match { pattern: position, span, report, parts, key });
     }
 
     /// Returns the last name of a node, as it is written.
@@ -305,7 +311,8 @@ impl<'p, 't> Search<'p, 't> {
                 let Pat::Import(modules) = &self.patterns.patterns[*position].pat else { continue };
                 if self.touches(*span) && modules.contains(module) {
                     let key = span.of(self.code.text()).split_whitespace().collect();
-                    self.matches.push(Match { pattern: *position, span: *span, report: *span, key });
+                    let (span, parts) = (*span, vec![*span]);
+                    self.matches.push(Match { pattern: *position, span, report: span, parts, key });
                 }
             }
         }
@@ -318,6 +325,7 @@ impl Class {
             super::plain::Kind::Call => Self::Call,
             super::plain::Kind::Name | super::plain::Kind::Member => Self::Path,
             super::plain::Kind::Pair => Self::Pair,
+            super::plain::Kind::Assign => Self::Assign,
             super::plain::Kind::Text
             | super::plain::Kind::Template
             | super::plain::Kind::Literal

@@ -313,7 +313,7 @@ impl<'t> Code<'t> {
 
     /// Returns the value of a string, or the text of anything else.
     pub(super) fn value(&self, node: Node<'t>) -> String {
-        self.text_value(node).unwrap_or_else(|| self.node_text(node).to_owned())
+        self.text_value(node).unwrap_or_else(|| self.node_text(self.unwrapped(node)).to_owned())
     }
 
     /// Returns the value of strings that stand one after the other.
@@ -363,6 +363,7 @@ impl<'t> Code<'t> {
             plain::Kind::Template => Shape::Template,
             plain::Kind::Literal => Shape::Literal(Cow::Borrowed(text)),
             plain::Kind::Pair => Shape::Pair(name(), child(0)),
+            plain::Kind::Assign => Shape::Assign(child(0), child(1)),
             plain::Kind::Group => {
                 let bracket = text.get(..1).filter(|bracket| ["(", "[", "{"].contains(bracket));
                 Shape::Other("group", bracket.unwrap_or(""), children(0))

@@ -2,19 +2,8 @@
 
 use super::*;
 
-const NOTHING: Definition = Definition {
-    languages: &[],
-    code: &[],
-    imports: &[],
-    using: &[],
-    report: "",
-    variables: &[],
-    inside: &[],
-    unless: &[],
-    statement: false,
-    not_near: "",
-};
-const ANY: Variable = Variable { name: "X", names: &[], literal: None, matches: "", not_matches: "" };
+const NOTHING: Definition = Definition::new(&[], &[]);
+const ANY: Variable = Variable::any("X");
 
 /// Returns what a definition reports in a text.
 fn found(definition: &Definition, path: &str, text: &str) -> Vec<String> {
@@ -23,17 +12,14 @@ fn found(definition: &Definition, path: &str, text: &str) -> Vec<String> {
         ["go", "java", "javascript", "php", "python", "ruby", "rust", "shell", "c#", "kotlin", "dart"];
     let language = language.into_iter().find(|name| Grammar::named(name) == Some(grammar)).unwrap();
     let patterns = Pattern::compile(definition, language).unwrap_or_else(|error| panic!("{error}"));
-    let patterns: Patterns = patterns.into_iter().collect();
+    let patterns: Patterns<'_> = patterns.iter().collect();
     let parsed = ParsedText::parse(path, text).unwrap();
     let code = Code::new(text, &parsed);
     let found = patterns.find(&code, None);
     assert!(found.is_complete);
     if !found.matches.is_empty() {
-        assert!(
-            Words::new(&patterns).may_match(text, text),
-            "the words of {:?} are in {text}",
-            definition.code
-        );
+        let possible = Words::new([definition]).possible(text, text);
+        assert_eq!(possible, [0], "the words of {:?} are in {text}", definition.code);
     }
     found.matches.iter().map(|found| found.report.of(text).to_owned()).collect()
 }
@@ -449,7 +435,8 @@ fn statements_imports_and_what_takes_a_match_back_count() {
 #[test]
 fn a_match_keeps_its_key_when_it_is_reformatted() {
     let definition = Definition { code: &["f(...)"], ..NOTHING };
-    let patterns: Patterns = Pattern::compile(&definition, "python").unwrap().into_iter().collect();
+    let patterns = Pattern::compile(&definition, "python").unwrap();
+    let patterns: Patterns<'_> = patterns.iter().collect();
     let key = |text: &str| {
         let parsed = ParsedText::parse("a.py", text).unwrap();
         patterns.find(&Code::new(text, &parsed), None).matches.remove(0).key
@@ -486,7 +473,8 @@ fn a_definition_at_fault_is_told() {
 #[test]
 fn hostile_texts_end() {
     let definition = Definition { code: &["eval($X)", "$A.b(..., $X, ...)"], variables: &[ANY], ..NOTHING };
-    let patterns: Patterns = Pattern::compile(&definition, "javascript").unwrap().into_iter().collect();
+    let patterns = Pattern::compile(&definition, "javascript").unwrap();
+    let patterns: Patterns<'_> = patterns.iter().collect();
     for text in [
         "eval(".repeat(2_000),
         "a.b".repeat(2_000),

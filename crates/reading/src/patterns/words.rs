@@ -2,36 +2,52 @@
 
 use std::collections::BTreeSet;
 
-use super::search::Patterns;
+use super::compile::Definition;
 
-/// Words of the patterns of one language, ready to be searched for.
+/// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
 pub struct Words {
     /// Sorted.
-    words: Vec<String>,
+    words: Vec<&'static str>,
     /// For each first byte the lengths of the words that begin with it, as bits; the last bit stands for longer ones.
     lengths: [u64; 256],
-    /// For each pattern the words it needs: of each list one, by position in `words`.
-    patterns: Vec<Vec<Vec<usize>>>,
+    /// The definitions, by position.
+    definitions: Vec<Needs>,
+}
+
+/// Words that a definition needs.
+#[derive(Debug)]
+struct Needs {
+    spellings: Vec<Spelling>,
+}
+
+/// Words that one spelling needs.
+#[derive(Debug)]
+struct Spelling {
+    /// One of each list, by position in [`Words::words`].
+    lists: Vec<Vec<usize>>,
 }
 
 impl Words {
-    /// Collects the words of patterns.
-    pub fn new(patterns: &Patterns) -> Self {
-        let lists = patterns.all().iter().map(|pattern| &pattern.words);
-        let lists: Vec<Vec<Vec<&str>>> = lists
-            .map(|lists| lists.iter().map(|list| list.iter().map(|word| core_of(word)).collect()).collect())
-            .collect();
-        let words: BTreeSet<&str> = lists.iter().flatten().flatten().copied().collect();
-        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        let position = |word: &&str| words.binary_search_by(|known| known.as_str().cmp(word)).unwrap_or(0);
-        let positions = |list: &Vec<&str>| list.iter().map(position).collect();
-        let patterns = lists.iter().map(|lists| lists.iter().map(positions).collect()).collect();
+    /// Collects the words of definitions, none of which is compiled.
+    pub fn new<'d>(definitions: impl IntoIterator<Item = &'d Definition>) -> Self {
+        let lists: Vec<Vec<Vec<Vec<&'static str>>>> =
+            definitions.into_iter().map(Definition::words).collect();
+        let words: BTreeSet<&'static str> =
+            lists.iter().flatten().flatten().flatten().map(|word| core_of(word)).collect();
+        let words: Vec<&'static str> = words.into_iter().collect();
+        let position = |word: &&'static str| words.binary_search(&core_of(word)).unwrap_or(0);
+        let spelling = |lists: &Vec<Vec<&'static str>>| Spelling {
+            lists: lists.iter().map(|list| list.iter().map(position).collect()).collect(),
+        };
+        let definitions =
+            lists.iter().map(|spellings| Needs { spellings: spellings.iter().map(spelling).collect() });
+        let definitions = definitions.collect();
         let mut lengths = [0; 256];
         for word in &words {
             lengths[usize::from(word.as_bytes().first().copied().unwrap_or(0))] |= length_bit(word.len());
         }
-        Self { words, lengths, patterns }
+        Self { words, lengths, definitions }
     }
 
     /// Returns which words a text has, none of them as a part of a longer one.
@@ -57,25 +73,43 @@ impl Words {
         present
     }
 
-    /// Returns whether a pattern can match in a file where the change shows some lines: every word that the pattern
-    /// needs is in the file, and one of them, or another name for it, is in the lines.
-    pub fn may_match(&self, lines: &str, file: &str) -> bool {
+    /// Returns whether a definition can match where only the lines of a change are known: one of its words is in them.
+    pub fn may_match(&self, lines: &str) -> bool {
+        self.present(lines).contains(&true)
+    }
+
+    /// Returns the positions of the definitions that can match in a file where the change shows some lines: every word
+    /// that a spelling needs is in the file, and one of them, or another name for it, is in the lines.
+    pub fn possible(&self, lines: &str, file: &str) -> Vec<usize> {
         let in_file = self.present(file);
-        let possible: Vec<&Vec<Vec<usize>>> = self
-            .patterns
+        let is_possible =
+            |spelling: &&Spelling| spelling.lists.iter().all(|list| list.iter().any(|word| in_file[*word]));
+        let possible: Vec<(usize, &Spelling)> = self
+            .definitions
             .iter()
-            .filter(|lists| lists.iter().all(|list| list.iter().any(|word| in_file[*word])))
+            .enumerate()
+            .flat_map(|(position, needs)| {
+                needs.spellings.iter().filter(is_possible).map(move |spelling| (position, spelling))
+            })
             .collect();
         if possible.is_empty() {
-            return false;
+            return Vec::new();
         }
         let in_lines = self.present(lines);
-        let shows = |lists: &&&Vec<Vec<usize>>| lists.iter().flatten().any(|word| in_lines[*word]);
-        if possible.iter().any(|lists| lists.is_empty() || shows(&lists)) {
-            return true;
-        }
-        let words: BTreeSet<usize> = possible.into_iter().flatten().flatten().copied().collect();
-        self.renamed(&words, file).any(|name| has_word(lines, name))
+        let words: BTreeSet<usize> =
+            possible.iter().flat_map(|(_, spelling)| spelling.lists.iter().flatten().copied()).collect();
+        let renamed = || self.renamed(&words, file).any(|name| has_word(lines, name));
+        let is_renamed = std::cell::LazyCell::new(renamed);
+        let mut positions: Vec<usize> = possible
+            .into_iter()
+            .filter(|(_, spelling)| {
+                let shows = spelling.lists.iter().flatten().any(|word| in_lines[*word]);
+                spelling.lists.is_empty() || shows || *is_renamed
+            })
+            .map(|(position, _)| position)
+            .collect();
+        positions.dedup();
+        positions
     }
 
     /// Returns other names that a file gives to words: `import a as b`, `{ a: b }`, `b = a`.
@@ -89,7 +123,7 @@ impl Words {
                 || line.contains("promisify")
         });
         lines
-            .filter(|line| words.iter().any(|word| has_word(line, &self.words[*word])))
+            .filter(|line| words.iter().any(|word| has_word(line, self.words[*word])))
             .flat_map(|line| {
                 line.split(|character: char| !(character.is_alphanumeric() || "_$".contains(character)))
             })
@@ -115,7 +149,7 @@ fn length_bit(length: usize) -> u64 {
 }
 
 /// Returns the longest part of a name that is one word.
-fn core_of(name: &str) -> &str {
+fn core_of(name: &'static str) -> &'static str {
     let parts = name.split(|character: char| !(character.is_alphanumeric() || character == '_'));
     parts.max_by_key(|part| part.len()).unwrap_or(name)
 }
