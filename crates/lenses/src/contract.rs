@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use qa_contracts::ids::RepoPath;
@@ -148,10 +148,28 @@ impl Fact {
         Self { value, draft, ..Self::default() }
     }
 
+    /// States that a file has something that the lens looks for and could not be read as the lens requires: it is larger
+    /// than is parsed, or takes longer. The plan is then degraded.
+    pub fn unread() -> Self {
+        Self::new(&Gap::Unread, None)
+    }
+
+    /// Returns whether the fact says that a file could not be read.
+    pub fn is_unread(&self) -> bool {
+        self.value.is_string() && self.read::<Gap>().is_some()
+    }
+
     /// Returns the value that [`Fact::new`] wrapped, or `None` for what is no such value: a shard's part may hold anything.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         T::deserialize(&self.value).ok()
     }
+}
+
+/// Something that a lens could not look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Gap {
+    #[serde(rename = "sourceUnread")]
+    Unread,
 }
 
 /// What one file gave.

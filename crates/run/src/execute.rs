@@ -268,11 +268,17 @@ impl Execution<'_> {
             status = LensStatus::Degraded;
             errors.insert(Code::EvidenceUnverified);
         }
+        let is_unread_allowed = self.policy.limits.allow_omitted;
+        if swept.has_unread && !is_unread_allowed {
+            status = LensStatus::Degraded;
+            errors.insert(Code::SourceUnread);
+        }
         if swept.panicked {
             status = LensStatus::Failed;
             errors.insert(Code::LensPanicked);
         }
         let mut warnings = planning_warnings(plan);
+        warnings.extend(swept.has_unread.then_some(Code::SourceUnread));
         warnings = warnings.difference(&errors).copied().collect();
         for file in &self.sweep.change_set.files {
             if plan.changed_files.binary_search(&file.path).is_ok() {

@@ -13,7 +13,7 @@ use qa_core::packet::Packet;
 use qa_core::plan::{Candidate, Need};
 use qa_core::policy::Overrides;
 use qa_core::sensitivity;
-pub(crate) use qa_lenses::contract::{Inspection, LensSpec, RuleSpec, everywhere, presets};
+pub(crate) use qa_lenses::contract::{Fact, Inspection, LensSpec, RuleSpec, everywhere, presets};
 
 macro_rules! spec {
     ($id:literal) => {
@@ -42,6 +42,7 @@ static STEADY: LensSpec = spec!("steady");
 static PANICKING: LensSpec = spec!("panicking");
 static FORGETFUL: LensSpec = spec!("forgetful");
 static INVENTING: LensSpec = spec!("inventing");
+static UNREADING: LensSpec = spec!("unreading");
 
 /// Reports every added line that says `bad`.
 struct Steady;
@@ -51,6 +52,8 @@ struct Panicking;
 struct Forgetful(AtomicUsize);
 /// Quotes what is not there.
 struct Inventing;
+/// Cannot read a file.
+struct Unreading;
 
 fn bad_lines(rule: &'static str, packet: &Packet<'_>) -> Inspection {
     let drafts = packet
@@ -105,6 +108,17 @@ impl Lens for Inventing {
             draft.quote = "not in the file".to_owned();
         }
         inspection
+    }
+}
+
+impl Lens for Unreading {
+    fn spec(&self) -> &'static LensSpec {
+        &UNREADING
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let unread = (packet.path().as_bytes() == b"b.rs").then(Fact::unread);
+        Inspection { drafts: Vec::new(), facts: unread.into_iter().collect() }
     }
 }
 
@@ -259,6 +273,14 @@ fn a_quote_that_does_not_stand_there_never_blocks_and_degrades_the_lens() {
             .iter()
             .all(|finding| !finding.blocking && finding.codes == [Code::EvidenceUnverified])
     );
+}
+
+#[test]
+fn a_file_that_a_lens_cannot_read_degrades_it_unless_the_policy_allows_it() {
+    let result = run(&Unreading, "", |_| ()).outcomes.remove(0).result;
+    assert_eq!((result.status, result.error_codes), (LensStatus::Degraded, vec![Code::SourceUnread]));
+    let result = run(&Unreading, "[limits]\nallow-omitted = true\n", |_| ()).outcomes.remove(0).result;
+    assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::SourceUnread]));
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub(crate) struct LensSweep {
     pub(crate) inspected: InspectedHunks,
     /// True if it panicked on a file; its drafts of other files are kept.
     pub(crate) panicked: bool,
+    /// True if it could not read a file as it has to.
+    pub(crate) has_unread: bool,
 }
 
 /// Outcome of one lens over one file.
@@ -210,6 +212,7 @@ impl Sweep<'_> {
                     FileInspection::NotPlanned => {}
                     FileInspection::Panicked => lens.sweep.panicked = true,
                     FileInspection::Done(inspection) => {
+                        lens.sweep.has_unread |= inspection.facts.iter().any(Fact::is_unread);
                         lens.sweep.drafts.extend(inspection.drafts);
                         lens.facts.extend(inspection.facts);
                         let count = hunks.iter().filter(|included| **included).count();
