@@ -1,15 +1,10 @@
 //! Calls that hold up everything that runs beside an asynchronous function.
 
-use std::sync::LazyLock;
-
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
-use super::idioms::{Idiom, Table, code};
-use super::parsed::Parsed;
-use super::scan;
+use super::calls::{CallRule, Calls, Quoted};
+use super::contract::{Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
-use qa_core::classify;
 use qa_core::packet::Packet;
-use qa_reading::syntax::Language;
+use qa_reading::patterns::{Context, Definition, Variable};
 
 const IN_ASYNC: &str = "blocking-call/in-async-function";
 
@@ -17,7 +12,7 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 
 static SPEC: LensSpec = LensSpec {
     id: "blocking-call",
-    version: "1",
+    version: "2",
     class: LensClass::Performance,
     title: "Calls that hold up asynchronous code",
     required_by_default: true,
@@ -36,21 +31,45 @@ static SPEC: LensSpec = LensSpec {
     )],
 };
 
-static CALLS: LazyLock<Table> = LazyLock::new(|| {
-    const IDIOMS: &[Idiom] = &[
-        code(&["python"], "sleep", r"(?:^|[^\w.])(time\.sleep\()"),
-        code(
-            &["python"],
-            "requests",
-            r"(?:^|[^\w.])(requests\.(?:delete|get|head|options|patch|post|put|request)\()",
-        ),
-        code(&["python"], "urlopen", r"(?:^|[^\w.])(urllib\.request\.urlopen\()"),
-        code(&["python"], "subprocess", r"(?:^|[^\w.])(subprocess\.(?:call|check_call|check_output|run)\()"),
-        code(&["rust"], "sleep", r"(?:^|[^\w:])((?:std::)?thread::sleep\()"),
-        code(&["rust"], "blocking", r"(?:^|[^\w:])(reqwest::blocking::(?:get|Client)\b)"),
-    ];
-    Table::new(IDIOMS)
-});
+static CALLS: Calls = Calls::new(&[CallRule {
+    id: IN_ASYNC,
+    summary: "an asynchronous function makes a call that blocks its thread",
+    rows: &[
+        Definition::new(&["python"], &["$F(...)"]).with(&[BLOCKING]).reporting("F").inside(ASYNC),
+        Definition::new(&["rust"], &["$F(...)"]).with(&[BLOCKING_IN_RUST]).reporting("F").inside(ASYNC),
+    ],
+    quoted: Quoted::Part,
+}]);
+
+const ASYNC: &[Context] = &[Context::AsyncFunction];
+const BLOCKING: Variable = Variable::one_of(
+    "F",
+    &[
+        "time.sleep",
+        "requests.delete",
+        "requests.get",
+        "requests.head",
+        "requests.options",
+        "requests.patch",
+        "requests.post",
+        "requests.put",
+        "requests.request",
+        "urllib.request.urlopen",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "subprocess.run",
+    ],
+);
+const BLOCKING_IN_RUST: Variable = Variable::one_of(
+    "F",
+    &[
+        "std::thread::sleep",
+        "reqwest::blocking::get",
+        "reqwest::blocking::Client::new",
+        "reqwest::blocking::Client::builder",
+    ],
+);
 
 /// The lens.
 pub(crate) struct BlockingCall;
@@ -61,47 +80,27 @@ impl Lens for BlockingCall {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        match Language::of(&file.path.to_text()) {
-            Some(Language::Python | Language::Rust) => Need::WholeFile,
-            Some(
-                Language::Go | Language::Java | Language::JavaScript | Language::Tsx | Language::TypeScript,
-            )
-            | None => Need::Hunks,
-        }
+        CALLS.need(file)
     }
 
-    /// Whether added lines have such a call; the function around it may be older.
+    /// The function around a call may be older.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        CALLS.may_match(classify::language(&file.path), &hunks.text)
+        CALLS.wants_whole_file(file, hunks)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let name = classify::language(packet.path());
-        let file = packet.text.full_head.as_deref();
-        let file = file.filter(|text| text.contains("async") && CALLS.may_match(name, text));
-        let concerned = || packet.added().filter(|line| CALLS.may_match(name, line.text));
-        let path = packet.path().to_text();
-        let Some(file) = file.and_then(|text| Parsed::around(&path, text, concerned())) else {
-            return Inspection::default();
-        };
-        let mut drafts = Vec::new();
-        for line in concerned() {
-            let mut scanner = scan::Scanner::new(name, true);
-            let Some(found) = CALLS.find(name, line.text, &scanner.line(line.text)) else { continue };
-            let Some(at) = file.start(&line).map(|start| start + found.start) else { continue };
-            if file.is_sound(at) && file.outline.is_asynchronous(at) {
-                let summary = "an asynchronous function makes a call that blocks its thread";
-                drafts.push(Draft::on_line(IN_ASYNC, packet, &line, found, summary));
-            }
+        if packet.text.full_head.as_deref().is_some_and(|text| text.contains("async")) {
+            CALLS.inspect(packet)
+        } else {
+            Inspection::default()
         }
-        Inspection { drafts, facts: Vec::new() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_idiom_compiles() {
+    fn every_pattern_compiles() {
         super::CALLS.check();
     }
 }

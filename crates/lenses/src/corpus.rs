@@ -363,6 +363,102 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Lenses whose findings do not depend on spelling.
+const CALL_LENSES: &[&str] =
+    &["blocking-call", "costly-loop", "dangerous-call", "merge-leftover", "weak-test"];
+
+/// Splits the arguments of calls, one on each line with a comma behind it, and swaps the quotes of plain strings.
+fn respelled(text: &str, comment: &str) -> String {
+    let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    // For each open bracket whether it holds the arguments of a call.
+    let mut open: Vec<bool> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if matches!(byte, b'"' | b'\'') {
+            let inside = text[at + 1..].split(char::from(byte)).next().unwrap_or("");
+            let is_plain = !inside.contains(['"', '\'', '\\', '\n', '{']);
+            let quote = if is_plain { char::from(byte ^ b'"' ^ b'\'') } else { char::from(byte) };
+            out.push_str(&format!("{quote}{inside}{quote}"));
+            at += inside.len() + 2;
+            continue;
+        }
+        let is_call = byte == b'(' && at > 0 && is_name(bytes.get(at - 1));
+        let is_filled = bytes.get(at + 1).is_some_and(|next| !matches!(next, b')' | b'\n'));
+        match byte {
+            b'(' | b'[' | b'{' => {
+                open.push(is_call && is_filled);
+                out.push(char::from(byte));
+                if is_call && is_filled {
+                    out.push_str(&format!("  {comment}\n    "));
+                }
+            }
+            b')' | b']' | b'}' => {
+                if open.pop() == Some(true) && !out.trim_end().ends_with(',') {
+                    out.push_str(",\n");
+                }
+                out.push(char::from(byte));
+            }
+            b',' if open.last() == Some(&true) => out.push_str(",\n    "),
+            _ => {
+                let character = text[at..].chars().next().unwrap_or_default();
+                out.push(character);
+                at += character.len_utf8() - 1;
+            }
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Counts the drafts of each rule in each file. A comment excuses a test that does nothing.
+fn counted(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> BTreeMap<(String, &'static str), usize> {
+    let mut counts = BTreeMap::new();
+    for draft in run_lens(lens, files).into_iter().filter(|draft| draft.rule != "weak-test/checks-nothing") {
+        *counts.entry((draft.file.to_text().into_owned(), draft.rule)).or_insert(0) += 1;
+    }
+    counts
+}
+
+#[test]
+fn calls_are_found_in_another_spelling_too() {
+    let mut respelled_files = 0;
+    let mut wrong = Vec::new();
+    for (name, page) in pages().into_iter().filter(|(name, _)| CALL_LENSES.contains(&name.as_str())) {
+        let lens = ALL.iter().find(|lens| lens.spec().id == name).unwrap();
+        for case in page.cases.into_iter().filter(|case| !case.title.starts_with("outside")) {
+            for file in case.files.into_iter().filter(|file| file.old.is_none()) {
+                let Some((path, text)) = file.new.clone() else { continue };
+                let comment = match path.rsplit('.').next() {
+                    Some("py") => "# why",
+                    Some("js" | "ts" | "tsx") => "// why",
+                    _ => continue,
+                };
+                // The rewriter knows no comments, and nothing of a text over several lines.
+                let is_known = !text.contains(['#', '`']) && !text.contains("//") && !text.contains("\"\"\"");
+                if !is_known {
+                    continue;
+                }
+                respelled_files += 1;
+                let other = CaseFile { new: Some((path, respelled(&text, comment))), ..file.clone() };
+                let (before, after) =
+                    (counted(*lens, &[changed_file(&file)]), counted(*lens, &[changed_file(&other)]));
+                if before != after {
+                    wrong.push(format!(
+                        "{}: {before:?} and {after:?} in\n{}",
+                        case.title,
+                        other.new.unwrap().1
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(respelled_files >= 15, "only {respelled_files} files");
+}
+
 #[test]
 fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
     for lens in ALL {

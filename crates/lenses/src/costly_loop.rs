@@ -1,17 +1,15 @@
 //! Work that a loop does again and again though once, or all at once, would do.
 
-use std::sync::LazyLock;
-
+use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
-use super::idioms::{Idiom, Table, code};
 use super::parsed::{self, Parsed};
-use super::scan;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+use qa_reading::patterns::{Context, Definition, Variable};
 
 const REGEX: &str = "costly-loop/regex-compiled";
 const WAITS: &str = "costly-loop/awaited-in-turn";
@@ -25,7 +23,7 @@ const CERTAIN: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "costly-loop",
-    version: "1",
+    version: "2",
     class: LensClass::Performance,
     title: "Work that a loop does again and again",
     required_by_default: true,
@@ -50,20 +48,55 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-static REGEXES: LazyLock<Table> = LazyLock::new(|| {
-    const IDIOMS: &[Idiom] = &[
-        code(&["python"], "compile", r#"(?:^|[^\w.])((?:re|regex)\.compile\(\s*(?:r|b|rb|br|u)?["'])"#),
-        code(
-            &["javascript", "typescript"],
-            "RegExp",
-            r#"(?:^|[^\w.$])(new\s+RegExp\(\s*(?:"[^"]*"|'[^']*'|`[^`$]*`|String\.raw`[^`$]*`)\s*[,)])"#,
+const ROWS: [Definition; 6] = [
+    Definition::new(&["python"], &["$F($X, ...)"])
+        .with(&[Variable::one_of("F", &["re.compile", "regex.compile"]), Variable::literal("X")]),
+    Definition::new(&["javascript"], &["new RegExp($X, ...)"]).with(&[Variable::literal("X")]),
+    Definition::new(&["javascript"], &["new RegExp($X, ...)"])
+        .with(&[Variable::any("X").matching(r"^String\.raw`[^`$]*`$")]),
+    Definition::new(&["go"], &["$F($X)"]).with(&[
+        Variable::one_of(
+            "F",
+            &["regexp.Compile", "regexp.CompilePOSIX", "regexp.MustCompile", "regexp.MustCompilePOSIX"],
         ),
-        code(&["go"], "regexp", r#"(?:^|[^\w.])(regexp\.(?:MustCompile|Compile)(?:POSIX)?\(\s*["`])"#),
-        code(&["rust"], "Regex", r##"(?:^|[^\w])((?:Regex|RegexBuilder|RegexSet)::new\(\s*(?:b?r#*)?")"##),
-        code(&["java"], "Pattern", r#"(?:^|[^\w.])(Pattern\.compile\(\s*")"#),
-    ];
-    Table::new(IDIOMS)
-});
+        Variable::literal("X"),
+    ]),
+    Definition::new(&["rust"], &["$F($X)"]).with(&[
+        Variable::one_of(
+            "F",
+            &[
+                "regex::Regex::new",
+                "regex::RegexBuilder::new",
+                "regex::RegexSet::new",
+                "regex::bytes::Regex::new",
+                "fancy_regex::Regex::new",
+            ],
+        ),
+        Variable::literal("X"),
+    ]),
+    Definition::new(&["java"], &["Pattern.compile($X, ...)"])
+        .using(&["import java.util.regex.Pattern;"])
+        .with(&[Variable::literal("X")]),
+];
+
+/// Demands of every row that a loop repeats the match.
+const fn in_loops(mut rows: [Definition; 6]) -> [Definition; 6] {
+    let mut at = 0;
+    while at < rows.len() {
+        rows[at] = rows[at].inside(&[Context::Loop]);
+        at += 1;
+    }
+    rows
+}
+
+const fn rule(rows: &'static [Definition]) -> CallRule {
+    let summary = "a regular expression that never changes is compiled in a loop";
+    CallRule { id: REGEX, summary, rows, quoted: Quoted::Call }
+}
+
+static REGEXES: Calls = Calls::new(&[rule(&ROWS)]);
+static REGEXES_IN_LOOPS: Calls = Calls::new(&[rule(&ROWS_IN_LOOPS)]);
+const ROWS_IN_LOOPS: [Definition; 6] = in_loops(ROWS);
 
 /// The lens.
 pub(crate) struct CostlyLoop;
@@ -77,50 +110,44 @@ impl Lens for CostlyLoop {
         parsed::need(file)
     }
 
-    /// Whether added lines have something that costs; the loop around it may be older.
+    /// The loop around what costs may be older.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         let language = classify::language(&file.path);
         let may_wait = matches!(language, Some("javascript" | "typescript" | "python"));
-        REGEXES.may_match(language, &hunks.text) || (may_wait && hunks.text.contains("await "))
+        REGEXES_IN_LOOPS.wants_whole_file(file, hunks) || may_wait && hunks.text.contains("await ")
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let nothing = Inspection::default();
-        let Some(text) = &packet.text.full_head else { return nothing };
-        let name = classify::language(packet.path());
-        // Other lenses may have wanted the whole file.
-        let first = first_loop(name, text);
+        let Some(text) = &packet.text.full_head else { return Inspection::default() };
+        let mut inspection = REGEXES_IN_LOOPS.inspect(packet);
+        let first = first_loop(classify::language(packet.path()), text);
         let waits =
             |line: &Line<'_>| line.text.contains("await") && first.is_some_and(|first| first <= line.number);
-        let costs = |line: &Line<'_>| REGEXES.may_match(name, line.text) || waits(line);
-        if !packet.added().any(|line| costs(&line)) {
-            return nothing;
+        if packet.added().any(|line| waits(&line)) {
+            let path = packet.path().to_text();
+            let file = Parsed::around(&path, text, packet.added().filter(waits));
+            let lines = packet.added().filter(waits);
+            inspection.drafts.extend(lines.flat_map(|line| waits_on(file.as_ref(), packet, &line)));
         }
-        let concerned = || packet.added().filter(costs);
-        let Some(file) = Parsed::around(&packet.path().to_text(), text, concerned()) else { return nothing };
-        let source = Source { name, file };
-        let mut drafts = Vec::new();
-        for line in concerned() {
-            drafts.extend(source.on_line(packet, &line));
-        }
-        Inspection { drafts, facts: Vec::new() }
+        inspection
     }
 
     /// Every place counts: where a regular expression is compiled, and each loop that could wait.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
-        let name = classify::language(file);
-        let may_wait = || text.contains("await ") && first_loop(name, text).is_some();
-        if rule == REGEX && !REGEXES.may_match(name, text) || rule == WAITS && !may_wait() {
-            return Census::default();
-        }
-        let Some(file) = Parsed::of(&file.to_text(), text) else { return Census::default() };
-        let source = Source { name, file };
+        let path = file.to_text();
         if rule == REGEX {
-            return source.regexes().map(|at| source.file.outline.repeats(at).is_none()).collect();
+            let all = REGEXES.search(&path, text, None).matches.len() as u64;
+            let in_loops = match all {
+                0 => 0,
+                _ => REGEXES_IN_LOOPS.search(&path, text, None).matches.len() as u64,
+            };
+            return Census { support: all, complying: all.saturating_sub(in_loops) };
         }
+        let may_wait = text.contains("await ") && first_loop(classify::language(file), text).is_some();
+        let Some(file) = Parsed::of(&path, text).filter(|_| may_wait) else { return Census::default() };
         let waits = text.match_indices("await ").map(|(at, _)| at);
-        let in_code = waits.filter(|at| source.file.is_sound(*at));
-        in_code.map(|at| !source.file.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
+        let in_code = waits.filter(|at| file.is_sound(*at));
+        in_code.map(|at| !file.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
     }
 }
 
@@ -144,48 +171,32 @@ fn first_loop(name: Option<&str>, text: &str) -> Option<u64> {
     Some(1 + text[..first].matches('\n').count() as u64)
 }
 
-/// A parsed file, and the name that idioms know its language by.
-struct Source<'t> {
-    name: Option<&'t str>,
-    file: Parsed<'t>,
-}
-
-impl Source<'_> {
-    fn regexes(&self) -> impl Iterator<Item = usize> {
-        let mut scanner = scan::Scanner::new(self.name, true);
-        self.file.text.lines().zip(&self.file.starts).filter_map(move |(line, start)| {
-            let found = REGEXES.find(self.name, line, &scanner.line(line))?;
-            Some(start + found.start).filter(|at| self.file.is_sound(*at))
-        })
-    }
-
-    fn on_line(&self, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
-        let Some(start) = self.file.start(line) else { return Vec::new() };
-        let mut drafts = Vec::new();
-        let mut scanner = scan::Scanner::new(self.name, true);
-        if let Some(found) = REGEXES.find(self.name, line.text, &scanner.line(line.text)) {
-            let at = start + found.start;
-            if self.file.is_sound(at) && self.file.outline.repeats(at).is_some() {
-                let summary = "a regular expression that never changes is compiled in a loop";
-                drafts.push(Draft::on_line(REGEX, packet, line, found, summary));
-            }
-        }
-        let here = start..start + line.text.len();
-        for span in self.file.outline.waits_in_turn.iter().filter(|span| here.contains(&span.start)) {
-            if !self.file.is_sound(span.start) {
-                continue;
-            }
+/// Reports the waits in turn that begin on a line.
+fn waits_on(file: Option<&Parsed>, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
+    let Some((file, start)) = file.and_then(|file| Some((file, file.start(line)?))) else {
+        return Vec::new();
+    };
+    let here = start..start + line.text.len();
+    let waits = file.outline.waits_in_turn.iter();
+    let waits = waits.filter(|span| here.contains(&span.start) && file.is_sound(span.start));
+    let summary = "a loop waits for one call after the other though none needs another";
+    waits
+        .map(|span| {
             let end = span.end.min(here.end);
-            let summary = "a loop waits for one call after the other though none needs another";
-            drafts.push(Draft::on_line(WAITS, packet, line, span.start - start..end - start, summary));
-        }
-        drafts
-    }
+            Draft::on_line(WAITS, packet, line, span.start - start..end - start, summary)
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::first_loop;
+    use super::{REGEXES, REGEXES_IN_LOOPS, first_loop};
+
+    #[test]
+    fn every_pattern_compiles() {
+        REGEXES.check();
+        REGEXES_IN_LOOPS.check();
+    }
 
     #[test]
     fn nothing_is_looked_for_before_the_first_loop() {

@@ -1,6 +1,7 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
 mod blocking_call;
+mod calls;
 pub mod consistency;
 pub mod contract;
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! What was meant to stay on one machine: conflict markers, focused tests, debugger stops and editor files.
 
-use std::sync::LazyLock;
-
+use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
-use super::idioms::{Idiom, Table, code};
 use super::pattern::Pattern;
 use super::scan;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
 };
-use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+use qa_reading::patterns::{Definition, Variable};
 
 const CONFLICT: &str = "merge-leftover/conflict-marker";
 const DEBUGGER: &str = "merge-leftover/debugger-statement";
@@ -35,7 +33,7 @@ const SHIPPED_AND_TESTED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
-    version: "1",
+    version: "2",
     class: LensClass::Style,
     title: "What was meant to stay on one machine",
     required_by_default: true,
@@ -78,65 +76,151 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-const JS: &[&str] = &["javascript", "typescript", "html"];
+const JS: &[&str] = &["javascript"];
+const PY: &[&str] = &["python"];
+const RUBY: &[&str] = &["ruby"];
+const PHP: &[&str] = &["php"];
 
-static DEBUGGER_IDIOMS: &[Idiom] = &[
-    code(JS, "debugger", r"(?:^|[\s;{}()])(debugger)\s*(?:;|$|\})"),
-    code(&["python"], "breakpoint", r"(?:^|[\s;:])(breakpoint\s*\()"),
-    code(
-        &["python"],
-        "set_trace",
-        r"\b((?:pdb|ipdb|pudb|wdb|rpdb|celery\.contrib\.rdb|rdb)\.set_trace\s*\()",
-    ),
-    code(&["python"], "import", r"^\s*(?:import|from)\s+((?:i?pdb|pudb|ipdb|rpdb|wdb)\b)"),
-    code(&["ruby", "html"], "binding.", r"(?:^|[\s;(])(binding\.(?:pry|irb|break|b))\b"),
-    code(&["ruby"], "byebug", r"^\s*(byebug)\s*(?:$|;|#|if\b|unless\b)"),
-    code(&["ruby"], "debugger", r"^\s*(debugger)\s*(?:$|;|#|if\b|unless\b)"),
-    code(&["rust"], "dbg!", r"(?:^|[^\w])(dbg!\s*[(\[{])"),
-    code(&["php"], "dump", r"(?:^|[\s;{@])(var_dump\s*\()"),
-    code(&["php"], "dd(", r"^\s*(dd\()"),
-    code(&["elixir"], "IEx", r"\b(IEx\.pry)\b"),
-    code(&["swift", "c", "c++", "objective-c"], "__debugbreak", r"\b(__debugbreak\s*\()"),
-    code(&["c#"], "Debugger", r"\b(Debugger\.(?:Break|Launch)\s*\()"),
-    code(&["go"], "runtime.Breakpoint", r"\b(runtime\.Breakpoint\s*\()"),
-    code(&["lua"], "debug.debug", r"\b(debug\.debug\s*\()"),
-    code(&["r"], "browser(", r"^\s*(browser\(\))"),
-];
-static DEBUGGERS: LazyLock<Table> = LazyLock::new(|| Table::new(DEBUGGER_IDIOMS));
+static STATEMENTS: Calls = Calls::new(&[
+    CallRule {
+        id: DEBUGGER,
+        summary: "a statement left from debugging",
+        rows: DEBUGGERS,
+        quoted: Quoted::Part,
+    },
+    CallRule {
+        id: FOCUSED,
+        summary: "a focused test switches off the others",
+        rows: FOCUSES,
+        quoted: Quoted::Part,
+    },
+]);
 
-static FOCUS_IDIOMS: &[Idiom] = &[
-    code(
-        JS,
-        ".only",
-        r"(?:^|[^.\w])((?:describe|it|test|context|suite|specify|bench|fixture|feature|scenario|Deno\.test)(?:\.\w+)*\.only)(?:\.\w+)*\s*(?:[(<`]|$)",
-    ),
-    code(
-        &["javascript", "typescript", "swift"],
-        "f",
-        r"^\s*((?:fdescribe|fcontext|fit|ftest))(?:\.each)?\s*\(",
-    ),
-    code(JS, "only", r"\b(?:test|it|describe|suite)\s*\(.*[{,]\s*(only\s*:\s*true)\b"),
-    code(&["python"], "mark", r"^\s*(@pytest\.mark\.(?:only|focus))\b"),
-    code(
-        &["ruby"],
-        "f",
-        r#"^\s*((?:fit|fdescribe|fcontext|fspecify|fexample|ffeature|fscenario))(?:\s+["'A-Z]|\()"#,
-    ),
-    code(
-        &["ruby"],
-        "focus",
-        r"^\s*(?:RSpec\.)?(?:it|describe|context|specify|feature|scenario|example)\b.*[,(\s](:focus\b|focus:\s*true\b|:focus\s*=>\s*true\b)",
-    ),
-    code(
-        &["go"],
+const DEBUGGERS: &[Definition] = &[
+    Definition::new(JS, &["debugger;"]),
+    Definition {
+        imports: &["pdb", "ipdb", "pudb", "rpdb", "wdb"],
+        ..Definition::new(PY, &["breakpoint(...)"])
+    },
+    Definition::new(PY, &["$F(...)"]).with(&[Variable::one_of(
         "F",
-        r"(?:^|[^\w.])((?:FDescribe|FContext|FIt|FWhen|FSpecify|FEntry|FDescribeTable|FDescribeTableSubtree))\s*\(",
-    ),
-    code(&["java", "kotlin", "scala", "groovy"], "@IgnoreRest", r"^\s*(@IgnoreRest)\b"),
-    code(&["php"], "->only()", r"(->only\(\))\s*(?:;|->)"),
-    code(&["dart"], "solo", r"(?:\b(solo\s*:\s*true)\b|^\s*((?:solo_test|solo_group))\s*\()"),
+        &[
+            "pdb.set_trace",
+            "ipdb.set_trace",
+            "pudb.set_trace",
+            "wdb.set_trace",
+            "rpdb.set_trace",
+            "celery.contrib.rdb.set_trace",
+        ],
+    )]),
+    Definition::new(RUBY, &["binding.pry", "binding.irb", "binding.break", "binding.b"]),
+    Definition::new(
+        RUBY,
+        &["byebug", "byebug if $X", "byebug unless $X", "debugger", "debugger if $X", "debugger unless $X"],
+    )
+    .as_statement(),
+    Definition::new(&["rust"], &["dbg!(...)"]),
+    Definition::new(PHP, &["var_dump(...)"]),
+    Definition::new(PHP, &["dd(...)"]).as_statement(),
+    Definition::new(&["elixir"], &["IEx.pry"]),
+    Definition::new(&["swift", "c"], &["__debugbreak(...)"]),
+    Definition::new(&["c#"], &["$F(...)"]).with(&[Variable::one_of(
+        "F",
+        &["System.Diagnostics.Debugger.Break", "System.Diagnostics.Debugger.Launch"],
+    )]),
+    Definition::new(&["go"], &["runtime.Breakpoint()"]),
+    Definition::new(&["lua"], &["debug.debug()"]),
+    Definition::new(&["r"], &["browser()"]).as_statement(),
 ];
-static FOCUSES: LazyLock<Table> = LazyLock::new(|| Table::new(FOCUS_IDIOMS));
+
+const FOCUSES: &[Definition] = &[
+    Definition::new(JS, &["$T.only"]).with(&[Variable::any("T").matching(
+        r"^(?:describe|it|test|context|suite|specify|bench|fixture|feature|scenario|Deno\.test)(?:\.\w+)*$",
+    )]),
+    Definition::new(JS, &["$T.only"]).with(&[Variable::one_of(
+        "T",
+        &[
+            "vitest.describe",
+            "vitest.it",
+            "vitest.test",
+            "vitest.suite",
+            "@jest/globals.describe",
+            "@jest/globals.it",
+            "@jest/globals.test",
+            "@playwright/test.test",
+            "mocha.describe",
+            "mocha.it",
+            "test.describe",
+            "test.it",
+            "test.test",
+        ],
+    )]),
+    Definition::new(&["javascript", "swift"], &["$F(...)"])
+        .with(&[Variable::one_of("F", &["fdescribe", "fcontext", "fit", "ftest"])])
+        .reporting("F")
+        .as_statement(),
+    Definition::new(JS, &["$F.each"])
+        .with(&[Variable::one_of("F", &["fdescribe", "fcontext", "fit", "ftest"])])
+        .reporting("F"),
+    Definition::new(JS, &["$T(..., { only: true, ... }, ...)"])
+        .with(&[Variable::one_of(
+            "T",
+            &["describe", "it", "suite", "test", "test.describe", "test.it", "test.suite", "test.test"],
+        )])
+        .reporting("only"),
+    Definition::new(PY, &["@pytest.mark.only", "@pytest.mark.focus"]),
+    Definition::new(RUBY, &["$F(...)"])
+        .with(&[Variable::one_of(
+            "F",
+            &["fit", "fdescribe", "fcontext", "fspecify", "fexample", "ffeature", "fscenario"],
+        )])
+        .reporting("F")
+        .as_statement(),
+    Definition::new(RUBY, &["$T(..., focus: true)"]).with(&[EXAMPLE]).reporting("focus"),
+    Definition::new(RUBY, &["$T(..., $S, ...)"])
+        .with(&[EXAMPLE, Variable::literal("S").matching("^:focus$")])
+        .reporting("S"),
+    Definition::new(&["go"], &["$F(...)"])
+        .with(&[Variable::one_of(
+            "F",
+            &[
+                "FDescribe",
+                "FContext",
+                "FIt",
+                "FWhen",
+                "FSpecify",
+                "FEntry",
+                "FDescribeTable",
+                "FDescribeTableSubtree",
+                "github.com/onsi/ginkgo/v2.FDescribe",
+                "github.com/onsi/ginkgo/v2.FContext",
+                "github.com/onsi/ginkgo/v2.FIt",
+                "github.com/onsi/ginkgo/v2.FWhen",
+            ],
+        )])
+        .reporting("F"),
+    Definition::new(PHP, &["$T->$M()"]).with(&[Variable::one_of("M", &["only"])]).reporting("M"),
+    Definition::new(&["dart"], &["solo: true"]),
+    Definition::new(&["dart"], &["$F(...)"])
+        .with(&[Variable::one_of("F", &["solo_test", "solo_group"])])
+        .reporting("F"),
+];
+
+const EXAMPLE: Variable = Variable::one_of(
+    "T",
+    &[
+        "it",
+        "describe",
+        "context",
+        "specify",
+        "feature",
+        "scenario",
+        "example",
+        "RSpec.describe",
+        "RSpec.context",
+        "RSpec.feature",
+    ],
+);
 
 static EDITOR_NAMES: Pattern = Pattern::new(concat!(
     r"^\.ds_store$",
@@ -163,33 +247,37 @@ impl Lens for MergeLeftover {
         &SPEC
     }
 
-    /// Only the whole of a document tells whether a marker stands in a fenced example.
+    /// Only the whole of a document tells whether a marker stands in a fenced example, and only the whole of a source
+    /// file what is a statement.
     fn need(&self, file: &ChangedFile) -> Need {
-        if scan::is_prose(&file.path) { Need::WholeFile } else { Need::Hunks }
+        if scan::is_prose(&file.path) {
+            return Need::WholeFile;
+        }
+        match STATEMENTS.need(file) {
+            need @ (Need::WholeFile | Need::Hunks) => need,
+            Need::Nothing => Need::Hunks,
+        }
     }
 
-    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
-        may_conflict(hunks)
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        if scan::is_prose(&file.path) {
+            return may_conflict(hunks);
+        }
+        file.class != FileClass::Docs && STATEMENTS.wants_whole_file(file, hunks)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let mut drafts = Vec::new();
-        drafts.extend(editor_file(packet));
-        drafts.extend(conflicts(packet));
+        let mut inspection = Inspection::default();
         if packet.file.class != FileClass::Docs && !scan::is_prose(packet.path()) {
-            drafts.extend(statements(packet, DEBUGGER, &DEBUGGERS, "a statement left from debugging"));
-            drafts.extend(statements(packet, FOCUSED, &FOCUSES, "a focused test switches off the others"));
+            inspection = STATEMENTS.inspect(packet);
         }
-        Inspection { drafts, facts: Vec::new() }
+        inspection.drafts.extend(editor_file(packet));
+        inspection.drafts.extend(conflicts(packet));
+        inspection
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
-        let language = classify::language(file);
-        if rule != DEBUGGER || !DEBUGGERS.knows(language) {
-            return None;
-        }
-        let mut scanner = scan::Scanner::new(language, true);
-        Some(!text.lines().any(|line| DEBUGGERS.find(language, line, &scanner.line(line)).is_some()))
+        if rule == DEBUGGER { STATEMENTS.complies(rule, &file.to_text(), text) } else { None }
     }
 }
 
@@ -200,19 +288,6 @@ fn editor_file(packet: &Packet<'_>) -> Option<Draft> {
         let summary = "an editor, a merge tool or a desktop left this file behind";
         Draft::on_file(EDITOR, packet.path(), Side::Head, summary)
     })
-}
-
-fn statements(packet: &Packet<'_>, rule: &'static str, table: &Table, summary: &str) -> Vec<Draft> {
-    let language = packet.file.language.as_deref();
-    packet
-        .hunks()
-        .filter(|hunk| table.may_match(language, &packet.text.text[hunk.added_span()]))
-        .flat_map(|hunk| scan::added(language, hunk))
-        .filter_map(|(line, parts)| {
-            let span = table.find(language, line.text, &parts)?;
-            Some(Draft::on_line(rule, packet, &line, span, summary))
-        })
-        .collect()
 }
 
 /// What a line says in a merge that stopped.
@@ -297,8 +372,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        DEBUGGERS.check();
-        FOCUSES.check();
+        STATEMENTS.check();
         assert!(EDITOR_NAMES.is_match("a.rs.orig"));
     }
 

@@ -29,27 +29,22 @@ pub(crate) fn need(file: &ChangedFile) -> Need {
 }
 
 /// A whole file with its outline and the places of its lines.
-pub(crate) struct Parsed<'t> {
-    pub(crate) text: &'t str,
+pub(crate) struct Parsed {
     pub(crate) outline: Arc<Outline>,
     /// Where each line begins.
     pub(crate) starts: Vec<usize>,
 }
 
-impl<'t> Parsed<'t> {
+impl Parsed {
     /// A file, if there is a grammar for it.
-    pub(crate) fn of(path: &str, text: &'t str) -> Option<Self> {
-        Some(Self { text, outline: syntax::parse_once(Language::of(path)?, text), starts: starts(text) })
+    pub(crate) fn of(path: &str, text: &str) -> Option<Self> {
+        Some(Self { outline: syntax::parse_once(Language::of(path)?, text), starts: starts(text) })
     }
 
     /// As [`Self::of`], with an outline that may say nothing of functions, classes and the like that none of some lines are in.
-    pub(crate) fn around<'l>(
-        path: &str,
-        text: &'t str,
-        lines: impl Iterator<Item = Line<'l>>,
-    ) -> Option<Self> {
+    pub(crate) fn around<'l>(path: &str, text: &str, lines: impl Iterator<Item = Line<'l>>) -> Option<Self> {
         let language = Language::of(path)?;
-        let mut file = Self { text, outline: Arc::default(), starts: starts(text) };
+        let mut file = Self { outline: Arc::default(), starts: starts(text) };
         let lines = lines.filter_map(|line| Some((file.start(&line)?, line.text.len())));
         let places: Vec<(usize, usize)> = lines.map(|(start, length)| (start, start + length)).collect();
         file.outline = syntax::parse_around(language, text, &places);

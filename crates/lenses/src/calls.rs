@@ -1,0 +1,252 @@
+//! Rules about calls: patterns as data, held against the syntax tree of a changed file.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use super::contract::{Draft, Fact, Inspection, Need};
+use qa_contracts::v1::{ChangedFile, FileText};
+use qa_core::packet::{Line, Packet};
+use qa_reading::patterns::{Code, Definition, Grammar, Match, ParsedText, Pattern, Patterns, Words};
+use qa_reading::syntax::Span;
+
+/// A rule with its patterns.
+#[derive(Debug)]
+pub(crate) struct CallRule {
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) rows: &'static [Definition],
+    pub(crate) quoted: Quoted,
+}
+
+/// Part of a match that a finding quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quoted {
+    /// The reported part.
+    Part,
+    /// The whole match if it stands on one line, else the reported part.
+    Call,
+}
+
+/// The rules of one lens. Nothing is compiled before a file has the words of a pattern.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    rules: &'static [CallRule],
+    languages: OnceLock<BTreeMap<Grammar, OnceLock<Rows>>>,
+}
+
+/// The patterns of one language.
+#[derive(Debug)]
+struct Rows {
+    words: Words,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    rule: &'static CallRule,
+    definition: &'static Definition,
+    patterns: OnceLock<Vec<Pattern>>,
+}
+
+/// Matches in one text.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) matches: Vec<CallMatch>,
+    /// True if the text was parsed and searched to its end.
+    pub(crate) is_complete: bool,
+}
+
+/// A match of a rule.
+#[derive(Debug)]
+pub(crate) struct CallMatch {
+    pub(crate) rule: &'static CallRule,
+    pub(crate) found: Match,
+}
+
+impl Row {
+    fn patterns(&self, grammar: Grammar) -> &[Pattern] {
+        self.patterns.get_or_init(|| {
+            let named = |name: &&&'static str| Grammar::named(name) == Some(grammar);
+            let language = self.definition.languages.iter().find(named).expect("rows are kept by language");
+            Pattern::compile(self.definition, language).expect("a test compiles every pattern")
+        })
+    }
+}
+
+impl Calls {
+    /// The rules of a lens.
+    pub(crate) const fn new(rules: &'static [CallRule]) -> Self {
+        Self { rules, languages: OnceLock::new() }
+    }
+
+    fn rows(&self, path: &str) -> Option<&Rows> {
+        let grammar = Grammar::of(path)?.family();
+        let languages = self.languages.get_or_init(|| {
+            let named = self.rules.iter().flat_map(|rule| rule.rows).flat_map(|row| row.languages);
+            named.filter_map(|name| Some((Grammar::named(name)?, OnceLock::new()))).collect()
+        });
+        Some(languages.get(&grammar)?.get_or_init(|| Rows::new(self.rules, grammar)))
+    }
+
+    /// Returns how much of a file the rules need: all of it where a pattern is for its language.
+    pub(crate) fn need(&self, file: &ChangedFile) -> Need {
+        if self.rows(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Nothing }
+    }
+
+    /// Returns whether the hunks of a file have a word of a pattern.
+    pub(crate) fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        self.rows(&file.path.to_text()).is_some_and(|rows| rows.words.may_match(&hunks.text))
+    }
+
+    /// Reports the matches whose parts touch added lines, one for each rule and line.
+    pub(crate) fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
+        let lines = AddedLines::new(packet, text);
+        let found = self.search(&packet.path().to_text(), text, Some(&lines));
+        let mut drafts: Vec<Draft> = Vec::new();
+        for CallMatch { rule, found } in &found.matches {
+            let Some((line, quote)) = lines.place(rule.quoted, found, text) else { continue };
+            let is_same = |draft: &Draft| draft.rule == rule.id && draft.start_line == line.number;
+            if !drafts.iter().any(is_same) {
+                drafts.push(Draft::on_line(rule.id, packet, line, quote, rule.summary));
+            }
+        }
+        let unread = (!found.is_complete).then(Fact::unread);
+        Inspection { drafts, facts: unread.into_iter().collect() }
+    }
+
+    /// Searches a text for the rules' patterns: in all of it, or where they touch added lines.
+    pub(crate) fn search(&self, path: &str, text: &str, lines: Option<&AddedLines<'_>>) -> Found {
+        let nothing = Found { matches: Vec::new(), is_complete: true };
+        let Some(rows) = self.rows(path) else { return nothing };
+        let near = lines.map(|lines| lines.near.as_str());
+        let possible = rows.words.possible(near.unwrap_or(text), text);
+        if possible.is_empty() {
+            return nothing;
+        }
+        let Some((parsed, grammar)) = ParsedText::parse(path, text).zip(Grammar::of(path)) else {
+            return nothing;
+        };
+        let chosen: Vec<Chosen<'_>> = possible
+            .into_iter()
+            .flat_map(|position| {
+                let row = &rows.rows[position];
+                row.patterns(grammar.family()).iter().map(|pattern| Chosen { rule: row.rule, pattern })
+            })
+            .collect();
+        let patterns: Patterns<'_> = chosen.iter().map(|chosen| chosen.pattern).collect();
+        let spans = lines.map(|lines| lines.spans.as_slice());
+        let found = patterns.find(&Code::new(text, &parsed), spans);
+        let matches = found.matches.into_iter();
+        let matches = matches.map(|found| CallMatch { rule: chosen[found.pattern].rule, found }).collect();
+        Found { matches, is_complete: found.is_complete }
+    }
+
+    /// Returns whether a file has no match of a rule, or `None` where no pattern of the rule is for its language or the
+    /// file cannot be parsed.
+    pub(crate) fn complies(&self, rule: &str, path: &str, text: &str) -> Option<bool> {
+        if !self.rows(path)?.rows.iter().any(|row| row.rule.id == rule) {
+            return None;
+        }
+        let found = self.search(path, text, None);
+        found.is_complete.then(|| !found.matches.iter().any(|found| found.rule.id == rule))
+    }
+
+    /// Compiles every pattern, and sees that each needs a word.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let mut faults = Vec::new();
+        for row in self.rules.iter().flat_map(|rule| rule.rows) {
+            let compiled = row.languages.iter().map(|language| (language, Pattern::compile(row, language)));
+            faults.extend(
+                compiled.filter_map(|(language, found)| Some(format!("{language}: {}", found.err()?))),
+            );
+            if !Words::new([row]).possible("", "").is_empty() {
+                faults.push(format!("{:?} needs no word", row.code));
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
+
+/// A pattern with its rule.
+struct Chosen<'r> {
+    rule: &'static CallRule,
+    pattern: &'r Pattern,
+}
+
+impl Rows {
+    fn new(rules: &'static [CallRule], grammar: Grammar) -> Self {
+        let is_for = |row: &&'static Definition| {
+            row.languages.iter().any(|language| Grammar::named(language) == Some(grammar))
+        };
+        let rows: Vec<Row> = rules
+            .iter()
+            .flat_map(|rule| rule.rows.iter().filter(is_for).map(move |definition| (rule, definition)))
+            .map(|(rule, definition)| Row { rule, definition, patterns: OnceLock::new() })
+            .collect();
+        Self { words: Words::new(rows.iter().map(|row| row.definition)), rows }
+    }
+}
+
+/// The added lines of a file with their places in its text.
+pub(crate) struct AddedLines<'p> {
+    lines: Vec<Line<'p>>,
+    /// The place of each line, without its end.
+    spans: Vec<Span>,
+    /// The added lines and those that the hunks show around them, where the rest of a call may stand.
+    near: String,
+}
+
+impl<'p> AddedLines<'p> {
+    pub(crate) fn new(packet: &Packet<'p>, text: &str) -> Self {
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let place = |line: &Line<'_>| {
+            let index = usize::try_from(line.number.checked_sub(1)?).ok()?;
+            let start = *starts.get(index)?;
+            // The hunks and the file are masked alike.
+            Some(Span { start, end: start + line.text.len() })
+        };
+        let (lines, spans) = packet.added().filter_map(|line| Some((line, place(&line)?))).unzip();
+        let mut near = String::new();
+        for line in packet.hunks().flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after())) {
+            near.push_str(line.text);
+            near.push('\n');
+        }
+        Self { lines, spans, near }
+    }
+
+    /// Returns the line on which a match is reported, and the columns: the first added line that the first of its parts
+    /// to touch one does.
+    fn place(
+        &self,
+        quoted: Quoted,
+        found: &Match,
+        text: &str,
+    ) -> Option<(&Line<'p>, std::ops::Range<usize>)> {
+        let is_on_one_line = !found.span.of(text).contains('\n');
+        if quoted == Quoted::Call && is_on_one_line {
+            return self.on(found.span);
+        }
+        found.parts.iter().find_map(|part| self.on(*part))
+    }
+
+    /// Returns the first added line that a place touches, and the columns of the place there.
+    pub(crate) fn on(&self, place: Span) -> Option<(&Line<'p>, std::ops::Range<usize>)> {
+        let first = self.spans.partition_point(|line| line.end <= place.start);
+        for (line, span) in self.lines[first..].iter().zip(&self.spans[first..]) {
+            if place.end <= span.start {
+                return None;
+            }
+            let (from, to) = (place.start.max(span.start) - span.start, place.end.min(span.end) - span.start);
+            let shown = line.text.get(from..to).unwrap_or("");
+            let begin = from + (shown.len() - shown.trim_start().len());
+            let end = begin + shown.trim().len();
+            if begin < end {
+                return Some((line, begin..end));
+            }
+        }
+        None
+    }
+}

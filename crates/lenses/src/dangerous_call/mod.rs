@@ -1,0 +1,212 @@
+//! Calls that run, load, show or trust what somebody else wrote: few per language, and only where the line says so.
+
+mod commands;
+mod loaders;
+mod pages;
+mod programs;
+mod shell;
+mod trust;
+
+use super::calls::{CallRule, Calls, Quoted};
+use super::contract::{Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangeKind, ChangedFile, FileClass, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity,
+    Strength,
+};
+use qa_core::packet::Packet;
+
+const COMMAND: &str = "dangerous-call/command-injection";
+const DYNAMIC: &str = "dangerous-call/dynamic-code";
+const HTML: &str = "dangerous-call/html-injection";
+const TLS: &str = "dangerous-call/tls-verification-off";
+const LOAD: &str = "dangerous-call/unsafe-deserialization";
+
+const ADVISE: ScopeStrengths =
+    ScopeStrengths { generated: Strength::Off, vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const BLOCK: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..ADVISE };
+const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..ADVISE };
+const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
+const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
+const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
+
+static SPEC: LensSpec = LensSpec {
+    id: "dangerous-call",
+    version: "2",
+    class: LensClass::Security,
+    title: "Calls that run, load, show or trust what somebody else wrote",
+    required_by_default: true,
+    // One glob for each ending: those are looked up and need no automaton.
+    triggers: &[
+        "**/*.py",
+        "**/*.pyi",
+        "**/*.js",
+        "**/*.mjs",
+        "**/*.cjs",
+        "**/*.jsx",
+        "**/*.ts",
+        "**/*.tsx",
+        "**/*.mts",
+        "**/*.cts",
+        "**/*.vue",
+        "**/*.svelte",
+        "**/*.go",
+        "**/*.rs",
+        "**/*.java",
+        "**/*.kt",
+        "**/*.kts",
+        "**/*.scala",
+        "**/*.cs",
+        "**/*.rb",
+        "**/*.rake",
+        "**/*.php",
+        "**/*.sh",
+        "**/*.bash",
+        "**/*.zsh",
+        "**/*.yml",
+        "**/*.yaml",
+        "**/Containerfile",
+        "**/Dockerfile*",
+        "**/*.dockerfile",
+        "**/GNUmakefile",
+        "**/Makefile",
+        "**/makefile",
+        "**/*.mk",
+    ],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/dangerous-call.md"),
+    rules: &[
+        text_rule(
+            COMMAND,
+            "A command for a shell is put together from parts",
+            Severity::High,
+            RATCHETED,
+            "Give the program its arguments as a list, without a shell.",
+        ),
+        text_rule(
+            DYNAMIC,
+            "A text that is not written here is run as a program",
+            Severity::High,
+            RATCHETED,
+            "Read the text as data, or call what is meant by name.",
+        ),
+        text_rule(
+            HTML,
+            "A text that is not written here becomes part of a page as it stands",
+            Severity::Medium,
+            GUARDED,
+            "Set the text as text, or clean it first.",
+        ),
+        text_rule(
+            TLS,
+            "The certificate of the other side is no longer checked",
+            Severity::High,
+            ALWAYS,
+            "Trust the certificate that is meant by name, and keep the check.",
+        ),
+        text_rule(
+            LOAD,
+            "Data is read in a way that lets it run code",
+            Severity::High,
+            RATCHETED,
+            "Read the data with a loader that builds plain values only.",
+        ),
+    ],
+};
+
+const CS: &[&str] = &["c#"];
+const GO: &[&str] = &["go"];
+const JAVA: &[&str] = &["java"];
+const JS: &[&str] = &["javascript"];
+const JVM: &[&str] = &["java", "kotlin", "scala"];
+const KOTLIN: &[&str] = &["kotlin"];
+const PHP: &[&str] = &["php"];
+const PY: &[&str] = &["python"];
+const RUBY: &[&str] = &["ruby"];
+const RUST: &[&str] = &["rust"];
+
+/// A text that something cleans or quotes.
+const CLEANED: &str = r"(?i)sanitiz|purify|escape|trusted|quote\(";
+/// The other side is this machine.
+const THIS_MACHINE: &str = r"localhost|127\.0\.0\.1|\[::1\]";
+
+static CALLS: Calls = Calls::new(&[
+    CallRule {
+        id: COMMAND,
+        summary: "a command for a shell is put together from parts",
+        rows: commands::ROWS,
+        quoted: Quoted::Call,
+    },
+    CallRule {
+        id: DYNAMIC,
+        summary: "a text that is not written here is run",
+        rows: programs::ROWS,
+        quoted: Quoted::Call,
+    },
+    CallRule {
+        id: HTML,
+        summary: "a text becomes part of a page as it stands",
+        rows: pages::ROWS,
+        quoted: Quoted::Call,
+    },
+    CallRule { id: TLS, summary: TRUSTED, rows: trust::ROWS, quoted: Quoted::Part },
+    CallRule {
+        id: LOAD,
+        summary: "data is read in a way that lets it run code",
+        rows: loaders::ROWS,
+        quoted: Quoted::Call,
+    },
+]);
+
+const TRUSTED: &str = "whoever answers is trusted, whatever certificate they show";
+
+/// The lens.
+pub(crate) struct DangerousCall;
+
+impl Lens for DangerousCall {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let is_read = file.kind != ChangeKind::Deleted && file.class != FileClass::Docs;
+        if !is_read {
+            return Need::Nothing;
+        }
+        if shell::is_read(&file.path) { Need::WholeFile } else { CALLS.need(file) }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        CALLS.wants_whole_file(file, hunks) || shell::is_read(&file.path) && shell::may_match(&hunks.text)
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut inspection = CALLS.inspect(packet);
+        shell::inspect(packet, &mut inspection);
+        inspection
+    }
+
+    fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
+        let of_scripts = (rule == TLS).then(|| shell::complies(file, text)).flatten();
+        of_scripts.or_else(|| CALLS.complies(rule, &file.to_text(), text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        CALLS.check();
+    }
+
+    #[test]
+    fn a_file_without_such_calls_complies() {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        for (text, expected) in [("x = 1\n", true), ("eval(x)\n", false), ("# eval(x)\n", true)] {
+            assert_eq!(DangerousCall.complies(DYNAMIC, &path, text), Some(expected), "{text}");
+        }
+        assert_eq!(DangerousCall.complies(DYNAMIC, &RepoPath::from_bytes(b"a.txt").unwrap(), ""), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Code that puts a text into a page as it stands.
+
+use super::{CLEANED, GO, JS, PY, RUBY};
+use qa_reading::patterns::{Definition, Variable};
+
+const TEXT: Variable = Variable::computed("X").not_matching(CLEANED);
+
+pub(super) const ROWS: &[Definition] = &[
+    Definition::new(
+        JS,
+        &[
+            "$E.innerHTML = $X",
+            "$E.outerHTML = $X",
+            "$E.insertAdjacentHTML($P, $X)",
+            "$R.createContextualFragment($X)",
+            "document.write(..., $X, ...)",
+            "document.writeln(..., $X, ...)",
+            "dangerouslySetInnerHTML={{ __html: $X }}",
+        ],
+    )
+    .with(&[TEXT]),
+    Definition::new(JS, &["$S.$M($X)"]).with(&[
+        Variable::one_of("M", &["bypassSecurityTrustHtml", "bypassSecurityTrustScript"]),
+        Variable::computed("X").not_matching("(?i)sanitiz|purify|escape"),
+    ]),
+    Definition::new(GO, &["template.$T($X)"])
+        .using(&["import \"html/template\""])
+        .with(&[Variable::one_of("T", &["HTML", "HTMLAttr", "JS", "JSStr"]), TEXT]),
+    Definition::new(PY, &["$F($X)"]).with(&[
+        Variable::one_of(
+            "F",
+            &[
+                "django.utils.safestring.mark_safe",
+                "mark_safe",
+                "markupsafe.Markup",
+                "flask.Markup",
+                "Markup",
+            ],
+        ),
+        TEXT,
+    ]),
+    Definition::new(RUBY, &["$X.html_safe"])
+        .with(&[Variable::computed("X").matching(r##"^"[^\n]*#\{"##).not_matching(CLEANED)]),
+];
