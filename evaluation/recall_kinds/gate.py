@@ -174,11 +174,11 @@ def suppressed(tree, chance):
     return fault and Case(path, fault, twin, [first + 1], line.strip(), language)
 
 
-SUPPRESSED = rules("gate-weakening", "suppression-added", "suppression-unexplained", "file-suppressed")
+SUPPRESSED = rules("suppression", "added", "unexplained", "whole-file")
 KINDS = [
-    Kind("gate", "test-skipped", rules("gate-weakening", "test-skipped"), skipped),
+    Kind("gate", "test-skipped", rules("test-weakening", "test-skipped"), skipped),
     Kind("gate", "test-focused", rules("merge-leftover", "focused-test"), focused),
-    Kind("gate", "test-file-deleted", rules("gate-weakening", "test-deleted", "test-removed"), test_file_deleted),
-    Kind("gate", "test-function-deleted", rules("gate-weakening", "test-removed", "test-deleted"), test_removed),
+    Kind("gate", "test-file-deleted", rules("test-weakening", "test-deleted", "test-removed"), test_file_deleted),
+    Kind("gate", "test-function-deleted", rules("test-weakening", "test-removed", "test-deleted"), test_removed),
     Kind("gate", "suppression-added", SUPPRESSED, suppressed),
 ]

@@ -195,8 +195,8 @@ def rubric_edited(tree, chance):
 KINDS = [
     Kind("gate", "ci-softened", rules("gate-weakening", "ci-softened"), softened),
     Kind("gate", "workflow-deleted", rules("gate-weakening", "ci-removed"), workflow_deleted),
-    Kind("gate", "policy-weakened", rules("gate-weakening", "policy-weakened"), policy_weakened),
-    Kind("gate", "rubric-edited", rules("gate-weakening", "rubric-changed"), rubric_edited),
+    Kind("gate", "policy-weakened", rules("policy-weakening", "policy-weakened"), policy_weakened),
+    Kind("gate", "rubric-edited", rules("policy-weakening", "rubric-changed"), rubric_edited),
     Kind("gate", "lint-disabled", rules("lint-weakening", "lint-disabled"), lint_disabled),
-    Kind("gate", "codeowners-cut", rules("gate-weakening", "codeowners-weakened"), owners_cut),
+    Kind("gate", "codeowners-cut", rules("policy-weakening", "codeowners-weakened"), owners_cut),
 ]

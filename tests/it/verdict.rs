@@ -152,7 +152,7 @@ fn a_change_that_edits_the_policy_is_judged_by_the_one_of_the_base() {
     // One that could not be read after the merge would stop every later verdict, so it blocks now.
     let repo = change(&[("a.py", "a\n")], &[("a.py", "b\n"), (POLICY, "mod = 1\n")]);
     repo.judge().run().expect(1);
-    assert_eq!(self::verdict(&repo)["blockingFindings"][0]["ruleId"], "gate-weakening/policy-unreadable");
+    assert_eq!(self::verdict(&repo)["blockingFindings"][0]["ruleId"], "policy-weakening/policy-unreadable");
     let error = self::verdict(&repo)["policyPreview"]["error"].clone();
     assert!(error.as_str().unwrap().contains("line 1"), "{error}");
     // The same when the policy goes away.
@@ -314,8 +314,8 @@ fn a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_cod
     let owners = "* @all\n/auth/ @security\n";
     let lock = "version = 4\n";
     for (old, new, text, rule) in [
-        (".github/CODEOWNERS", "vendor/CODEOWNERS", owners, "gate-weakening/codeowners-weakened"),
-        ("Cargo.lock", "vendor/Cargo.lock", lock, "gate-weakening/lockfile-removed"),
+        (".github/CODEOWNERS", "vendor/CODEOWNERS", owners, "policy-weakening/codeowners-weakened"),
+        ("Cargo.lock", "vendor/Cargo.lock", lock, "policy-weakening/lockfile-removed"),
         ("ruff.toml", "third_party/ruff.toml", "lint.select = [\"ALL\"]\n", "lint-weakening/lint-disabled"),
         ("ruff.toml", "third_party/ruff.toml", "no TOML\n", "lint-weakening/lint-disabled"),
     ] {

@@ -373,3 +373,22 @@ impl Draft {
         self
     }
 }
+
+/// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide
+/// everything else.
+pub(crate) fn fold(drafts: &mut Vec<Draft>, rule: &str) {
+    let mut lines: BTreeMap<RepoPath, Vec<u64>> = BTreeMap::new();
+    for draft in drafts.iter().filter(|draft| draft.rule == rule) {
+        lines.entry(draft.file.clone()).or_default().push(draft.start_line);
+    }
+    lines.values_mut().for_each(|lines| lines.sort_unstable());
+    drafts.retain_mut(|draft| {
+        let others = if draft.rule == rule { lines.get(&draft.file) } else { None };
+        let Some([first, rest @ ..]) = others.map(Vec::as_slice).filter(|lines| lines.len() > 1) else {
+            return true;
+        };
+        draft.summary = format!("{}, and {} more in this file", draft.summary, rest.len());
+        draft.detail.insert("alsoOnLines".into(), rest.into());
+        draft.start_line == *first
+    });
+}

@@ -23,12 +23,15 @@ mod parsed;
 mod pattern;
 mod permission_change;
 mod phantom_dependency;
+mod policy_weakening;
 pub mod reviews;
 #[cfg(test)]
 mod sample;
 mod scan;
 mod secret_token;
 mod successors;
+mod suppression;
+mod test_weakening;
 mod trojan_source;
 mod unresolved_import;
 mod weak_test;
@@ -52,7 +55,10 @@ pub static ALL: &[&dyn Lens] = &[
     &merge_leftover::MergeLeftover,
     &permission_change::PermissionChange,
     &phantom_dependency::PhantomDependency,
+    &policy_weakening::PolicyWeakening,
     &secret_token::SecretToken,
+    &suppression::Suppression,
+    &test_weakening::TestWeakening,
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,
     &weak_test::WeakTest,

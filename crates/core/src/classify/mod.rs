@@ -425,6 +425,28 @@ pub fn is_lockfile(name: &str) -> bool {
     )
 }
 
+/// Returns whether a file name (lower case) is that of a package's manifest.
+pub fn is_manifest(name: &str) -> bool {
+    matches!(
+        name,
+        "cargo.toml"
+            | "package.json"
+            | "pyproject.toml"
+            | "pipfile"
+            | "go.mod"
+            | "gemfile"
+            | "composer.json"
+            | "mix.exs"
+            | "pubspec.yaml"
+            | "flake.nix"
+            | "podfile"
+            | "cartfile"
+            | "package.swift"
+            | "deno.json"
+            | "deno.jsonc"
+    )
+}
+
 /// Globs of the policy for each scope, on top of the names known here.
 #[derive(Debug, Clone)]
 pub struct ScopeGlobs {

@@ -3,6 +3,7 @@
 //! The settings in force for a directory are read at the base and at head, wherever they stand and however they are
 //! written, and compared one by one. So a value that moves to a file that wins counts, and a reformatted file does not.
 
+mod commands;
 mod compare;
 mod in_force;
 mod settings;
@@ -39,7 +40,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Linters, type checkers and coverage that look at less",
     required_by_default: true,
@@ -100,13 +101,17 @@ impl Lens for LintWeakening {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if configures(file) { Need::Hunks } else { Need::Nothing }
+        if configures(file) || commands::has_commands(file) { Need::Hunks } else { Need::Nothing }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let file = packet.file;
+        let mut seen = Inspection::default();
+        if commands::has_commands(file) {
+            seen.drafts.extend(packet.hunks().flat_map(|hunk| commands::lowered(packet, &hunk)));
+        }
         if !configures(file) {
-            return Inspection::default();
+            return seen;
         }
         let is_own = matches!(file.scope, FileScope::Product | FileScope::Docs | FileScope::Generated);
         let text = |path: &RepoPath| path.to_text().into_owned();
@@ -118,7 +123,8 @@ impl Lens for LintWeakening {
             removed: packet.removed().map(|line| line.number).collect(),
             added: packet.added().map(|line| line.number).collect(),
         };
-        Inspection { drafts: Vec::new(), facts: vec![Fact::new(&change, None)] }
+        seen.facts.push(Fact::new(&change, None));
+        seen
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::MANIFEST_GONE;
 use super::{TEST_RETIRED, names};
 use crate::contract::{Draft, Fact};
 
@@ -11,6 +10,7 @@ pub(super) const REMOVED: &str = "test removed";
 pub(super) const ADDED: &str = "test added";
 pub(super) const GROWN: &str = "test made a table";
 pub(super) const DELETED: &str = "test file deleted";
+pub(super) const PACKAGE_GONE: &str = "package gone";
 pub(super) const DELETED_SOURCE: &str = "source file deleted";
 pub(super) const IN_DELETED: &str = "test in deleted file";
 pub(super) const SYMBOLS_GONE: &str = "definitions removed";
@@ -214,7 +214,7 @@ impl<'a> Change<'a> {
                 gone.entry(name).or_insert_with(unknown).stems.extend(stem);
             }
         }
-        let packages = of(MANIFEST_GONE).filter(|fact| !fact.name.is_empty());
+        let packages = of(PACKAGE_GONE).filter(|fact| !fact.name.is_empty());
         let packages_gone = packages.map(|fact| format!("{}/", fact.name)).collect();
         let tests = |kind| of(kind).filter_map(New::read).collect();
         Self { added: tests(ADDED), tables: tests(GROWN), gone, packages_gone }

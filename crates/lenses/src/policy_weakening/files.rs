@@ -10,9 +10,9 @@ use qa_core::packet::{Line, Packet};
 
 const LOCK_GONE: &str = "lock file deleted";
 const LOCK_NEW: &str = "lock file added";
-pub(super) const MANIFEST_GONE: &str = "manifest deleted";
-pub(super) const MANIFEST_MOVED: &str = "manifest moved away";
-pub(super) const MANIFEST_NEW: &str = "manifest added";
+const MANIFEST_GONE: &str = "manifest deleted";
+const MANIFEST_MOVED: &str = "manifest moved away";
+const MANIFEST_NEW: &str = "manifest added";
 
 /// Whether a path is a file of owners that a platform reads.
 pub(super) fn is_codeowners(path: &str) -> bool {
@@ -149,23 +149,6 @@ pub(super) fn place(path: &str) -> (&str, &str) {
 }
 
 fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
-    const MANIFESTS: &[&str] = &[
-        "cargo.toml",
-        "package.json",
-        "pyproject.toml",
-        "pipfile",
-        "go.mod",
-        "gemfile",
-        "composer.json",
-        "mix.exs",
-        "pubspec.yaml",
-        "flake.nix",
-        "podfile",
-        "cartfile",
-        "package.swift",
-        "deno.json",
-        "deno.jsonc",
-    ];
     let (folder, name) = place(path);
     let name = name.to_lowercase();
     let fact = |kind: &'static str, name: &str, draft| Fact {
@@ -185,23 +168,23 @@ fn locks(packet: &Packet<'_>, path: &str, seen: &mut Inspection) {
             };
             seen.facts.push(fact(LOCK_GONE, folder, Some(draft)));
         }
-        ChangeKind::Deleted if MANIFESTS.contains(&name.as_str()) => {
+        ChangeKind::Deleted if classify::is_manifest(&name) => {
             seen.facts.push(fact(MANIFEST_GONE, folder, None));
         }
         ChangeKind::Added if classify::is_lockfile(&name) => {
             seen.facts.extend(ours.then(|| fact(LOCK_NEW, folder, None)));
         }
-        ChangeKind::Added if MANIFESTS.contains(&name.as_str()) => {
+        ChangeKind::Added if classify::is_manifest(&name) => {
             seen.facts.push(fact(MANIFEST_NEW, folder, None));
         }
         ChangeKind::Renamed => {
             let Some(old_path) = &packet.file.old_path else { return };
             let old = old_path.to_text().into_owned();
             let (old_folder, old_name) = (place(&old).0, place(&old).1.to_lowercase());
-            if MANIFESTS.contains(&old_name.as_str()) && (old_folder, &old_name) != (folder, &name) {
+            if classify::is_manifest(&old_name) && (old_folder, &old_name) != (folder, &name) {
                 seen.facts.push(fact(MANIFEST_MOVED, old_folder, None));
             }
-            if MANIFESTS.contains(&name.as_str()) && (old_folder, &old_name) != (folder, &name) {
+            if classify::is_manifest(&name) && (old_folder, &old_name) != (folder, &name) {
                 seen.facts.push(fact(MANIFEST_NEW, folder, None));
             }
             if classify::is_lockfile(&old_name) && (old_folder, &old_name) != (folder, &name) {

@@ -3,6 +3,7 @@
 use super::THRESHOLD;
 use crate::contract::Draft;
 use crate::pattern::Pattern;
+use qa_contracts::v1::{ChangedFile, FileClass};
 use qa_core::packet::{HunkView, Line, Packet};
 
 static NUMBER: Pattern = Pattern::new(
@@ -14,6 +15,12 @@ struct Threshold {
     option: String,
     number: f64,
     span: std::ops::Range<usize>,
+}
+
+/// Returns whether a file holds commands that CI runs: a definition of CI or a list of commands.
+pub(super) fn has_commands(file: &ChangedFile) -> bool {
+    let name = String::from_utf8_lossy(file.path.file_name()).to_lowercase();
+    file.class == FileClass::Infra || matches!(name.as_str(), "noxfile.py" | "tox.ini")
 }
 
 /// Pairs the numbers of a hunk by option and order, and reports those that ask for less.

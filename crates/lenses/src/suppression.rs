@@ -1,17 +1,98 @@
-//! Comments and attributes that silence a linter or take code out of the coverage.
+//! Comments and attributes that silence a linter or exclude code from coverage.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{BLANKET, COVERAGE, SUPPRESSION, UNEXPLAINED};
-use crate::contract::{Draft, Inspection};
-use crate::idioms::{Idiom, Place, Table, code};
-use crate::pattern::Pattern;
-use crate::scan::{self, Kind, Parts};
+use super::contract::{Draft, Inspection, Lens, LensSpec, everywhere, fold, presets, text_rule};
+use super::idioms::{Idiom, Place, Table, code};
+use super::pattern::Pattern;
+use super::scan::{self, Kind, Parts};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::Scope;
+use qa_contracts::v1::{LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength};
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+
+const SUPPRESSION: &str = "suppression/added";
+const COVERAGE: &str = "suppression/coverage-excluded";
+const UNEXPLAINED: &str = "suppression/unexplained";
+const BLANKET: &str = "suppression/whole-file";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const GUARDED_CODE: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..ADVISE });
+/// Three of a hundred merged changes add such a place: whoever did not ask for this rule would only learn to skip it.
+const RATCHETED: PresetStrengths =
+    presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
+/// Where this rule is asked for, a reason costs a line, and whoever reads the change sees it.
+const REASONED: PresetStrengths =
+    presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Block, ..ADVISE });
+
+static SPEC: LensSpec = LensSpec {
+    id: "suppression",
+    version: "1",
+    class: LensClass::Security,
+    title: "Warnings that are suppressed, and code that is excluded from coverage",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../tests/corpus/lenses/suppression.md"),
+    rules: &[
+        text_rule(
+            SUPPRESSION,
+            "A warning is suppressed at one place",
+            Severity::Low,
+            RATCHETED,
+            "Fix what the linter reports.",
+        ),
+        text_rule(
+            COVERAGE,
+            "Code is taken out of the coverage",
+            Severity::Low,
+            GUARDED_CODE,
+            "Test the code instead of leaving it out.",
+        ),
+        text_rule(
+            UNEXPLAINED,
+            "A warning is suppressed at one place, and nothing says why",
+            Severity::Low,
+            REASONED,
+            "Fix what the linter reports, or say beside the suppression why it is wrong here.",
+        ),
+        text_rule(
+            BLANKET,
+            "A whole file or every rule is taken out of a check",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Suppress the one rule at the one place, with the reason.",
+        ),
+    ],
+};
+
+/// Finds suppressions that a change adds.
+pub(crate) struct Suppression;
+
+impl Lens for Suppression {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut seen = Inspection::default();
+        let file = packet.file;
+        let is_code = matches!(file.scope, Scope::Product | Scope::Test) && file.language.is_some();
+        if is_code && !scan::is_prose(packet.path()) {
+            inspect(packet, &mut seen);
+        }
+        for rule in [SUPPRESSION, UNEXPLAINED] {
+            fold(&mut seen.drafts, rule);
+        }
+        seen
+    }
+
+    fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
+        if rule == SUPPRESSION { complies(file, text) } else { None }
+    }
+}
 
 const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages, literal, pattern, place: Place::Comment }
@@ -93,12 +174,12 @@ static UNCOVERED_IDIOMS: &[Idiom] = &[
 static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
 
 /// Code that only exists for readers and type checkers, or that no test can run.
-pub(super) static NEVER_RUN: Pattern = Pattern::new(
+static NEVER_RUN: Pattern = Pattern::new(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
 );
 
 /// Comments and attributes that come without another going from the same hunk.
-pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
+fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
     let language = packet.file.language.as_deref();
     let product = packet.file.scope == Scope::Product;
     let tables: [(&'static str, &Table, &str); 3] = [
@@ -225,7 +306,7 @@ fn has_words(text: &str) -> bool {
 }
 
 /// Whether a base file is free of suppressions, for the ratchet.
-pub(super) fn complies(file: &RepoPath, text: &str) -> Option<bool> {
+fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     let language = classify::language(file);
     language?;
     let mut scanner = scan::Scanner::new(language, true);

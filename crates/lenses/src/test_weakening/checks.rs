@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::gone_tests::{DELETED_SOURCE, stem};
+use super::gone_tests::{DELETED_SOURCE, PACKAGE_GONE, stem};
 use super::names::{self, Test};
 use super::tests_by_hunk::{self, Side};
 use super::{TEST_EMPTIED, TEST_SKIPPED, symbols};
@@ -130,6 +130,13 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     if packet.file.kind == ChangeKind::Deleted && packet.file.class == FileClass::Source {
         let name = stem(&packet.path().to_text());
         seen.facts.push(Fact { kind: DELETED_SOURCE.into(), name, draft: None, ..Fact::default() });
+    }
+    if packet.file.kind == ChangeKind::Deleted {
+        let path = packet.path().to_text();
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", &path));
+        if classify::is_manifest(&file.to_lowercase()) {
+            seen.facts.push(Fact { kind: PACKAGE_GONE.into(), name: folder.to_owned(), ..Fact::default() });
+        }
     }
     let is_test = packet.file.scope == Scope::Test;
     if !is_test && packet.file.scope == Scope::Product {

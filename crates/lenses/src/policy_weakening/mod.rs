@@ -1,0 +1,132 @@
+//! Changes that make the gate's own settings, the owners of files or lock files weaker.
+
+mod files;
+mod policy;
+
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
+use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
+use qa_core::packet::Packet;
+
+const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
+const LOCKFILE: &str = "policy-weakening/lockfile-removed";
+const POLICY_CHANGED: &str = "policy-weakening/policy-file-changed";
+const POLICY_REMOVED: &str = "policy-weakening/policy-file-removed";
+const POLICY_UNREADABLE: &str = "policy-weakening/policy-unreadable";
+const POLICY_WEAKENED: &str = "policy-weakening/policy-weakened";
+const RUBRIC_CHANGED: &str = "policy-weakening/rubric-changed";
+const WAIVER_ADDED: &str = "policy-weakening/waiver-added";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+/// Lock files count as generated and owners may stand among the documents, so the scope says nothing here.
+const GUARDED: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Block) });
+/// Nothing legitimate makes every later run fail.
+const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
+const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
+
+static SPEC: LensSpec = LensSpec {
+    id: "policy-weakening",
+    version: "1",
+    class: LensClass::Security,
+    title: "A weaker policy, and owners or lock files that are removed",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/policy-weakening.md"),
+    rules: &[
+        rule(
+            CODEOWNERS,
+            "Paths lose owners",
+            Severity::High,
+            GUARDED,
+            "Keep the owners, or name others in the same change.",
+        ),
+        rule(
+            LOCKFILE,
+            "A lock file is deleted",
+            Severity::Medium,
+            GUARDED,
+            "Commit the lock file again, so that builds use what was reviewed.",
+        ),
+        rule(
+            POLICY_CHANGED,
+            "The gate's own settings change",
+            Severity::Info,
+            NOTICE,
+            "Ask an owner of the policy to look at it.",
+        ),
+        rule(
+            POLICY_REMOVED,
+            "A file of the gate's own settings is deleted",
+            Severity::High,
+            GUARDED,
+            "Keep the file, or delete it in a change of its own that an owner approves.",
+        ),
+        rule(
+            POLICY_UNREADABLE,
+            "The policy could not be read any more",
+            Severity::High,
+            ALWAYS,
+            "Run `qa-skill policy-check --file .qa-skill/policy.toml` and mend what it names.",
+        ),
+        rule(
+            POLICY_WEAKENED,
+            "A setting of the policy is less strict than at the base",
+            Severity::High,
+            GUARDED,
+            "Keep the setting, or loosen it in a change of its own that an owner approves.",
+        ),
+        rule(
+            RUBRIC_CHANGED,
+            "A frozen rubric is edited",
+            Severity::High,
+            GUARDED,
+            "Mine and approve the rubric anew instead of editing it by hand.",
+        ),
+        rule(
+            WAIVER_ADDED,
+            "A waiver is added",
+            Severity::Medium,
+            GUARDED,
+            "Add the waiver in a change of its own that an owner approves.",
+        ),
+    ],
+};
+
+/// Compares the files that rule the gate.
+pub(crate) struct PolicyWeakening;
+
+impl Lens for PolicyWeakening {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let path = &file.path;
+        let whole = files::is_codeowners(&path.to_text()) || policy::is_policy(path.as_bytes());
+        if whole { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut seen = files::inspect(packet);
+        if policy::is_policy(packet.path().as_bytes()) {
+            let compared = policy::inspect(packet, &crate::registry()).drafts;
+            // What is said exactly need not be said in general as well.
+            if !compared.is_empty() {
+                seen.drafts.retain(|draft| draft.rule != POLICY_CHANGED);
+            }
+            seen.drafts.extend(compared);
+        }
+        seen
+    }
+
+    fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
+        files::conclude(facts)
+    }
+}
+
+/// A line without the blanks around it.
+fn whole(text: &str) -> std::ops::Range<usize> {
+    let lead = text.len() - text.trim_start().len();
+    lead..text.trim_end().len().max(lead)
+}

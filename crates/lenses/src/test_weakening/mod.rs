@@ -1,0 +1,104 @@
+//! Tests that are deleted, removed, emptied or switched off.
+
+mod checks;
+mod gone_tests;
+mod names;
+mod symbols;
+mod tests_by_hunk;
+
+use super::contract::{
+    Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
+};
+use qa_contracts::v1::{
+    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+};
+use qa_core::packet::Packet;
+
+const TEST_DELETED: &str = "test-weakening/test-deleted";
+const TEST_EMPTIED: &str = "test-weakening/test-emptied";
+const TEST_REMOVED: &str = "test-weakening/test-removed";
+const TEST_RETIRED: &str = "test-weakening/test-retired";
+const TEST_SKIPPED: &str = "test-weakening/test-skipped";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const GUARDED_CODE: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..ADVISE });
+const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
+
+static SPEC: LensSpec = LensSpec {
+    id: "test-weakening",
+    version: "1",
+    class: LensClass::Security,
+    title: "Tests that are deleted, removed, emptied or switched off",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/test-weakening.md"),
+    rules: &[
+        rule(
+            TEST_DELETED,
+            "A file of tests is deleted and its tests come back nowhere",
+            Severity::High,
+            GUARDED_CODE,
+            "Keep the tests, or move them in the same change.",
+        ),
+        rule(
+            TEST_EMPTIED,
+            "A test stays and no longer checks anything",
+            Severity::High,
+            GUARDED_CODE,
+            "Keep the assertions, or delete the test openly.",
+        ),
+        rule(
+            TEST_REMOVED,
+            "A test is removed from a file that stays",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Keep the test, or replace it in the same change.",
+        ),
+        rule(
+            TEST_RETIRED,
+            "A test is removed together with what it tests",
+            Severity::Low,
+            NOTICE,
+            "Make sure that nothing else was tested by it.",
+        ),
+        text_rule(
+            TEST_SKIPPED,
+            "A test is switched off",
+            Severity::Medium,
+            GUARDED_CODE,
+            "Fix the test, or delete it openly.",
+        ),
+    ],
+};
+
+/// Compares the tests of both versions of a file.
+pub(crate) struct TestWeakening;
+
+impl Lens for TestWeakening {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    /// Tests are compared as a whole; everything else by what changed.
+    fn need(&self, file: &ChangedFile) -> Need {
+        if checks::needs_whole_file(file) { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        checks::wants_whole_file(file, hunks)
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        checks::inspect(packet)
+    }
+
+    fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
+        let mut drafts = gone_tests::conclude(facts);
+        for rule in [TEST_REMOVED, TEST_RETIRED] {
+            fold(&mut drafts, rule);
+        }
+        drafts
+    }
+}
