@@ -226,6 +226,11 @@ fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &P
     let mut facts = Vec::new();
     let mut drafts = Vec::new();
     for (file, text) in files {
+        // A file that both trees have alike is there to be looked up.
+        let is_same = file.text && text.full_base == text.full_head && file.old_path.is_none();
+        if is_same && file.kind == ChangeKind::Modified {
+            continue;
+        }
         if !globs.matches(&file.path) && !file.old_path.as_ref().is_some_and(|old| globs.matches(old)) {
             continue;
         }

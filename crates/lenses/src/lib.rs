@@ -2,6 +2,7 @@
 
 mod blocking_call;
 mod calls;
+mod changed_lines;
 pub mod consistency;
 pub mod contract;
 #[cfg(test)]

@@ -12,8 +12,6 @@ mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use compare::Weakening;
 use in_force::{Found, Tree, Unreadable};
 use qa_contracts::ids::RepoPath;
@@ -27,6 +25,7 @@ use qa_reading::syntax::Span;
 use settings::Located;
 use tool::{Aspect, Place, Scope, Tool};
 
+use super::changed_lines::{ChangedLines, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use super::successors;
 
@@ -72,26 +71,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// A changed file that may configure a tool, with the lines that findings may quote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Change {
-    /// Path at the base; none for a new file.
-    base: Option<String>,
-    /// Path at head; none for a deleted file.
-    head: Option<String>,
-    removed: BTreeSet<u64>,
-    added: BTreeSet<u64>,
-}
-
-impl Change {
-    fn path(&self, side: Side) -> Option<&str> {
-        match side {
-            Side::Base => self.base.as_deref(),
-            Side::Head => self.head.as_deref(),
-        }
-    }
-}
-
 /// Compares the configuration of tools.
 pub(crate) struct LintWeakening;
 
@@ -113,22 +92,15 @@ impl Lens for LintWeakening {
         if !configures(file) {
             return seen;
         }
+        let mut change = ChangedLines::new(packet);
         let is_own = matches!(file.scope, FileScope::Product | FileScope::Docs | FileScope::Generated);
-        let text = |path: &RepoPath| path.to_text().into_owned();
-        let base = file.old_mode.as_ref().map(|_| text(file.old_path.as_ref().unwrap_or(&file.path)));
-        let head = file.new_mode.as_ref().filter(|_| is_own).map(|_| text(&file.path));
-        let change = Change {
-            base,
-            head,
-            removed: packet.removed().map(|line| line.number).collect(),
-            added: packet.added().map(|line| line.number).collect(),
-        };
+        change.head = change.head.filter(|_| is_own);
         seen.facts.push(Fact::new(&change, None));
         seen
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let changes: Vec<Change> = facts.iter().filter_map(Fact::read).collect();
+        let changes: Vec<ChangedLines> = facts.iter().filter_map(Fact::read).collect();
         if changes.is_empty() {
             return Vec::new();
         }
@@ -147,7 +119,7 @@ fn configures(file: &ChangedFile) -> bool {
 
 /// Compares the two trees, where files changed that configure a tool.
 struct Comparison<'a> {
-    changes: &'a [Change],
+    changes: &'a [ChangedLines],
     lookups: &'a dyn Lookups,
     base: Tree<'a>,
     head: Tree<'a>,
@@ -156,7 +128,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(changes: &'a [Change], lookups: &'a dyn Lookups) -> Self {
+    fn new(changes: &'a [ChangedLines], lookups: &'a dyn Lookups) -> Self {
         let base = Tree { side: Side::Base, lookups };
         let head = Tree { side: Side::Head, lookups };
         let mut comparison = Self { changes, lookups, base, head, new_tools: BTreeSet::new() };
@@ -213,7 +185,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares a file that configures a tool by itself with what it was.
-    fn compare_file(&self, tool: &'static Tool, change: &Change) -> Vec<Draft> {
+    fn compare_file(&self, tool: &'static Tool, change: &ChangedLines) -> Vec<Draft> {
         let Some((place, path)) = change.base.as_deref().and_then(|path| place_of(tool, path)) else {
             return Vec::new();
         };
@@ -230,7 +202,7 @@ impl<'a> Comparison<'a> {
     fn compare(
         &self,
         tool: &'static Tool,
-        change: &Change,
+        change: &ChangedLines,
         directory: &str,
         base: &Found,
         head: &Found,
@@ -264,16 +236,17 @@ impl<'a> Comparison<'a> {
         !directory.is_empty() && self.lookups.files_in(Side::Base, directory).is_empty()
     }
 
-    fn removed(&self, tool: &Tool, base: &Found, change: &Change) -> Draft {
+    fn removed(&self, tool: &Tool, base: &Found, change: &ChangedLines) -> Draft {
         let path = base.files.first().map(String::as_str).unwrap_or_default();
         let summary = format!("the configuration of {} is removed", tool.name);
         let owner = self.changes.iter().find(|change| change.base.as_deref() == Some(path)).unwrap_or(change);
-        self.on_removed_line(LINT, owner, None, &summary)
-            .or_else(|| self.on_added_line(LINT, owner, None, &summary))
+        owner
+            .draft(self.lookups, LINT, Side::Base, None, &summary)
+            .or_else(|| owner.draft(self.lookups, LINT, Side::Head, None, &summary))
             .unwrap_or_else(|| Draft::on_file(LINT, &repo_path(path), Side::Base, summary))
     }
 
-    fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &Change) -> Draft {
+    fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &ChangedLines) -> Draft {
         let summary = format!("the configuration of {} cannot be parsed any more", tool.name);
         let owner = self.changes.iter().find(|change| change.head.as_deref() == Some(&unreadable.path));
         let owner = owner.unwrap_or(change);
@@ -281,10 +254,10 @@ impl<'a> Comparison<'a> {
             ReadError::Syntax { at, .. } => Some(Span { start: at, end: at }),
             ReadError::TooLarge | ReadError::TooDeep => None,
         };
-        let draft = self
-            .on_added_line(LINT, owner, at, &summary)
-            .or_else(|| self.on_added_line(LINT, owner, None, &summary))
-            .or_else(|| self.on_removed_line(LINT, owner, None, &summary));
+        let draft = owner
+            .draft(self.lookups, LINT, Side::Head, at, &summary)
+            .or_else(|| owner.draft(self.lookups, LINT, Side::Head, None, &summary))
+            .or_else(|| owner.draft(self.lookups, LINT, Side::Base, None, &summary));
         let draft =
             draft.unwrap_or_else(|| Draft::on_file(LINT, &repo_path(&unreadable.path), Side::Head, summary));
         draft.with("error", unreadable.error.to_string())
@@ -292,7 +265,7 @@ impl<'a> Comparison<'a> {
 
     /// Makes the finding: on the value at head where that is new, else on the value that went, else where the change
     /// brought it about.
-    fn draft(&self, tool: &Tool, weakening: &Weakening, change: &Change) -> Draft {
+    fn draft(&self, tool: &Tool, weakening: &Weakening, change: &ChangedLines) -> Draft {
         let rule = match weakening.aspect {
             Aspect::Coverage => COVERAGE,
             Aspect::Lint => LINT,
@@ -307,8 +280,8 @@ impl<'a> Comparison<'a> {
         let on_base = self.on_value(rule, weakening, Side::Base, &summary);
         let on_value = if self.is_lost_line(weakening) { on_base.or(on_head) } else { on_head.or(on_base) };
         let draft = on_value
-            .or_else(|| self.on_added_line(rule, change, None, &summary))
-            .or_else(|| self.on_removed_line(rule, change, None, &summary))
+            .or_else(|| change.draft(self.lookups, rule, Side::Head, None, &summary))
+            .or_else(|| change.draft(self.lookups, rule, Side::Base, None, &summary))
             .unwrap_or_else(|| {
                 let (path, side) = match (&change.head, &change.base) {
                     (Some(path), _) => (path.as_str(), Side::Head),
@@ -340,66 +313,10 @@ impl<'a> Comparison<'a> {
             Side::Base => weakening.base.as_ref()?,
             Side::Head => weakening.head.as_ref()?,
         };
-        let is_owner = |change: &&Change| change.path(side) == Some(&located.path);
+        let is_owner = |change: &&ChangedLines| change.path(side) == Some(&located.path);
         let owner = self.changes.iter().find(is_owner)?;
         let spans = spans_of(weakening, located);
-        spans.into_iter().find_map(|span| match side {
-            Side::Base => self.on_removed_line(rule, owner, Some(span), summary),
-            Side::Head => self.on_added_line(rule, owner, Some(span), summary),
-        })
-    }
-
-    fn on_added_line(
-        &self,
-        rule: &'static str,
-        change: &Change,
-        span: Option<Span>,
-        summary: &str,
-    ) -> Option<Draft> {
-        let path = change.head.as_deref()?;
-        self.on_line(rule, path, Side::Head, &change.added, span, summary)
-    }
-
-    fn on_removed_line(
-        &self,
-        rule: &'static str,
-        change: &Change,
-        span: Option<Span>,
-        summary: &str,
-    ) -> Option<Draft> {
-        let path = change.base.as_deref()?;
-        self.on_line(rule, path, Side::Base, &change.removed, span, summary)
-    }
-
-    /// Makes a draft on the first of some lines that a place touches; without a place, on the first that is not blank.
-    fn on_line(
-        &self,
-        rule: &'static str,
-        path: &str,
-        side: Side,
-        lines: &BTreeSet<u64>,
-        span: Option<Span>,
-        summary: &str,
-    ) -> Option<Draft> {
-        let text = self.lookups.text(side, path)?;
-        let mut start = 0;
-        for (number, raw) in (1..).zip(text.split_inclusive('\n')) {
-            let line = Span { start, end: start + raw.trim_end().len() };
-            start += raw.len();
-            let content = line.of(&text);
-            if !lines.contains(&number) || content.trim().is_empty() {
-                continue;
-            }
-            let quoted = match span {
-                Some(span) if span.start <= line.end && line.start <= span.end.max(span.start) => {
-                    Span { start: span.start.max(line.start), end: span.end.min(line.end) }
-                }
-                Some(_) => continue,
-                None => line,
-            };
-            return Some(Draft::on_text(rule, &repo_path(path), side, &text, quoted, summary));
-        }
-        None
+        spans.into_iter().find_map(|span| owner.draft(self.lookups, rule, side, Some(span), summary))
     }
 }
 
@@ -418,8 +335,4 @@ fn place_of<'p>(tool: &'static Tool, path: &'p str) -> Option<(&'static Place, &
 
 fn directory_of<'p>(tool: &Tool, path: &'p str) -> Option<&'p str> {
     tool.places.iter().find_map(|place| place.directory(path))
-}
-
-fn repo_path(path: &str) -> RepoPath {
-    RepoPath::from_bytes(path.as_bytes()).expect("it comes from a path of the change or of its trees")
 }

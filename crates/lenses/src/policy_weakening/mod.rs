@@ -1,11 +1,18 @@
 //! Changes that make the gate's own settings, the owners of files or lock files weaker.
 
 mod files;
+mod locks;
+mod owners;
 mod policy;
+mod rubric;
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
+use serde::{Deserialize, Serialize};
+
+use super::changed_lines::ChangedLines;
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
+use qa_core::policy::Policy;
 
 const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
 const LOCKFILE: &str = "policy-weakening/lockfile-removed";
@@ -78,7 +85,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             RUBRIC_CHANGED,
-            "A frozen rubric is edited",
+            "A frozen rubric is edited, or replaced by a weaker one",
             Severity::High,
             GUARDED,
             "Mine and approve the rubric anew instead of editing it by hand.",
@@ -93,6 +100,22 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
+/// A change of a file that rules the gate, for what is judged beside other files.
+#[derive(Serialize, Deserialize)]
+enum Found {
+    Owners(ChangedLines),
+    /// The policy changed; the draft is on the line that names its rubric.
+    Policy,
+    LockGone {
+        folder: String,
+    },
+    LockAdded,
+    /// A manifest is deleted or moved away.
+    ManifestGone {
+        folder: String,
+    },
+}
+
 /// Compares the files that rule the gate.
 pub(crate) struct PolicyWeakening;
 
@@ -102,13 +125,19 @@ impl Lens for PolicyWeakening {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        let path = &file.path;
-        let whole = files::is_codeowners(&path.to_text()) || policy::is_policy(path.as_bytes());
-        if whole { Need::WholeFile } else { Need::Hunks }
+        let is_whole = policy::is_policy(file.path.as_bytes()) || files::is_waivers(&file.path);
+        if is_whole { Need::WholeFile } else { Need::Hunks }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let mut seen = files::inspect(packet);
+        let mut seen = Inspection { drafts: Vec::new(), facts: locks::inspect(packet) };
+        if files::is_own(packet.path()) {
+            seen.drafts.extend(files::inspect(packet));
+        }
+        let names = [Some(packet.path()), packet.file.old_path.as_ref()];
+        if names.into_iter().flatten().any(|path| owners::is_codeowners(&path.to_text())) {
+            seen.facts.push(Fact::new(&Found::Owners(ChangedLines::new(packet)), None));
+        }
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::registry()).drafts;
             // What is said exactly need not be said in general as well.
@@ -116,12 +145,32 @@ impl Lens for PolicyWeakening {
                 seen.drafts.retain(|draft| draft.rule != POLICY_CHANGED);
             }
             seen.drafts.extend(compared);
+            seen.facts.push(Fact::new(&Found::Policy, policy::rubric_line(packet)));
         }
         seen
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        files::conclude(facts)
+        locks::conclude(facts)
+    }
+
+    fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let mut changes = Vec::new();
+        let mut drafts = Vec::new();
+        for fact in facts {
+            match fact.read::<Found>() {
+                Some(Found::Owners(change)) => changes.push(change),
+                Some(Found::Policy) => {
+                    let draft = fact.draft.as_ref();
+                    drafts.extend(draft.and_then(|draft| rubric::swapped(draft, policy, lookups)));
+                }
+                Some(Found::LockGone { .. } | Found::LockAdded | Found::ManifestGone { .. }) | None => {}
+            }
+        }
+        if !changes.is_empty() {
+            drafts.extend(owners::compare(&changes, lookups));
+        }
+        drafts
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{POLICY_UNREADABLE, POLICY_WEAKENED, whole};
+use super::{POLICY_UNREADABLE, POLICY_WEAKENED, RUBRIC_CHANGED, whole};
 use crate::contract::{Draft, Inspection};
 use qa_contracts::v1::{Registry, WeakenedSetting};
 use qa_core::packet::{Line, Packet};
 use qa_core::policy::weakening::weakened;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError};
 
-/// Whether this is the policy, which is compared as a whole.
+/// Returns whether this is the policy, which is compared as a whole.
 pub(super) fn is_policy(path: &[u8]) -> bool {
     path == POLICY_PATH.as_bytes()
 }
@@ -26,6 +26,13 @@ pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
         (Ok(base), Ok(head)) => report(packet, weakened(&base, &head)),
     };
     Inspection { drafts, facts: Vec::new() }
+}
+
+/// Makes a draft on the line that names the rubric at head, or the first that is added.
+pub(super) fn rubric_line(packet: &Packet<'_>) -> Option<Draft> {
+    let names = |line: &Line<'_>| line.text.contains("rubric");
+    let line = packet.added().find(names).or_else(|| packet.added().next())?;
+    Some(Draft::on_line(RUBRIC_CHANGED, packet, &line, whole(line.text), ""))
 }
 
 /// After a merge nobody would get a verdict any more, because a policy that cannot be read is an error.

@@ -1,0 +1,81 @@
+//! Lock files that go, while the manifest that they are for stays.
+
+use std::collections::BTreeSet;
+
+use super::{Found, LOCKFILE, whole};
+use crate::contract::{Draft, Fact};
+use qa_contracts::v1::{ChangeKind, Scope, Side};
+use qa_core::classify;
+use qa_core::packet::Packet;
+
+/// A path by its folder and its name in lower case.
+#[derive(PartialEq, Eq)]
+struct Place {
+    folder: String,
+    name: String,
+}
+
+impl Place {
+    fn new(path: &str) -> Self {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        Self { folder: folder.to_owned(), name: name.to_lowercase() }
+    }
+}
+
+/// Looks at one file.
+pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
+    let file = packet.file;
+    let place = Place::new(&packet.path().to_text());
+    let is_lock = classify::is_lockfile(&place.name);
+    // A lock file of somebody else's code takes no other's place.
+    let takes_a_place = is_lock && file.scope != Scope::Vendored;
+    let gone = |folder: String, draft: Draft| Fact::new(&Found::LockGone { folder }, Some(draft));
+    let mut facts = Vec::new();
+    match file.kind {
+        ChangeKind::Deleted if is_lock => {
+            let summary = "a lock file is deleted";
+            let draft = match packet.removed().next() {
+                Some(line) => Draft::on_base_line(LOCKFILE, packet, &line, whole(line.text), summary),
+                None => Draft::on_file(LOCKFILE, packet.path(), Side::Base, summary),
+            };
+            facts.push(gone(place.folder, draft));
+        }
+        ChangeKind::Deleted if classify::is_manifest(&place.name) => {
+            facts.push(Fact::new(&Found::ManifestGone { folder: place.folder }, None));
+        }
+        ChangeKind::Added => facts.extend(takes_a_place.then(|| Fact::new(&Found::LockAdded, None))),
+        ChangeKind::Renamed => {
+            let Some(old_path) = &file.old_path else { return facts };
+            let old = Place::new(&old_path.to_text());
+            if old == place {
+                return facts;
+            }
+            if classify::is_manifest(&old.name) {
+                facts.push(Fact::new(&Found::ManifestGone { folder: old.folder }, None));
+            } else if classify::is_lockfile(&old.name) {
+                let summary = "a lock file is renamed and no longer read where it was";
+                let draft = Draft::on_file(LOCKFILE, old_path, Side::Base, summary);
+                facts.push(gone(old.folder, draft));
+                facts.extend(takes_a_place.then(|| Fact::new(&Found::LockAdded, None)));
+            }
+        }
+        ChangeKind::Deleted | ChangeKind::Modified | ChangeKind::ModeChanged | ChangeKind::TypeChanged => {}
+    }
+    facts
+}
+
+/// Another lock file means another package manager or another root; a manifest that goes too needs none.
+pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
+    let mut manifests_gone = BTreeSet::new();
+    let mut locks_gone = Vec::new();
+    for fact in facts {
+        match fact.read::<Found>() {
+            Some(Found::LockAdded) => return Vec::new(),
+            Some(Found::LockGone { folder }) => locks_gone.push((folder, &fact.draft)),
+            Some(Found::ManifestGone { folder }) => drop(manifests_gone.insert(folder)),
+            Some(Found::Owners(_) | Found::Policy) | None => {}
+        }
+    }
+    locks_gone.retain(|(folder, _)| !manifests_gone.contains(folder));
+    locks_gone.into_iter().filter_map(|(_, draft)| draft.clone()).collect()
+}

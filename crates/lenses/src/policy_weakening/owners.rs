@@ -1,0 +1,232 @@
+//! Compares the owners that paths have by the CODEOWNERS file that each platform reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::CODEOWNERS;
+use crate::changed_lines::{ChangedLines, repo_path};
+use crate::contract::{Draft, Lookups};
+use qa_contracts::v1::Side;
+use qa_reading::codeowners::{CodeOwners, OwnerRule};
+use qa_reading::syntax::Span;
+
+/// A platform with the paths where it looks, of which the first that is there wins.
+struct Platform {
+    /// Files of which one shows that the repository is on it; empty where that is always possible.
+    signs: &'static [&'static str],
+    places: &'static [&'static str],
+}
+
+static PLATFORMS: &[Platform] = &[
+    Platform { signs: &[], places: &[".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"] },
+    Platform {
+        signs: &[".gitlab", ".gitlab-ci.yml"],
+        places: &["CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"],
+    },
+    Platform {
+        signs: &[".gitea", ".forgejo"],
+        places: &["CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS", ".forgejo/CODEOWNERS"],
+    },
+];
+
+/// Returns whether a platform reads owners from a path.
+pub(super) fn is_codeowners(path: &str) -> bool {
+    PLATFORMS.iter().any(|platform| platform.places.contains(&path))
+}
+
+/// The file that a platform reads on one side.
+struct InForce {
+    path: &'static str,
+    rules: CodeOwners,
+}
+
+impl InForce {
+    fn find(platform: &Platform, side: Side, lookups: &dyn Lookups) -> Option<Self> {
+        let path = platform.places.iter().find(|path| lookups.is_present(side, path))?;
+        // A platform takes no rule from a file that is no text.
+        let text = lookups.text(side, path).unwrap_or_default();
+        Some(Self { path, rules: CodeOwners::parse(&text) })
+    }
+
+    /// Returns the name of the section of a rule; none outside of sections.
+    fn section_of(&self, rule: &OwnerRule) -> Option<&str> {
+        let section = self.rules.sections.get(rule.section?)?;
+        Some(section.name.text.as_str())
+    }
+
+    fn owners_of(&self, path: &str) -> BTreeSet<&str> {
+        let rules = self.rules.rules_of(path);
+        rules.into_iter().flat_map(|rule| &rule.owners).map(|owner| owner.text.as_str()).collect()
+    }
+
+    /// Returns whether a rule of another version of the file has its pattern here.
+    fn same_pattern<'r>(&'r self, other: &Self, rule: &OwnerRule) -> Option<&'r OwnerRule> {
+        let is_same = |own: &&OwnerRule| {
+            own.pattern.text == rule.pattern.text && self.section_of(own) == other.section_of(rule)
+        };
+        self.rules.rules.iter().rev().find(is_same)
+    }
+}
+
+/// Paths by which paths have fewer owners than at the base.
+struct Loss {
+    summary: &'static str,
+    /// Place in the file that is in force at head, or in that of the base.
+    side: Side,
+    span: Span,
+    pattern: String,
+}
+
+/// Compares the owners of both trees, where a file of owners changed.
+pub(super) fn compare(changes: &[ChangedLines], lookups: &dyn Lookups) -> Vec<Draft> {
+    let mut drafts = BTreeMap::new();
+    for platform in PLATFORMS {
+        let is_used = |side| platform.signs.iter().any(|sign| lookups.is_present(side, sign));
+        if !platform.signs.is_empty() && !is_used(Side::Base) && !is_used(Side::Head) {
+            continue;
+        }
+        for draft in compare_on(platform, changes, lookups) {
+            let key = (draft.file.clone(), draft.side, draft.start_line);
+            drafts.entry(key).or_insert(draft);
+        }
+    }
+    drafts.into_values().collect()
+}
+
+fn compare_on(platform: &Platform, changes: &[ChangedLines], lookups: &dyn Lookups) -> Vec<Draft> {
+    let Some(base) = InForce::find(platform, Side::Base, lookups) else { return Vec::new() };
+    let file_at = |side: Side, path: &str| changes.iter().find(|change| change.path(side) == Some(path));
+    let Some(head) = InForce::find(platform, Side::Head, lookups) else {
+        let owner = file_at(Side::Base, base.path);
+        let summary = match owner.and_then(|owner| owner.head.as_deref()) {
+            Some(_) => "the file of owners is renamed away",
+            None => "the file of owners is deleted",
+        };
+        let on_line = owner.and_then(|owner| owner.draft(lookups, CODEOWNERS, Side::Base, None, summary));
+        let on_file = || Draft::on_file(CODEOWNERS, &repo_path(base.path), Side::Base, summary);
+        return vec![on_line.unwrap_or_else(on_file)];
+    };
+    let draft = |loss: Loss| {
+        let (path, other) = match loss.side {
+            Side::Base => (base.path, Side::Head),
+            Side::Head => (head.path, Side::Base),
+        };
+        let on_line =
+            |side, path, span| file_at(side, path)?.draft(lookups, CODEOWNERS, side, span, loss.summary);
+        let other_path = if other == Side::Base { base.path } else { head.path };
+        let draft = on_line(loss.side, path, Some(loss.span))
+            .or_else(|| on_line(other, other_path, None))
+            .or_else(|| on_line(loss.side, path, None))
+            .unwrap_or_else(|| Draft::on_file(CODEOWNERS, &repo_path(head.path), Side::Head, loss.summary));
+        draft.with("pattern", loss.pattern)
+    };
+    losses(&base, &head, lookups).into_iter().map(draft).collect()
+}
+
+fn losses(base: &InForce, head: &InForce, lookups: &dyn Lookups) -> Vec<Loss> {
+    let of_base = base.rules.rules.iter().filter_map(|rule| loss_of_rule(base, head, rule, lookups));
+    let of_head = head.rules.rules.iter().filter_map(|rule| loss_by_new_rule(base, head, rule));
+    of_base.chain(of_head).chain(milder_sections(base, head)).collect()
+}
+
+/// Finds what the paths of a rule of the base lose: the rule is gone, a later one decides in its place, or it has fewer
+/// owners.
+fn loss_of_rule(base: &InForce, head: &InForce, rule: &OwnerRule, lookups: &dyn Lookups) -> Option<Loss> {
+    let own: BTreeSet<&str> = rule.owners.iter().map(|owner| owner.text.as_str()).collect();
+    let decides = |in_force: &InForce, path: &str, rule: &OwnerRule| {
+        in_force.rules.rules_of(path).iter().any(|other| std::ptr::eq(*other, rule))
+    };
+    let named: Vec<String> =
+        samples(&rule.pattern.text).into_iter().filter(|path| rule.matches(path)).collect();
+    let paths: Vec<&String> = named.iter().filter(|path| decides(base, path, rule)).collect();
+    // A rule that decided about nothing was overridden before; one without a known path is compared as it is written.
+    let is_idle = paths.is_empty() && !named.is_empty();
+    let is_kept = |path: &&String| own.is_subset(&head.owners_of(path));
+    if own.is_empty() || is_idle || !paths.is_empty() && paths.iter().all(is_kept) {
+        return None;
+    }
+    let loss = |summary, side, span| Some(Loss { summary, side, span, pattern: rule.pattern.text.clone() });
+    let Some(same) = head.same_pattern(base, rule) else {
+        // New rules take the place of one whose pattern is written in another way, or whose folder is gone.
+        let is_new = |path: &&String| {
+            let deciding = head.rules.rules_of(path);
+            !deciding.is_empty() && !deciding.iter().any(|rule| base.same_pattern(head, rule).is_some())
+        };
+        let is_replaced = !paths.is_empty()
+            && paths.iter().all(|path| is_new(path) && !is_fewer(&head.owners_of(path), &own));
+        let folder = rule.pattern.text.trim_matches('/');
+        let is_gone = !folder.contains(['*', '?', '['])
+            && lookups.is_present(Side::Base, folder)
+            && !lookups.is_present(Side::Head, folder);
+        if is_replaced || is_gone {
+            return None;
+        }
+        return loss("a rule of owners is removed", Side::Base, rule.span);
+    };
+    if !paths.is_empty() && !paths.iter().any(|path| decides(head, path, same)) {
+        let deciding = paths.iter().flat_map(|path| head.rules.rules_of(path)).next().unwrap_or(same);
+        return loss("a rule of owners is overridden by a later one", Side::Head, deciding.span);
+    }
+    let now: BTreeSet<&str> = same.owners.iter().map(|owner| owner.text.as_str()).collect();
+    if is_fewer(&now, &own) {
+        loss("paths have fewer owners than before", Side::Head, same.span)
+    } else {
+        None
+    }
+}
+
+/// Finds what a rule that only head has takes away: paths that had owners have none.
+fn loss_by_new_rule(base: &InForce, head: &InForce, rule: &OwnerRule) -> Option<Loss> {
+    if base.same_pattern(head, rule).is_some() || !rule.owners.is_empty() {
+        return None;
+    }
+    let is_lost = |path: &String| head.owners_of(path).is_empty() && !base.owners_of(path).is_empty();
+    let pattern = rule.pattern.text.clone();
+    let is_loss = samples(&pattern).iter().any(is_lost);
+    let summary = "paths have fewer owners than before";
+    is_loss.then_some(Loss { summary, side: Side::Head, span: rule.span, pattern })
+}
+
+/// Finds sections that ask for fewer approvals, or for none.
+fn milder_sections<'s>(base: &'s InForce, head: &'s InForce) -> impl Iterator<Item = Loss> + use<'s> {
+    head.rules.sections.iter().filter_map(|section| {
+        let old = base.rules.sections.iter().find(|old| old.name.text == section.name.text)?;
+        let fewer = section.approvals.unwrap_or(1) < old.approvals.unwrap_or(1);
+        let is_milder = fewer || section.optional && !old.optional;
+        let summary = "a section of owners asks for fewer approvals";
+        let (span, pattern) = (section.name.span, section.name.text.clone());
+        is_milder.then_some(Loss { summary, side: Side::Head, span, pattern })
+    })
+}
+
+fn is_fewer(now: &BTreeSet<&str>, before: &BTreeSet<&str>) -> bool {
+    now.is_subset(before) && now.len() < before.len()
+}
+
+/// Makes paths that a pattern names: itself with its wildcards filled in, below a folder, and what is below it.
+fn samples(pattern: &str) -> Vec<String> {
+    let plain =
+        pattern.trim_start_matches('/').replace("**", "any/deep").replace('*', "any").replace('?', "x");
+    let folder = plain.trim_end_matches('/');
+    let mut found = Vec::new();
+    if !pattern.ends_with('/') {
+        found.push(folder.to_owned());
+        found.push(format!("any/{folder}"));
+    }
+    found.push(format!("{folder}/any"));
+    found.push(format!("any/{folder}/any"));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_a_pattern_match_it() {
+        for pattern in ["*", "*.js", "/docs/", "docs/*", "apps/", "/src/**/x.rs", "a?c", "**/logs"] {
+            let read = CodeOwners::parse(&format!("{pattern} @a\n"));
+            let hits = samples(pattern).iter().filter(|path| !read.rules_of(path).is_empty()).count();
+            assert!(hits > 0, "{pattern}");
+        }
+    }
+}
