@@ -1,37 +1,62 @@
 //! Whether a test that went was renamed, merged or split elsewhere in the change, or went with what it tested.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::{TEST_RETIRED, names};
 use crate::contract::{Draft, Fact};
 
-pub(super) const REMOVED: &str = "test removed";
-pub(super) const ADDED: &str = "test added";
-pub(super) const GROWN: &str = "test made a table";
-pub(super) const DELETED: &str = "test file deleted";
-pub(super) const PACKAGE_GONE: &str = "package gone";
-pub(super) const DELETED_SOURCE: &str = "source file deleted";
-pub(super) const IN_DELETED: &str = "test in deleted file";
-pub(super) const SYMBOLS_GONE: &str = "definitions removed";
-pub(super) const SYMBOLS_NEW: &str = "definitions added";
+/// Something of one file that means more beside the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Found {
+    /// A test went from a file that stays.
+    Removed(Shape),
+    Added(Shape),
+    /// A test stays and is a table of cases from now on.
+    Grown(Shape),
+    /// A file of tests is deleted; the draft is about all of them.
+    Deleted {
+        path: String,
+    },
+    InDeleted(Shape),
+    /// A source file about this is deleted.
+    SourceDeleted {
+        stem: String,
+    },
+    /// The manifest of a folder is deleted.
+    PackageGone {
+        folder: String,
+    },
+    /// A file of shipped code defines or calls by name no more.
+    SymbolsGone {
+        path: String,
+        defined: BTreeSet<String>,
+        keys: BTreeSet<String>,
+    },
+    SymbolsNew {
+        names: BTreeSet<String>,
+    },
+}
 
 /// A share of what only the removed test said that has to stand in the one that replaces it, in percent.
 pub(super) const ENOUGH: usize = 60;
 /// Fewer words than this tell nothing about a test.
 pub(super) const TELLING: usize = 3;
 
-/// What is known of one test; written as the name of a fact, one line each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shape<'a> {
-    pub(super) path: Cow<'a, str>,
-    pub(super) name: &'a str,
+/// What is known of one test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Shape {
+    pub(super) path: String,
+    pub(super) name: String,
     /// Whether it checks something in words that are known.
     pub(super) asserts: bool,
     /// Whether nothing in it can check anything.
     pub(super) hollow: bool,
     /// Whether nothing of its file stays.
     pub(super) file_gone: bool,
+    /// Whether a runner that goes by names finds its file.
+    pub(super) is_collected: bool,
     /// Whether it is a table of cases.
     pub(super) table: bool,
     /// Whether it is switched off.
@@ -39,39 +64,9 @@ pub(super) struct Shape<'a> {
     /// Whether another test of the same hunk is already taken to be this one under its other name.
     pub(super) paired: bool,
     /// Every word of it.
-    pub(super) words: BTreeSet<&'a str>,
+    pub(super) words: BTreeSet<String>,
     /// The words that stand in no unchanged line of its file: what it alone is about.
-    pub(super) own: BTreeSet<&'a str>,
-}
-
-impl<'a> Shape<'a> {
-    pub(super) fn write(&self) -> String {
-        let join = |words: &BTreeSet<&str>| words.iter().copied().collect::<Vec<_>>().join(" ");
-        let flags = [self.asserts, self.skipped, self.table, self.file_gone, self.hollow, self.paired]
-            .map(|flag| if flag { "1" } else { "0" })
-            .concat();
-        // A name can hold a line break no more than the line it was read from.
-        [&self.path, self.name, &flags, &join(&self.words), &join(&self.own)].join("\n")
-    }
-
-    fn read(text: &'a str) -> Option<Self> {
-        let mut parts = text.split('\n');
-        let (path, name, flags) = (parts.next()?, parts.next()?, parts.next()?);
-        let flag = |at: usize| flags.as_bytes().get(at) == Some(&b'1');
-        let mut words = || Some(parts.next()?.split_whitespace().collect());
-        Some(Self {
-            path: path.into(),
-            name,
-            asserts: flag(0),
-            skipped: flag(1),
-            table: flag(2),
-            file_gone: flag(3),
-            hollow: flag(4),
-            paired: flag(5),
-            words: words()?,
-            own: words()?,
-        })
-    }
+    pub(super) own: BTreeSet<String>,
 }
 
 /// The words of lines of code: names, numbers and what strings are made of.
@@ -82,44 +77,56 @@ pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a st
         .collect()
 }
 
+/// A fact with the draft that it came with.
+struct Noted {
+    found: Found,
+    draft: Option<Draft>,
+}
+
 /// Tests that went and were not found again, with the draft each becomes.
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
-    let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-    let shapes = |kind: &'static str| of(kind).filter_map(|fact| Some((fact, Shape::read(&fact.name)?)));
-    let tests = |kind| shapes(kind).map(|(fact, shape)| (fact, Removed::new(shape))).collect();
-    let (removed, in_deleted): (Vec<_>, Vec<_>) = (tests(REMOVED), tests(IN_DELETED));
-    if removed.is_empty() && in_deleted.is_empty() {
+    let noted = |fact: &Fact| Some(Noted { found: fact.read()?, draft: fact.draft.clone() });
+    let noted: Vec<Noted> = facts.iter().filter_map(noted).collect();
+    if !noted.iter().any(|noted| matches!(noted.found, Found::Removed(_) | Found::InDeleted(_))) {
         return Vec::new();
     }
-    let mut change = Change::new(facts);
-    let fates = |tests: &[(&Fact, Removed<'_>)], change: &mut Change<'_>| -> Vec<Fate> {
-        tests.iter().map(|(_, test)| change.fate(test)).collect()
-    };
-    let (of_removed, of_deleted) = (fates(&removed, &mut change), fates(&in_deleted, &mut change));
-    let mut drafts: Vec<Draft> =
-        removed.iter().zip(&of_removed).filter_map(|((fact, _), fate)| fate.draft(fact)).collect();
-    let gone_sources: BTreeSet<&str> = of(DELETED_SOURCE).map(|fact| fact.name.as_str()).collect();
-    for file in of(DELETED).filter(|file| !gone_sources.contains(stem(&file.name).as_str())) {
-        let own: Vec<(&Fact, &Fate)> = in_deleted
-            .iter()
-            .zip(&of_deleted)
-            .filter(|((_, test), _)| test.shape.path == file.name)
-            .map(|((fact, _), fate)| (*fact, fate))
-            .collect();
-        let missing = own.iter().filter(|(_, fate)| **fate == Fate::Missing).count();
-        let retired = own.iter().filter(|(_, fate)| **fate == Fate::Retired).count();
-        if missing > 0 && change.rewrites(&file.name, own.len()) {
-            continue;
+    let mut change = Change::new(&noted);
+    let mut drafts = Vec::new();
+    let mut in_deleted: BTreeMap<&str, Vec<(&Noted, Fate)>> = BTreeMap::new();
+    for own in &noted {
+        if let Found::Removed(shape) = &own.found {
+            drafts.extend(change.fate(&Removed::new(shape)).draft(own));
         }
-        if missing > 0 && missing * 2 >= own.len() {
-            drafts.extend(file.draft.clone());
-        } else if missing == 0 && retired * 2 >= own.len() {
-            drafts.extend(Fate::Retired.draft(file));
-        } else {
-            drafts.extend(own.iter().filter_map(|(fact, fate)| fate.draft(fact)));
+    }
+    for own in &noted {
+        if let Found::InDeleted(shape) = &own.found {
+            let fate = change.fate(&Removed::new(shape));
+            in_deleted.entry(&shape.path).or_default().push((own, fate));
+        }
+    }
+    for file in &noted {
+        let Found::Deleted { path } = &file.found else { continue };
+        if !change.sources_gone.contains(stem(path).as_str()) {
+            let own = in_deleted.get(path.as_str()).map_or(&[][..], Vec::as_slice);
+            drafts.extend(drafts_of_file(file, path, own, &change));
         }
     }
     drafts
+}
+
+/// Makes one draft for a deleted file, or one for each of its tests where most come back.
+fn drafts_of_file(file: &Noted, path: &str, own: &[(&Noted, Fate)], change: &Change<'_>) -> Vec<Draft> {
+    let missing = own.iter().filter(|(_, fate)| *fate == Fate::Missing).count();
+    let retired = own.iter().filter(|(_, fate)| *fate == Fate::Retired).count();
+    if missing > 0 && change.rewrites(path, own.len()) {
+        Vec::new()
+    } else if missing > 0 && missing * 2 >= own.len() {
+        file.draft.clone().into_iter().collect()
+    } else if missing == 0 && retired * 2 >= own.len() {
+        Fate::Retired.draft(file).into_iter().collect()
+    } else {
+        own.iter().filter_map(|(test, fate)| fate.draft(test)).collect()
+    }
 }
 
 /// What became of a test that is not where it was.
@@ -134,8 +141,8 @@ enum Fate {
 }
 
 impl Fate {
-    fn draft(self, fact: &Fact) -> Option<Draft> {
-        let draft = fact.draft.clone()?;
+    fn draft(self, of: &Noted) -> Option<Draft> {
+        let draft = of.draft.clone()?;
         match self {
             Self::Kept => None,
             Self::Missing => Some(draft),
@@ -150,7 +157,7 @@ impl Fate {
 
 /// A test that went, with what is asked of it again for every name that went too.
 struct Removed<'a> {
-    shape: Shape<'a>,
+    shape: &'a Shape,
     name: BTreeSet<String>,
     roots: BTreeSet<String>,
     stem: String,
@@ -158,8 +165,8 @@ struct Removed<'a> {
 }
 
 impl<'a> Removed<'a> {
-    fn new(shape: Shape<'a>) -> Self {
-        let (name, stem) = (names::parts(shape.name), stem(&shape.path));
+    fn new(shape: &'a Shape) -> Self {
+        let (name, stem) = (names::parts(&shape.name), stem(&shape.path));
         let (roots, about) = (roots(&name), names::parts(&stem));
         Self { shape, name, roots, stem, about }
     }
@@ -167,16 +174,15 @@ impl<'a> Removed<'a> {
 
 /// A test that comes.
 struct New<'a> {
-    shape: Shape<'a>,
+    shape: &'a Shape,
     roots: BTreeSet<String>,
     /// Whether it stands for a removed test of its name or of a like name already.
     is_taken: bool,
 }
 
 impl<'a> New<'a> {
-    fn read(fact: &'a Fact) -> Option<Self> {
-        let shape = Shape::read(&fact.name)?;
-        Some(Self { roots: roots(&names::parts(shape.name)), shape, is_taken: false })
+    fn of(shape: &'a Shape) -> Self {
+        Self { roots: roots(&names::parts(&shape.name)), shape, is_taken: false }
     }
 }
 
@@ -195,40 +201,59 @@ struct Change<'a> {
     gone: BTreeMap<&'a str, Gone>,
     /// Folders whose manifest is deleted: packages that are gone.
     packages_gone: Vec<String>,
+    /// What deleted source files are about.
+    sources_gone: BTreeSet<&'a str>,
 }
 
 impl<'a> Change<'a> {
-    fn new(facts: &'a [Fact]) -> Self {
-        let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-        let new: BTreeSet<&str> = of(SYMBOLS_NEW).flat_map(|fact| fact.name.split(' ')).collect();
-        let mut gone: BTreeMap<&str, Gone> = BTreeMap::new();
-        for fact in of(SYMBOLS_GONE) {
-            let mut parts = fact.name.split('\n');
-            let (Some(path), Some(defined), Some(keys)) = (parts.next(), parts.next(), parts.next()) else {
-                continue;
-            };
-            let definitions = defined.split_whitespace().map(|name| (name, Some(stem(path))));
-            let keys = keys.split_whitespace().map(|name| (name, None));
-            for (name, stem) in definitions.chain(keys).filter(|(name, _)| !new.contains(name)) {
-                let unknown = || Gone { stems: BTreeSet::new(), parts: names::parts(name) };
-                gone.entry(name).or_insert_with(unknown).stems.extend(stem);
+    fn new(noted: &'a [Noted]) -> Self {
+        let mut change = Self {
+            added: Vec::new(),
+            tables: Vec::new(),
+            gone: BTreeMap::new(),
+            packages_gone: Vec::new(),
+            sources_gone: BTreeSet::new(),
+        };
+        let mut new: BTreeSet<&str> = BTreeSet::new();
+        for Noted { found, .. } in noted {
+            match found {
+                Found::Added(shape) => change.added.push(New::of(shape)),
+                Found::Grown(shape) => change.tables.push(New::of(shape)),
+                Found::SourceDeleted { stem } => drop(change.sources_gone.insert(stem)),
+                Found::PackageGone { folder } if !folder.is_empty() => {
+                    change.packages_gone.push(format!("{folder}/"));
+                }
+                Found::SymbolsNew { names } => new.extend(names.iter().map(String::as_str)),
+                Found::SymbolsGone { path, defined, keys } => {
+                    change.note_gone(defined, Some(stem(path)));
+                    change.note_gone(keys, None);
+                }
+                Found::PackageGone { .. }
+                | Found::Removed(_)
+                | Found::InDeleted(_)
+                | Found::Deleted { .. } => {}
             }
         }
-        let packages = of(PACKAGE_GONE).filter(|fact| !fact.name.is_empty());
-        let packages_gone = packages.map(|fact| format!("{}/", fact.name)).collect();
-        let tests = |kind| of(kind).filter_map(New::read).collect();
-        Self { added: tests(ADDED), tables: tests(GROWN), gone, packages_gone }
+        change.gone.retain(|name, _| !new.contains(name));
+        change
     }
 
-    /// Whether new tests in a file about the same thing are no fewer than those of a deleted file.
+    fn note_gone(&mut self, names: &'a BTreeSet<String>, stem: Option<String>) {
+        for name in names {
+            let unknown = || Gone { stems: BTreeSet::new(), parts: names::parts(name) };
+            self.gone.entry(name).or_insert_with(unknown).stems.extend(stem.clone());
+        }
+    }
+
+    /// Returns whether new tests in a file about the same thing are no fewer than those of a deleted file.
     fn rewrites(&self, deleted: &str, count: usize) -> bool {
         let about = names::parts(&stem_as_written(deleted));
         let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
         let strict = self
             .added
             .iter()
-            .map(|new| &new.shape)
-            .filter(|test| test.asserts && !test.skipped && !test.paired);
+            .map(|new| new.shape)
+            .filter(|test| test.asserts && test.is_collected && !test.skipped && !test.paired);
         strict.for_each(|test| *by_file.entry(&test.path).or_insert(0) += 1);
         !about.is_empty()
             && by_file.iter().any(|(path, tests)| {
@@ -238,7 +263,7 @@ impl<'a> Change<'a> {
 
     /// The looks are in order of certainty.
     fn fate(&mut self, removed: &Removed<'_>) -> Fate {
-        let test = &removed.shape;
+        let test = removed.shape;
         let same_name =
             |new: &New<'_>| !new.is_taken && new.shape.name == test.name && new.shape.may_be(test);
         if let Some(found) = self.added.iter_mut().find(|new| same_name(new)) {
@@ -246,10 +271,11 @@ impl<'a> Change<'a> {
             return Fate::Kept;
         }
         let own: BTreeSet<&str> =
-            test.own.iter().copied().filter(|word| !self.gone.contains_key(word)).collect();
+            test.own.iter().map(String::as_str).filter(|word| !self.gone.contains_key(word)).collect();
         if own.len() >= TELLING {
-            let says_it = |new: &Shape<'_>| new.may_stand_for(test) && share(&own, &new.words) >= ENOUGH;
-            if self.added.iter().any(|new| says_it(&new.shape)) {
+            let says_it =
+                |new: &Shape| new.may_stand_for(test) && share(&own, &borrowed(&new.words)) >= ENOUGH;
+            if self.added.iter().any(|new| says_it(new.shape)) {
                 return Fate::Kept;
             }
         }
@@ -277,20 +303,29 @@ impl<'a> Change<'a> {
     }
 }
 
-impl Shape<'_> {
+impl Shape {
     /// A test of the same name may check through calls; one that is empty or switched off is no longer the same.
     fn may_be(&self, removed: &Self) -> bool {
-        (!self.hollow || !removed.asserts) && (!self.skipped || removed.skipped)
+        (!self.hollow || !removed.asserts) && self.runs_as(removed)
+    }
+
+    /// One that is switched off, or in a file that no runner collects, is no longer the same.
+    fn runs_as(&self, removed: &Self) -> bool {
+        (!self.skipped || removed.skipped) && (self.is_collected || !removed.is_collected)
     }
 
     /// A test without checks replaces none that checked something, and one that is switched off none that ran.
     fn may_stand_for(&self, removed: &Self) -> bool {
-        (self.asserts || !removed.asserts) && (!self.skipped || removed.skipped)
+        (self.asserts || !removed.asserts) && self.runs_as(removed)
     }
 }
 
+pub(super) fn borrowed(words: &BTreeSet<String>) -> BTreeSet<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
 /// How many of a hundred words stand among others.
-pub(super) fn share(words: &BTreeSet<&str>, among: &BTreeSet<&str>) -> usize {
+pub(super) fn share<W: Ord>(words: &BTreeSet<W>, among: &BTreeSet<W>) -> usize {
     words.intersection(among).count() * 100 / words.len().max(1)
 }
 
@@ -299,19 +334,22 @@ fn roots(parts: &BTreeSet<String>) -> BTreeSet<String> {
     parts.iter().map(|part| part.chars().take(4).collect()).collect()
 }
 
-/// Whether the name of one test is that of the other and more, and their bodies have something in common: a test that
-/// is split, merged or renamed.
+/// Returns whether the name of one test is that of the other and more, and their bodies have something in common: a
+/// test that is split, merged or renamed.
 fn is_like(removed: &Removed<'_>, new: &New<'_>) -> bool {
     let (old, own) = (&removed.roots, &new.roots);
+    let shared = share(&removed.shape.words, &new.shape.words);
     let contains = old.len() > 1 && old.is_subset(own) || own.len() > 1 && own.is_subset(old);
-    contains && share(&removed.shape.words, &new.shape.words) * 2 >= ENOUGH
+    // A table in the same file is named for what all of its cases have in common.
+    let holds_it = new.shape.table && new.shape.path == removed.shape.path && own.is_subset(old);
+    contains && shared * 2 >= ENOUGH || holds_it && !own.is_empty() && shared >= ENOUGH
 }
 
-/// Whether a removed test is about a definition that is gone: it is named for it, or uses it and stands in the file of
-/// tests for its source file, or uses it under a name that is hardly ever another's and as nothing that stays does.
-/// A mere key, which no stem comes with, has to be rare or be all of the test's name.
+/// Returns whether a removed test is about a definition that is gone: it is named for it, or uses it and stands in
+/// the file of tests for its source file, or uses it under a name that is hardly ever another's and as nothing that
+/// stays does. A mere key, which no stem comes with, has to be rare or be all of the test's name.
 fn exercises(removed: &Removed<'_>, symbol: &str, Gone { stems, parts }: &Gone) -> bool {
-    let test = &removed.shape;
+    let test = removed.shape;
     let is_in = |name: &BTreeSet<String>| !parts.is_empty() && parts.is_subset(name);
     let is_named = is_in(&removed.name) || is_in(&removed.about);
     let uses = test.words.contains(symbol);

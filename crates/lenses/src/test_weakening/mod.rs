@@ -3,8 +3,10 @@
 mod checks;
 mod gone_tests;
 mod names;
+mod skips;
 mod symbols;
 mod tests_by_hunk;
+mod version;
 
 use super::contract::{
     Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
@@ -101,4 +103,10 @@ impl Lens for TestWeakening {
         }
         drafts
     }
+}
+
+/// A line without the blanks around it.
+fn whole(text: &str) -> std::ops::Range<usize> {
+    let lead = text.len() - text.trim_start().len();
+    lead..text.trim_end().len().max(lead)
 }

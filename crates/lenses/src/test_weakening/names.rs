@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use crate::idioms::{Idiom, Place, Table};
 use crate::pattern::Pattern;
-use crate::scan::{Kind, Parts, Scanner};
+use crate::scan::{Kind, Scanner};
+use qa_reading::syntax::Span;
 
 /// A test and the lines up to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,12 @@ pub(super) struct Test {
     pub(super) mark: usize,
     /// The position after its last line.
     pub(super) end: usize,
+    /// Position of the line that ends the test before others of its body.
+    pub(super) cut: Option<usize>,
+    /// What switches it off.
+    pub(super) off: Option<Span>,
+    /// What switches its subtests off.
+    pub(super) nested: Vec<Span>,
 }
 
 const fn named(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
@@ -90,7 +97,7 @@ static MARKED: [(&[&str], &str, Pattern, Pattern); 6] = [
 /// How many lines may stand between a mark and the name: more attributes and comments.
 const MARK_REACH: usize = 8;
 
-/// Whether tests of a language are known by name.
+/// Returns whether tests of a language are known by name.
 pub(super) fn knows(language: Option<&str>) -> bool {
     NAMES.knows(language) || marked_as(language).is_some()
 }
@@ -101,21 +108,10 @@ fn marked_as(
     MARKED.iter().find(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
 }
 
-/// Whether a line may name a test or mark one, wherever it stands.
-pub(super) fn may_name(language: Option<&str>, line: &str) -> bool {
-    let marked =
-        marked_as(language).is_some_and(|(_, _, mark, names)| mark.is_match(line) || names.is_match(line));
-    NAMES.find(language, line, &Parts::default()).is_some() || marked
-}
-
 /// The tests in lines of one file, in order.
-pub(super) fn tests<'a>(
-    language: Option<&str>,
-    from_first_line: bool,
-    lines: impl Iterator<Item = &'a str>,
-) -> Vec<Test> {
+pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a str>) -> Vec<Test> {
     let own = marked_as(language);
-    let mut scanner = Scanner::new(language, from_first_line);
+    let mut scanner = Scanner::new(language, true);
     let mut found: Vec<Test> = Vec::new();
     let mut marked: Option<usize> = None;
     let mut mark_of_name = None;
@@ -147,7 +143,8 @@ pub(super) fn tests<'a>(
             if let Some(last) = found.last_mut() {
                 last.end = at;
             }
-            found.push(Test { name, at, mark: mark_of_name.unwrap_or(at), end: at + 1 });
+            let mark = mark_of_name.unwrap_or(at);
+            found.push(Test { name, at, mark, end: at + 1, cut: None, off: None, nested: Vec::new() });
         }
     }
     if let Some(last) = found.last_mut() {
@@ -241,7 +238,7 @@ mod tests {
         ];
         for (language, text, expected) in cases {
             let found: Vec<String> =
-                tests(Some(language), true, text.lines()).into_iter().map(|test| test.name).collect();
+                tests(Some(language), text.lines()).into_iter().map(|test| test.name).collect();
             assert_eq!(found, *expected, "{language}");
         }
     }

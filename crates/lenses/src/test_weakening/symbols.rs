@@ -1,10 +1,11 @@
 //! Names that shipped code defines, as far as changed lines tell: what a removed test exercised may be gone as well.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::pattern::Pattern;
 
-use super::gone_tests::{SYMBOLS_GONE, SYMBOLS_NEW};
+use super::gone_tests::Found;
 use super::names;
 use crate::contract::{Fact, Inspection};
 use qa_core::packet::{HunkView, Line, Packet};
@@ -35,54 +36,12 @@ static KEY: Pattern =
     Pattern::new(r#"["'`]([A-Za-z_]\w{3,})["'`]|^\s*(?:pub\s+|readonly\s+)?([A-Za-z_]\w{3,})\??:\s"#);
 
 /// Words with which a definition can begin; a look at the first word spares most lines the search.
-const OPENINGS: &[&str] = &[
-    "pub",
-    "export",
-    "default",
-    "declare",
-    "async",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "final",
-    "abstract",
-    "override",
-    "virtual",
-    "open",
-    "inline",
-    "unsafe",
-    "extern",
-    "suspend",
-    "sealed",
-    "data",
-    "partial",
-    "const",
-    "fn",
-    "def",
-    "defp",
-    "defm",
-    "func",
-    "fun",
-    "function",
-    "class",
-    "struct",
-    "enum",
-    "union",
-    "trait",
-    "interface",
-    "type",
-    "module",
-    "defmodule",
-    "record",
-    "object",
-    "protocol",
-    "macro_rules",
-    "synchronized",
-    "let",
-    "var",
-];
+static OPENINGS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| OPENING_WORDS.split_whitespace().collect());
+const OPENING_WORDS: &str = "\
+    pub export default declare async static public private protected internal final abstract override \
+    virtual open inline unsafe extern suspend sealed data partial const fn def defp defm func fun \
+    function class struct enum union trait interface type module defmodule record object protocol \
+    macro_rules synchronized let var";
 const STATEMENTS: &[&str] = &[
     "if", "for", "while", "switch", "catch", "return", "function", "with", "else", "match", "elif", "await",
     "new",
@@ -93,7 +52,7 @@ fn defined(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let end = text.find(|each: char| !each.is_ascii_alphanumeric() && each != '_').unwrap_or(text.len());
     let first = &text[..end];
-    if OPENINGS.contains(&first)
+    if OPENINGS.contains(first)
         && let Some(captures) = DEFINITION.captures(line)
     {
         return captures.first_group().map(|name| name.as_str());
@@ -135,19 +94,20 @@ fn keys<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
 
 /// Tells what a file of shipped code defines or calls by name no more, and what anew.
 pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
-    let join = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(" ");
+    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
     let new_words = keys(packet.added());
     let hunks: Vec<Defined<'_>> = packet.hunks().map(|hunk| Defined::of(&hunk)).collect();
     let gone = gone(&hunks);
     let words_gone: BTreeSet<&str> = keys(packet.removed()).difference(&new_words).copied().collect();
     if !gone.is_empty() || !words_gone.is_empty() {
-        let name = format!("{}\n{}\n{}", packet.path().to_text(), join(gone), join(words_gone));
-        seen.facts.push(Fact { kind: SYMBOLS_GONE.into(), name, draft: None, ..Fact::default() });
+        let path = packet.path().to_text().into_owned();
+        let found = Found::SymbolsGone { path, defined: owned(gone), keys: owned(words_gone) };
+        seen.facts.push(Fact::new(&found, None));
     }
     let mut new: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.after).copied().collect();
     new.extend(new_words);
     if !new.is_empty() {
-        seen.facts.push(Fact { kind: SYMBOLS_NEW.into(), name: join(new), draft: None, ..Fact::default() });
+        seen.facts.push(Fact::new(&Found::SymbolsNew { names: owned(new) }, None));
     }
 }
 

@@ -7,13 +7,16 @@ use std::sync::LazyLock;
 
 use crate::pattern::Pattern;
 
-use super::checks::{is_assertion, is_skipped, is_trivial};
-use super::gone_tests::{ADDED, DELETED, ENOUGH, GROWN, IN_DELETED, REMOVED, Shape, TELLING, share, words};
+use super::checks::{is_assertion, is_trivial};
+use super::gone_tests::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
 use super::names::{self, Test, alike};
+use super::skips::is_skipped;
+use super::version::{Version, only_side};
 use super::{TEST_DELETED, TEST_REMOVED};
 use crate::contract::{Draft, Fact, Inspection};
 use qa_contracts::v1::ChangeKind;
-use qa_core::packet::{HunkView, Line, Packet};
+use qa_core::classify;
+use qa_core::packet::{Line, Packet};
 
 /// One body for many cases.
 static TABLE: Pattern = Pattern::new(
@@ -21,117 +24,22 @@ static TABLE: Pattern = Pattern::new(
 );
 
 /// What tests of every kind say, so that it tells none from another where the rest of a file is not known.
-static COMMON: LazyLock<BTreeSet<&str>> = LazyLock::new(|| BTreeSet::from(COMMON_WORDS));
-const COMMON_WORDS: [&str; 98] = [
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "assertEquals",
-    "assertThat",
-    "assertTrue",
-    "assertFalse",
-    "assertRaises",
-    "async",
-    "await",
-    "be",
-    "build",
-    "catch",
-    "class",
-    "const",
-    "create",
-    "def",
-    "describe",
-    "do",
-    "else",
-    "end",
-    "eq",
-    "equal",
-    "err",
-    "Err",
-    "Error",
-    "Equal",
-    "Errorf",
-    "Exception",
-    "expect",
-    "False",
-    "false",
-    "fail",
-    "Fatal",
-    "Fatalf",
-    "final",
-    "fn",
-    "for",
-    "format",
-    "from",
-    "func",
-    "function",
-    "get",
-    "if",
-    "import",
-    "in",
-    "int",
-    "isEqualTo",
-    "it",
-    "len",
-    "let",
-    "match",
-    "mock",
-    "mut",
-    "name",
-    "new",
-    "nil",
-    "None",
-    "not",
-    "null",
-    "of",
-    "ok",
-    "Ok",
-    "path",
-    "public",
-    "pytest",
-    "raises",
-    "require",
-    "result",
-    "return",
-    "self",
-    "set",
-    "should",
-    "Some",
-    "std",
-    "str",
-    "string",
-    "String",
-    "super",
-    "test",
-    "testing",
-    "then",
-    "throw",
-    "throws",
-    "to",
-    "toBe",
-    "toEqual",
-    "to_string",
-    "True",
-    "true",
-    "try",
-    "unwrap",
-    "use",
-    "value",
-    "var",
-    "vec",
-    "void",
-    "with",
-];
+static COMMON: LazyLock<BTreeSet<&str>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
+const COMMON_WORDS: &str = "\
+    assert assert_eq assert_ne assertEquals assertThat assertTrue assertFalse assertRaises async await \
+    be build catch class const create def describe do else end eq equal err Err Error Equal Errorf \
+    Exception expect False false fail Fatal Fatalf final fn for format from func function get if import \
+    in int isEqualTo it len let match mock mut name new nil None not null of ok Ok path public pytest \
+    raises require result return self set should Some std str string String super test testing then \
+    throw throws to toBe toEqual to_string True true try unwrap use value var vec void with";
 
 /// One version of a file, as far as it is known.
 pub(super) struct Side<'a> {
     language: Option<&'a str>,
     pub(super) lines: Vec<&'a str>,
-    /// The number of each line; 0 for one that a hunk shows and that did not change.
-    numbers: Vec<u64>,
     pub(super) tests: Vec<Test>,
-    /// The positions where what is known breaks off: a test that reaches one may go on.
-    breaks: Vec<usize>,
+    /// Whether the tests are those of the syntax tree, which knows where each begins and ends.
+    is_parsed: bool,
     /// What each test says. A test is held against many others, so it is read once, when first asked about.
     read: Vec<OnceCell<Read<'a>>>,
 }
@@ -148,43 +56,11 @@ struct Read<'a> {
 
 impl<'a> Side<'a> {
     /// The whole text.
-    pub(super) fn whole(language: Option<&'a str>, text: &'a str) -> Self {
-        let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
-        let tests = names::tests(language, true, lines.iter().copied());
-        let numbers = (1..=lines.len() as u64).collect();
+    pub(super) fn whole(language: Option<&'a str>, version: &'a Version<'_>) -> Self {
+        let lines: Vec<&str> = version.live.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+        let (tests, is_parsed) = (version.tests.clone(), version.is_parsed);
         let read = tests.iter().map(|_| OnceCell::new()).collect();
-        Self { language, lines, numbers, tests, breaks: Vec::new(), read }
-    }
-
-    /// What the hunks show of it.
-    pub(super) fn shown(
-        language: Option<&'a str>,
-        packet: &Packet<'a>,
-        own: impl Fn(&HunkView<'a>) -> Vec<Line<'a>>,
-    ) -> Self {
-        let (mut lines, mut numbers, mut tests, mut breaks) = (vec![], vec![], vec![], vec![]);
-        for hunk in packet.hunks() {
-            let start = lines.len();
-            let context = |lines: &mut dyn Iterator<Item = Line<'a>>| -> Vec<(&'a str, u64)> {
-                lines.map(|line| (line.text, 0)).collect()
-            };
-            let changed = own(&hunk).into_iter().map(|line| (line.text, line.number));
-            let shown =
-                context(&mut hunk.before()).into_iter().chain(changed).chain(context(&mut hunk.after()));
-            for (text, number) in shown {
-                lines.push(text);
-                numbers.push(number);
-            }
-            tests.extend(names::tests(language, false, lines[start..].iter().copied()).into_iter().map(
-                |test| Test { at: test.at + start, mark: test.mark + start, end: test.end + start, ..test },
-            ));
-            // An added or deleted file is shown from its first line to its last.
-            if !matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Deleted) {
-                breaks.push(lines.len());
-            }
-        }
-        let read = tests.iter().map(|_| OnceCell::new()).collect();
-        Self { language, lines, numbers, tests, breaks, read }
+        Self { language, lines, tests, is_parsed, read }
     }
 
     fn read(&self, position: usize) -> &Read<'a> {
@@ -194,8 +70,9 @@ impl<'a> Side<'a> {
             let calls = |line: &&str| line.contains('(') && !is_trivial(line);
             Read {
                 asserts,
-                is_hollow: !self.breaks.contains(&test.end) && !asserts && !body.iter().any(calls),
-                is_skipped: is_skipped(self.language, &self.lines[self.extent(position)]),
+                is_hollow: !asserts && !body.iter().any(calls),
+                is_skipped: test.off.is_some()
+                    || !self.is_parsed && is_skipped(self.language, &self.lines[self.extent(position)]),
                 words: words(body.iter().copied()),
                 parts_of_name: names::parts(&test.name),
             }
@@ -203,7 +80,7 @@ impl<'a> Side<'a> {
     }
 
     /// What a test says; the line of its name only where it says more than the name.
-    fn body(&self, position: usize) -> &[&'a str] {
+    pub(super) fn body(&self, position: usize) -> &[&'a str] {
         let test = &self.tests[position];
         let name = self.lines[test.at].trim_end();
         let opens =
@@ -214,6 +91,9 @@ impl<'a> Side<'a> {
     /// A test with what is written above it, up to what is written above the next.
     fn extent(&self, position: usize) -> Range<usize> {
         let test = &self.tests[position];
+        if self.is_parsed {
+            return test.mark..test.end;
+        }
         let above = position.checked_sub(1).map_or(0, |previous| self.tests[previous].at + 1);
         let end = self.tests.get(position + 1).map_or(test.end, |next| self.top(next));
         self.top(test).clamp(above, test.at)..end.max(test.at + 1)
@@ -262,8 +142,8 @@ impl<'a> Side<'a> {
     /// The words of the lines that no hunk changes.
     fn staying(&self, packet: &Packet<'_>) -> BTreeSet<&'a str> {
         let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
-        let lines = self.lines.iter().zip(&self.numbers);
-        words(lines.filter(|(_, number)| !changed.contains(number)).map(|(line, _)| *line))
+        let lines = (1..).zip(&self.lines);
+        words(lines.filter(|(number, _)| !changed.contains(number)).map(|(_, line)| *line))
     }
 
     /// The words that most tests of a file have in common, and those that stand outside of them.
@@ -278,19 +158,24 @@ impl<'a> Side<'a> {
         words(self.lines[..above].iter().copied()).into_iter().chain(common).collect()
     }
 
-    fn shape<'s>(&'s self, packet: &Packet<'s>, position: usize, staying: &BTreeSet<&str>) -> Shape<'s> {
+    fn shape(&self, packet: &Packet<'_>, position: usize, staying: &BTreeSet<&str>) -> Shape {
         let read = self.read(position);
+        let whole = self.extent(position);
+        let table = TABLE.is_match(&self.lines[whole.clone()].join("\n"));
+        // The cases of a table may stand above its name.
+        let said = if table { words(self.lines[whole].iter().copied()) } else { read.words.clone() };
         Shape {
-            path: packet.path().to_text(),
-            name: &self.tests[position].name,
+            path: packet.path().to_text().into_owned(),
+            name: self.tests[position].name.clone(),
+            is_collected: is_collected(packet, self.language),
             asserts: read.asserts,
-            table: TABLE.is_match(&self.lines[self.extent(position)].join("\n")),
+            table,
             skipped: read.is_skipped,
             file_gone: packet.file.kind == ChangeKind::Deleted,
             hollow: read.is_hollow,
             paired: false,
-            own: telling(&read.words).filter(|word| !staying.contains(word)).collect(),
-            words: read.words.clone(),
+            own: telling(&read.words).filter(|word| !staying.contains(word)).map(str::to_owned).collect(),
+            words: said.into_iter().map(str::to_owned).collect(),
         }
     }
 }
@@ -300,20 +185,37 @@ fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str
     words.iter().copied().filter(|word| !COMMON.contains(word))
 }
 
-fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind: kind.into(), name, draft, ..Fact::default() }
+/// Returns whether a runner finds a file: some go by its name alone, others by its folder too.
+fn is_collected(packet: &Packet<'_>, language: Option<&str>) -> bool {
+    let path = packet.path().to_text();
+    let is_in_folder = || path.split('/').any(|part| matches!(part, "__tests__" | "test" | "tests" | "spec"));
+    match language {
+        Some("go" | "python") => classify::is_collected(packet.path()),
+        Some("javascript" | "typescript") => classify::is_collected(packet.path()) || is_in_folder(),
+        _ => true,
+    }
 }
 
-/// Whether an added line belongs to a test that only the new version has, by name. What marks a test stands above it.
+/// Returns the position of a line in the lines of its version.
+fn position_of(line: &Line<'_>) -> usize {
+    line.number as usize - 1
+}
+
+fn number_of(position: usize) -> u64 {
+    position as u64 + 1
+}
+
+/// Returns whether an added line belongs to a test that only the new version has, by name. What marks a test stands
+/// above it.
 pub(super) fn is_of_new_test(base: &Side<'_>, head: &Side<'_>, line: &Line<'_>) -> bool {
-    let Some(at) = head.numbers.iter().position(|number| *number == line.number) else { return false };
+    let at = position_of(line);
     let is_mark = line.text.trim_start().starts_with(['@', '#', '[']);
     let owner = if is_mark {
         head.tests.iter().find(|test| test.at >= at)
     } else {
         head.tests.iter().rev().find(|test| test.at <= at && at < test.end)
     };
-    owner.is_some_and(|test| head.numbers[test.at] > 0 && base.tests.iter().all(|old| old.name != test.name))
+    owner.is_some_and(|test| base.tests.iter().all(|old| old.name != test.name))
 }
 
 /// Hunks so close together that a reader sees them as one place, and what they change.
@@ -345,21 +247,18 @@ fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Plac
         added.extend(hunk.added().map(|line| (line.number, (place, line))));
     }
     for (position, test) in base.tests.iter().enumerate() {
-        let name = removed.get(&base.numbers[test.at]);
-        let mark = removed
-            .get(&base.numbers[test.mark])
-            .filter(|(place, _)| name.is_none_or(|name| name.0 != *place));
+        let name = removed.get(&number_of(test.at));
+        let mark =
+            removed.get(&number_of(test.mark)).filter(|(place, _)| name.is_none_or(|name| name.0 != *place));
         for (place, line) in name.into_iter().chain(mark) {
             places[*place].gone.push((position, *line));
         }
     }
-    for (at, number) in head.numbers.iter().enumerate() {
-        if let Some((place, line)) = added.get(number) {
-            places[*place].added.push((at, *line));
-        }
+    for (place, line) in added.values() {
+        places[*place].added.push((position_of(line), *line));
     }
     for (position, test) in head.tests.iter().enumerate() {
-        if let Some((place, _)) = added.get(&head.numbers[test.at]) {
+        if let Some((place, _)) = added.get(&number_of(test.at)) {
             places[*place].come.push(position);
         }
     }
@@ -390,15 +289,20 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
             let shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
             if !is_taken_in(&shape, || grown.get_or_init(|| grown_tests(packet, head))) {
                 let draft = removed_test(packet, &line, name);
-                seen.facts.push(fact(REMOVED, shape.write(), Some(draft)));
+                seen.facts.push(Fact::new(&Found::Removed(shape), Some(draft)));
             }
         }
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
         seen.facts.extend(come.into_iter().map(|(position, paired)| {
             let mut shape = Shape { paired, ..head.shape(packet, position, &BTreeSet::new()) };
             // What its name says, a test with a less telling name may say in its body.
-            shape.words.extend(words(std::iter::once(shape.name)));
-            fact(ADDED, shape.write(), None)
+            shape.words.extend(
+                words(std::iter::once(shape.name.as_str()))
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            );
+            Fact::new(&Found::Added(shape), None)
         }));
     }
 }
@@ -434,22 +338,21 @@ fn grown_tables(
     let owners: BTreeSet<usize> = tables.filter_map(|(at, _)| head.owner(*at)).collect();
     let stay = |position: &usize| base_names.contains_key(head.tests[*position].name.as_str());
     let grown = owners.into_iter().filter(stay);
-    grown.map(|position| fact(GROWN, head.shape(packet, position, &BTreeSet::new()).write(), None)).collect()
+    let shape = |position| head.shape(packet, position, &BTreeSet::new());
+    grown.map(|position| Fact::new(&Found::Grown(shape(position)), None)).collect()
 }
 
 /// What each hunk says that adds to a test.
 fn grown_tests<'a>(packet: &Packet<'a>, head: &Side<'_>) -> Vec<BTreeSet<&'a str>> {
-    let positions: BTreeMap<u64, usize> =
-        head.numbers.iter().enumerate().map(|(at, number)| (*number, at)).collect();
-    let is_in_a_test =
-        |line: Line<'_>| positions.get(&line.number).is_some_and(|&at| head.owner(at).is_some());
+    let is_in_a_test = |line: Line<'_>| head.owner(position_of(&line)).is_some();
     let hunks = packet.hunks().filter(|hunk| hunk.added().any(is_in_a_test));
     hunks.map(|hunk| words(hunk.added().map(|line| line.text))).collect()
 }
 
-/// Whether lines added to a test that stays in the file say what only the removed test said: a case of a table.
-fn is_taken_in<'g>(removed: &Shape<'_>, grown: impl FnOnce() -> &'g Vec<BTreeSet<&'g str>>) -> bool {
-    removed.own.len() >= TELLING && grown().iter().any(|says| share(&removed.own, says) >= ENOUGH)
+/// Returns whether lines added to a test that stays in the file say what only the removed test said: a case of a table.
+fn is_taken_in<'g>(removed: &Shape, grown: impl FnOnce() -> &'g Vec<BTreeSet<&'g str>>) -> bool {
+    let own = borrowed(&removed.own);
+    own.len() >= TELLING && grown().iter().any(|says| share(&own, says) >= ENOUGH)
 }
 
 fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
@@ -461,9 +364,11 @@ fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
 
 /// A file of tests that goes as a whole.
 pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
-    let side = Side::shown(packet.file.language.as_deref(), packet, |hunk| hunk.removed().collect());
-    let lines: Vec<Line<'_>> = packet.removed().collect();
-    let (Some(first), false) = (lines.first(), side.tests.is_empty()) else { return };
+    let (text, language) = (only_side(packet), packet.file.language.as_deref());
+    let version = Version::read(&packet.path().to_text(), language, &text);
+    let side = Side::whole(language, &version);
+    let lines: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
+    let (Some((_, first)), false) = (lines.first_key_value(), side.tests.is_empty()) else { return };
     let path = packet.path().to_text().into_owned();
     let span = 0..first.text.trim_end().len();
     let draft = Draft::on_base_line(
@@ -474,10 +379,11 @@ pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         "a file of tests is deleted and not moved elsewhere",
     )
     .with("tests", side.tests.len());
-    seen.facts.push(fact(DELETED, path, Some(draft)));
+    seen.facts.push(Fact::new(&Found::Deleted { path }, Some(draft)));
     let shared = side.shared();
     seen.facts.extend(side.tests.iter().enumerate().map(|(position, test)| {
-        let draft = removed_test(packet, &lines[test.at], &test.name);
-        fact(IN_DELETED, side.shape(packet, position, &shared).write(), Some(draft))
+        let line = lines.get(&number_of(test.at)).unwrap_or(first);
+        let draft = removed_test(packet, line, &test.name);
+        Fact::new(&Found::InDeleted(side.shape(packet, position, &shared)), Some(draft))
     }));
 }

@@ -14,6 +14,7 @@ mod pieces;
 mod python;
 mod rust;
 mod skeleton;
+mod test_cases;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -26,6 +27,7 @@ use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 pub use memo::parse_once;
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 pub use skeleton::{parse_around, parse_surface};
+pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub(crate) use walk::outline;
 pub(crate) use written::written_imports;
 

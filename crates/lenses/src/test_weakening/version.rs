@@ -1,0 +1,96 @@
+//! One version of a file with its tests, by its syntax tree or, where there is none, by its lines.
+
+use super::names::{self, Test};
+use super::skips;
+use qa_contracts::v1::ChangeKind;
+use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::{Language, Mark, MarkKind, Span, TestFile};
+
+/// A text with its tests.
+#[derive(Debug, Default)]
+pub(super) struct Version<'t> {
+    pub(super) text: &'t str,
+    /// The text without comments and code that never runs.
+    pub(super) live: String,
+    pub(super) tests: Vec<Test>,
+    /// What stands outside of tests and may switch them off.
+    pub(super) marks: Vec<Mark>,
+    /// Whether the tests are those of the tree, which knows where each ends.
+    pub(super) is_parsed: bool,
+}
+
+impl<'t> Version<'t> {
+    pub(super) fn read(path: &str, language: Option<&str>, text: &'t str) -> Self {
+        match Language::of(path).and_then(|grammar| TestFile::read(grammar, text)) {
+            Some(file) => Self::by_tree(file, language, text),
+            None => {
+                let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));
+                Self { text, live: text.to_owned(), tests, ..Self::default() }
+            }
+        }
+    }
+
+    fn by_tree(file: TestFile, language: Option<&str>, text: &'t str) -> Self {
+        let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let line_of = |offset: usize| newlines.partition_point(|newline| *newline < offset);
+        let mut tests = Vec::new();
+        for case in &file.cases {
+            let off = case.marks.iter().filter(|mark| skips::switches_off(language, mark, text));
+            let (nested, own): (Vec<Mark>, Vec<Mark>) = off.partition(|mark| mark.kind == MarkKind::Nested);
+            tests.push(Test {
+                name: case.name.clone(),
+                at: line_of(case.name_span.start),
+                mark: line_of(case.span.start),
+                end: line_of(case.span.end) + 1,
+                cut: case.cut.map(|cut| line_of(cut.start)),
+                off: own.first().map(|mark| mark.span),
+                nested: nested.iter().map(|mark| mark.span).collect(),
+            });
+        }
+        // What a macro is given has no tree.
+        if language == Some("rust") && text.contains("! {") {
+            let known = |at: usize| tests.iter().any(|test: &Test| test.mark <= at && at < test.end);
+            let by_line = names::tests(language, text.split('\n'));
+            let more: Vec<Test> = by_line.into_iter().filter(|test| !known(test.at)).collect();
+            tests.extend(more);
+        }
+        tests.sort_by_key(|test| test.at);
+        Self { text, live: blanked(text, &file.dead), tests, marks: file.marks, is_parsed: true }
+    }
+}
+
+/// Returns the text of one side of a new or deleted file, as far as its planned hunks show it.
+pub(super) fn only_side(packet: &Packet<'_>) -> String {
+    let lines: Vec<Line<'_>> = match packet.file.kind {
+        ChangeKind::Deleted => packet.removed().collect(),
+        ChangeKind::Added
+        | ChangeKind::Modified
+        | ChangeKind::ModeChanged
+        | ChangeKind::Renamed
+        | ChangeKind::TypeChanged => packet.added().collect(),
+    };
+    let mut text = String::new();
+    let mut number = 1;
+    for line in lines {
+        while number < line.number {
+            text.push('\n');
+            number += 1;
+        }
+        text.push_str(line.text);
+        text.push('\n');
+        number += 1;
+    }
+    text
+}
+
+/// Replaces spans of a text by blanks, line for line.
+fn blanked(text: &str, spans: &[Span]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for span in spans {
+        let end = span.end.min(bytes.len());
+        for byte in bytes.iter_mut().take(end).skip(span.start).filter(|byte| **byte != b'\n') {
+            *byte = b' ';
+        }
+    }
+    String::from_utf8(bytes).expect("spans begin and end between characters")
+}
