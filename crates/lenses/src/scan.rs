@@ -2,6 +2,7 @@
 
 use qa_contracts::ids::RepoPath;
 use qa_core::packet::{HunkView, Line};
+use qa_reading::syntax::{Outline, Span};
 
 /// What a character is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,26 @@ impl Parts {
         }
     }
 
+    /// A line that is one kind from its beginning to its end.
+    pub(crate) fn all(kind: Kind) -> Self {
+        Self(vec![(0, kind)])
+    }
+
+    /// Returns the parts of a line at a place of a text, by where a parser found its comments and strings.
+    pub(crate) fn by_outline(line: Span, outline: &Outline) -> Self {
+        let comments = before(&outline.comments, line).map(|span| (*span, Kind::Comment));
+        let strings = before(&outline.strings, line).map(|span| (*span, Kind::Text));
+        let is_here = |(span, _): &(Span, Kind)| line.start < span.end;
+        let mut spans: Vec<(Span, Kind)> = comments.chain(strings).filter(is_here).collect();
+        spans.sort_unstable_by_key(|(span, _)| *span);
+        let mut parts = Vec::new();
+        for (span, kind) in spans {
+            parts.push((span.start.saturating_sub(line.start), kind));
+            parts.push((span.end.min(line.end) - line.start, Kind::Code));
+        }
+        Self(parts)
+    }
+
     /// The line with everything that is not program text blanked out, byte for byte.
     #[cfg(test)]
     fn code(&self, line: &str) -> String {
@@ -133,6 +154,14 @@ impl Parts {
         }
         out
     }
+}
+
+/// Returns the last spans that begin before the end of a line, of those in the order of the text. A span around the line
+/// begins hardly ever more than these before.
+pub(crate) fn before(spans: &[Span], line: Span) -> impl Iterator<Item = &Span> {
+    const NEAR: usize = 200;
+    let end = spans.partition_point(|span| span.start < line.end);
+    spans[..end].iter().rev().take(NEAR)
 }
 
 /// Walks lines in order. What a hunk does not show is unknown: a block comment that opens inside the hunk is carried

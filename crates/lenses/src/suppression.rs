@@ -1,16 +1,21 @@
 //! Comments and attributes that silence a linter or exclude code from coverage.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, everywhere, fold, presets, text_rule};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule};
 use super::idioms::{Idiom, Place, Table, code};
+use super::parsed::{self, Parsed};
 use super::pattern::Pattern;
 use super::scan::{self, Kind, Parts};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength};
+use qa_contracts::v1::{
+    ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
+};
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::Span;
 
 const SUPPRESSION: &str = "suppression/added";
 const COVERAGE: &str = "suppression/coverage-excluded";
@@ -76,11 +81,24 @@ impl Lens for Suppression {
         &SPEC
     }
 
+    /// A file with a grammar is read as a whole, where an added line may suppress something.
+    fn need(&self, file: &ChangedFile) -> Need {
+        if is_code(file) { parsed::need(file) } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let included = vec![true; file.hunks.len()];
+        let packet = Packet { file, text: hunks, included: &included };
+        let language = file.language.as_deref();
+        let may_match = |text: &str| {
+            [&BLANKETS, &UNCOVERED, &SUPPRESSIONS].iter().any(|table| table.may_match(language, text))
+        };
+        packet.hunks().any(|hunk| may_match(&hunks.text[hunk.added_span()]))
+    }
+
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut seen = Inspection::default();
-        let file = packet.file;
-        let is_code = matches!(file.scope, Scope::Product | Scope::Test) && file.language.is_some();
-        if is_code && !scan::is_prose(packet.path()) {
+        if is_code(packet.file) {
             inspect(packet, &mut seen);
         }
         for rule in [SUPPRESSION, UNEXPLAINED] {
@@ -92,6 +110,11 @@ impl Lens for Suppression {
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == SUPPRESSION { complies(file, text) } else { None }
     }
+}
+
+fn is_code(file: &ChangedFile) -> bool {
+    let is_own = matches!(file.scope, Scope::Product | Scope::Test);
+    is_own && file.language.is_some() && !scan::is_prose(&file.path)
 }
 
 const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
@@ -179,7 +202,7 @@ static NEVER_RUN: Pattern = Pattern::new(
 );
 
 /// Comments and attributes that come without another going from the same hunk.
-fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
+fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let language = packet.file.language.as_deref();
     let product = packet.file.scope == Scope::Product;
     let tables: [(&'static str, &Table, &str); 3] = [
@@ -187,6 +210,9 @@ fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
         (COVERAGE, &UNCOVERED, "code is taken out of the coverage"),
         (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
     ];
+    let path = packet.path().to_text();
+    let parsed = |text: &'a Option<String>| Parsed::of(&path, text.as_deref()?);
+    let (base, head) = (parsed(&packet.text.full_base), parsed(&packet.text.full_head));
     for hunk in packet.hunks() {
         let text = &packet.text.text[hunk.added_span()];
         let tables: Vec<_> = tables
@@ -196,18 +222,15 @@ fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
         if tables.is_empty() {
             continue;
         }
-        let mut old: Vec<usize> = tables
-            .iter()
-            .map(|(_, table, _)| {
-                let removed = scan::removed(language, hunk);
-                removed.filter(|(line, parts)| table.find(language, line.text, parts).is_some()).count()
-            })
-            .collect();
-        let added: Vec<_> = scan::added(language, hunk).collect();
-        for (at, (line, parts)) in added.iter().enumerate() {
+        let removed = units(scan::removed(language, hunk), base.as_ref());
+        let count =
+            |table: &Table| removed.iter().filter(|unit| unit.find(table, language).is_some()).count();
+        let mut old: Vec<usize> = tables.iter().map(|(_, table, _)| count(table)).collect();
+        let added = units(scan::added(language, hunk), head.as_ref());
+        for (at, unit) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
-                if let Some(span) = table.find(language, line.text, parts) {
-                    if *rule == COVERAGE && NEVER_RUN.is_match(line.text) {
+                if let Some(span) = unit.find(table, language) {
+                    if *rule == COVERAGE && NEVER_RUN.is_match(&unit.text) {
                         break;
                     }
                     let (rule, summary) =
@@ -219,7 +242,13 @@ fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
                     if old[position] > 0 {
                         old[position] -= 1;
                     } else {
-                        seen.drafts.push(Draft::on_line(rule, packet, line, span, summary));
+                        seen.drafts.push(Draft::on_line(
+                            rule,
+                            packet,
+                            &unit.line,
+                            unit.quoted(span),
+                            summary,
+                        ));
                     }
                     break;
                 }
@@ -228,31 +257,92 @@ fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
     }
 }
 
+/// A changed line, or all lines of a comment or an attribute that stands on several.
+struct Unit<'a> {
+    /// The first changed line.
+    line: Line<'a>,
+    /// Number of the last.
+    last: u64,
+    text: Cow<'a, str>,
+    parts: Parts,
+    /// Place of a comment or an attribute that stands on several lines.
+    whole: Option<Span>,
+}
+
+impl Unit<'_> {
+    fn find(&self, table: &Table, language: Option<&str>) -> Option<Range<usize>> {
+        table.find(language, &self.text, &self.parts)
+    }
+
+    /// The part of the first line that a finding quotes.
+    fn quoted(&self, found: Range<usize>) -> Range<usize> {
+        let text = self.line.text;
+        match self.whole {
+            Some(_) => text.len() - text.trim_start().len()..text.trim_end().len(),
+            None => found,
+        }
+    }
+}
+
+/// Joins lines to units by the tree of their file; without one, each line is a unit.
+fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Parsed<'a>>) -> Vec<Unit<'a>> {
+    let mut units: Vec<Unit<'a>> = Vec::new();
+    for (line, parts) in lines {
+        let unit = |text, parts, whole| Unit { line, last: line.number, text, parts, whole };
+        let Some((file, start)) = file.and_then(|file| Some((file, file.start(&line)?))) else {
+            units.push(unit(Cow::Borrowed(line.text), parts, None));
+            continue;
+        };
+        let here = Span { start, end: start + line.text.len() };
+        let Some(whole) = several_lines_at(file, here) else {
+            units.push(unit(Cow::Borrowed(line.text), Parts::by_outline(here, &file.outline), None));
+            continue;
+        };
+        if let Some(last) = units.last_mut().filter(|last| last.whole == Some(whole)) {
+            last.last = line.number;
+            continue;
+        }
+        let joined: Vec<&str> = whole.of(file.text).lines().map(str::trim).collect();
+        let is_comment = file.outline.comments.contains(&whole);
+        let kind = if is_comment { Kind::Comment } else { Kind::Code };
+        units.push(unit(Cow::Owned(joined.join(" ")), Parts::all(kind), Some(whole)));
+    }
+    units
+}
+
+/// Returns the comment or attribute on several lines that a line is part of.
+fn several_lines_at(file: &Parsed<'_>, line: Span) -> Option<Span> {
+    let outline = &file.outline;
+    let spans = scan::before(&outline.comments, line).chain(scan::before(&outline.attributes, line));
+    let is_here = |span: &&Span| line.start < span.end;
+    spans.filter(is_here).find(|span| span.of(file.text).contains('\n')).copied()
+}
+
 /// An attribute over more lines than this is not followed to its reason.
 const ATTRIBUTE_LINES: usize = 8;
 
-/// Whether the suppression at a place comes with a reason: after it on its line, as an attribute's own argument, or in a
-/// comment that was added right above.
-fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
-    let (line, parts) = &added[at];
-    let after = &line.text[span.end..];
+/// Returns whether the suppression at a place comes with a reason: after it on its line, as an attribute's own
+/// argument, or in a comment that was added right above.
+fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
+    let Unit { line, text, parts, .. } = &added[at];
+    let after = &text[span.end..];
     let is_comment = parts.at(span.start) == Kind::Comment;
     let beside = if is_comment {
         // These take the names of any number of rules, and a reason only behind this mark.
-        let lint = line.text[span.clone()].contains("lint-disable");
+        let lint = text[span.clone()].contains("lint-disable");
         if lint { after.split_once("--").map_or("", |(_, reason)| reason) } else { behind_rules(after) }
     } else {
-        let comment = (span.end..line.text.len())
-            .find(|&offset| line.text.is_char_boundary(offset) && parts.at(offset) == Kind::Comment);
-        comment.map_or("", |offset| &line.text[offset..])
+        let comment = (span.end..text.len())
+            .find(|&offset| text.is_char_boundary(offset) && parts.at(offset) == Kind::Comment);
+        comment.map_or("", |offset| &text[offset..])
     };
     if has_words(beside) {
         return true;
     }
-    let follows = |position: &usize| added[*position].0.number == line.number + (position - at) as u64;
+    let follows = |position: &usize| added[*position].line.number == line.number + (position - at) as u64;
     let attribute = (at..added.len().min(at + ATTRIBUTE_LINES)).take_while(follows);
     for position in attribute.filter(|_| !is_comment) {
-        let text = added[position].0.text;
+        let text = &added[position].text;
         if argument(text).is_some_and(has_words) {
             return true;
         }
@@ -261,12 +351,12 @@ fn is_explained(added: &[(Line<'_>, Parts)], at: usize, span: &Range<usize>, lan
         }
     }
     let above = at.checked_sub(1).map(|position| &added[position]);
-    above.is_some_and(|(above, parts)| {
+    above.is_some_and(|above| {
         let start = above.text.len() - above.text.trim_start().len();
-        above.number + 1 == line.number
-            && parts.at(start) == Kind::Comment
-            && SUPPRESSIONS.find(language, above.text, parts).is_none()
-            && has_words(above.text)
+        above.last + 1 == line.number
+            && above.parts.at(start) == Kind::Comment
+            && above.find(&SUPPRESSIONS, language).is_none()
+            && has_words(&above.text)
     })
 }
 
@@ -290,7 +380,7 @@ fn argument(text: &str) -> Option<&str> {
     value.trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?.split('"').next()
 }
 
-/// Whether a text says something: two words, or letters of a script that writes without blanks.
+/// Returns whether a text says something: two words, or letters of a script that writes without blanks.
 fn has_words(text: &str) -> bool {
     let weight = |word: &str| {
         let word = word.trim_matches(|character: char| !character.is_alphanumeric());
@@ -305,15 +395,21 @@ fn has_words(text: &str) -> bool {
     text.split_whitespace().map(weight).sum::<usize>() > 1
 }
 
-/// Whether a base file is free of suppressions, for the ratchet.
+/// Returns whether a base file is free of suppressions, for the ratchet.
 fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     let language = classify::language(file);
     language?;
+    let parsed = Parsed::of(&file.to_text(), text);
     let mut scanner = scan::Scanner::new(language, true);
-    Some(!text.lines().any(|line| {
+    let lines = (1..).zip(text.lines()).map(|(number, line)| {
         let parts = scanner.line(line);
-        SUPPRESSIONS.find(language, line, &parts).is_some() || BLANKETS.find(language, line, &parts).is_some()
-    }))
+        (Line { number, text: line, offset: 0 }, parts)
+    });
+    let units = units(lines, parsed.as_ref());
+    let suppresses = |unit: &Unit<'_>| {
+        unit.find(&SUPPRESSIONS, language).is_some() || unit.find(&BLANKETS, language).is_some()
+    };
+    Some(!units.iter().any(suppresses))
 }
 
 #[cfg(test)]
@@ -335,7 +431,8 @@ mod tests {
             .zip(1..)
             .map(|(text, number)| (Line { number, text, offset: 0 }, scanner.line(text)))
             .collect();
-        let found = |at: &usize| SUPPRESSIONS.find(Some(language), lines[*at].0.text, &lines[*at].1);
+        let lines = units(lines.into_iter(), None);
+        let found = |at: &usize| lines[*at].find(&SUPPRESSIONS, Some(language));
         let at = (0..lines.len()).find(|at| found(at).is_some()).expect("a suppression");
         is_explained(&lines, at, &found(&at).unwrap(), Some(language))
     }

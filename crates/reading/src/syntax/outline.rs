@@ -121,6 +121,8 @@ pub struct Outline {
     pub symbols: Vec<Symbol>,
     pub imports: Vec<Import>,
     pub comments: Vec<Span>,
+    /// Attributes of Rust and annotations of Java.
+    pub attributes: Vec<Span>,
     pub strings: Vec<Span>,
     /// Bodies of loops and of comprehensions.
     pub(crate) loops: Vec<Span>,

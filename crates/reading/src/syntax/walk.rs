@@ -172,6 +172,9 @@ fn visit(
         found.outline.strings.push(span(node));
     }
     let word = kind.word.as_str();
+    if matches!(word, "attribute_item" | "inner_attribute_item" | "annotation" | "marker_annotation") {
+        found.outline.attributes.push(span(node));
+    }
     if let Some(runs) = kind.runs {
         flow::note(found, node, runs, word);
     }
