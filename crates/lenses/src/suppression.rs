@@ -211,8 +211,8 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
     ];
     let path = packet.path().to_text();
-    let parsed = |text: &'a Option<String>| Parsed::of(&path, text.as_deref()?);
-    let (base, head) = (parsed(&packet.text.full_base), parsed(&packet.text.full_head));
+    let base = Version::new(&path, packet.text.full_base.as_deref());
+    let head = Version::new(&path, packet.text.full_head.as_deref());
     for hunk in packet.hunks() {
         let text = &packet.text.text[hunk.added_span()];
         let tables: Vec<_> = tables
@@ -284,18 +284,31 @@ impl Unit<'_> {
     }
 }
 
+/// A whole version of a file with its tree.
+struct Version<'a> {
+    text: &'a str,
+    parsed: Parsed,
+}
+
+impl<'a> Version<'a> {
+    fn new(path: &str, text: Option<&'a str>) -> Option<Self> {
+        let text = text?;
+        Some(Self { text, parsed: Parsed::of(path, text)? })
+    }
+}
+
 /// Joins lines to units by the tree of their file; without one, each line is a unit.
-fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Parsed<'a>>) -> Vec<Unit<'a>> {
+fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Version<'a>>) -> Vec<Unit<'a>> {
     let mut units: Vec<Unit<'a>> = Vec::new();
     for (line, parts) in lines {
         let unit = |text, parts, whole| Unit { line, last: line.number, text, parts, whole };
-        let Some((file, start)) = file.and_then(|file| Some((file, file.start(&line)?))) else {
+        let Some((file, start)) = file.and_then(|file| Some((file, file.parsed.start(&line)?))) else {
             units.push(unit(Cow::Borrowed(line.text), parts, None));
             continue;
         };
         let here = Span { start, end: start + line.text.len() };
         let Some(whole) = several_lines_at(file, here) else {
-            units.push(unit(Cow::Borrowed(line.text), Parts::by_outline(here, &file.outline), None));
+            units.push(unit(Cow::Borrowed(line.text), Parts::by_outline(here, &file.parsed.outline), None));
             continue;
         };
         if let Some(last) = units.last_mut().filter(|last| last.whole == Some(whole)) {
@@ -303,7 +316,7 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Parse
             continue;
         }
         let joined: Vec<&str> = whole.of(file.text).lines().map(str::trim).collect();
-        let is_comment = file.outline.comments.contains(&whole);
+        let is_comment = file.parsed.outline.comments.contains(&whole);
         let kind = if is_comment { Kind::Comment } else { Kind::Code };
         units.push(unit(Cow::Owned(joined.join(" ")), Parts::all(kind), Some(whole)));
     }
@@ -311,8 +324,8 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Parse
 }
 
 /// Returns the comment or attribute on several lines that a line is part of.
-fn several_lines_at(file: &Parsed<'_>, line: Span) -> Option<Span> {
-    let outline = &file.outline;
+fn several_lines_at(file: &Version<'_>, line: Span) -> Option<Span> {
+    let outline = &file.parsed.outline;
     let spans = scan::before(&outline.comments, line).chain(scan::before(&outline.attributes, line));
     let is_here = |span: &&Span| line.start < span.end;
     spans.filter(is_here).find(|span| span.of(file.text).contains('\n')).copied()
@@ -399,7 +412,7 @@ fn has_words(text: &str) -> bool {
 fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     let language = classify::language(file);
     language?;
-    let parsed = Parsed::of(&file.to_text(), text);
+    let parsed = Version::new(&file.to_text(), Some(text));
     let mut scanner = scan::Scanner::new(language, true);
     let lines = (1..).zip(text.lines()).map(|(number, line)| {
         let parts = scanner.line(line);

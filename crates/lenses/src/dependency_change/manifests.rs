@@ -453,8 +453,9 @@ const NOTHING: Definition = Definition {
 };
 
 /// Returns the values that patterns report, without quotes.
-fn reported(patterns: &Patterns, path: &str, text: &str) -> Vec<Span> {
+fn reported(patterns: &[Pattern], path: &str, text: &str) -> Vec<Span> {
     let Some(parsed) = ParsedText::parse(path, text) else { return Vec::new() };
+    let patterns: Patterns<'_> = patterns.iter().collect();
     let found = patterns.find(&Code::new(text, &parsed), None);
     let spans = found.matches.into_iter().map(|found| found.report);
     spans
@@ -467,15 +468,14 @@ fn reported(patterns: &Patterns, path: &str, text: &str) -> Vec<Span> {
         .collect()
 }
 
-fn compiled(code: &'static [&'static str], report: &'static str, language: &str) -> Patterns {
+fn compiled(code: &'static [&'static str], report: &'static str, language: &str) -> Vec<Pattern> {
     let definition = Definition { code, report, ..NOTHING };
-    let patterns = Pattern::compile(&definition, language).expect("the tests compile every pattern");
-    patterns.into_iter().collect()
+    Pattern::compile(&definition, language).expect("the tests compile every pattern")
 }
 
 /// Claims of a setup.py: addresses in its requirements, and commands of its own, which pip runs.
 fn setup_claims(text: &str) -> Vec<Claim> {
-    static COMMANDS: OnceLock<Patterns> = OnceLock::new();
+    static COMMANDS: OnceLock<Vec<Pattern>> = OnceLock::new();
     let commands = COMMANDS.get_or_init(|| {
         compiled(&["setup(..., cmdclass=$X)", "setuptools.setup(..., cmdclass=$X)"], "X", "python")
     });
@@ -491,9 +491,9 @@ fn setup_claims(text: &str) -> Vec<Claim> {
 
 /// Claims of a Gemfile.
 fn gemfile_claims(text: &str) -> Vec<Claim> {
-    static SOURCES: OnceLock<Patterns> = OnceLock::new();
-    static FORGES: OnceLock<Patterns> = OnceLock::new();
-    static REGISTRIES: OnceLock<Patterns> = OnceLock::new();
+    static SOURCES: OnceLock<Vec<Pattern>> = OnceLock::new();
+    static FORGES: OnceLock<Vec<Pattern>> = OnceLock::new();
+    static REGISTRIES: OnceLock<Vec<Pattern>> = OnceLock::new();
     let sources = SOURCES.get_or_init(|| compiled(&["gem(..., git: $X)", "git($X, ...)"], "X", "ruby"));
     let forges = FORGES.get_or_init(|| {
         let code =

@@ -46,9 +46,9 @@ impl<'d> Model<'d> {
         let has_merge_keys = document.text().contains("<<:");
         match document.shadowed().first() {
             // Members that merge keys bring may be replaced; no others.
-            Some(entry) if !has_merge_keys && !matches!(model, Self::Unrelated) => {
+            Some(shadowed) if !has_merge_keys && !matches!(model, Self::Unrelated) => {
                 let message = "a key is given twice".to_owned();
-                Err(ReadError::Syntax { message, at: entry.key_span.start })
+                Err(ReadError::Syntax { message, at: shadowed.entry.key_span.start })
             }
             Some(_) | None => Ok(model),
         }
