@@ -12,7 +12,7 @@ use super::shard::joined;
 use super::store_run::{RunRecord, Stored, store};
 use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{
-    ChangeSet, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
+    ChangeSet, Landing, MachineCounters, PermissionProfileId, RecordedReplies, RenameSummary, SkillInput,
 };
 use qa_core::calendar;
 use qa_core::canonical;
@@ -137,7 +137,7 @@ fn execute(inputs: &mut Inputs, _: &Opened, _: &Arc<Cancellation>, _: &dyn Progr
     Ok(())
 }
 
-/// Reads what changed between the merge base and head.
+/// Reads what changed between the merge base and head, or what a merge of head brings where that is more.
 pub(crate) fn gather<'a>(
     opened: &'a Opened,
     in_force: &PolicyInForce,
@@ -149,6 +149,9 @@ pub(crate) fn gather<'a>(
         schema_version: Default::default(),
         base_sha: resolved.base.clone(),
         merge_base_sha: resolved.merge_base.clone(),
+        other_merge_bases: resolved.other_merge_bases.clone(),
+        landing: Landing::Change,
+        landing_tree: None,
         head_sha: resolved.head.clone(),
         base_time: resolved.base_time,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
@@ -163,7 +166,7 @@ pub(crate) fn gather<'a>(
         cancellation,
         progress,
     };
-    Ok(gathering.gather(frame)?)
+    Ok(gathering.gather(frame, &resolved.merge)?)
 }
 
 /// The policy's `repo-id`, or what the origin remote says, or `local`: never a path, so that every clone agrees.
@@ -178,6 +181,7 @@ fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, outcome: &Ou
         repo_root: sanitize(&root.display().to_string()),
         base_ref: request.base.as_deref().map(sanitize),
         head_ref: sanitize(&request.head),
+        test_merge_sha: request.test_merge.clone(),
         artifact_root: sanitize(&artifact_root(request, root).display().to_string()),
         settings: inputs.in_force.policy.settings.iter().chain(&request.settings).cloned().collect(),
         ..derived_input(inputs, outcome)
@@ -208,6 +212,9 @@ pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
         config_hash: outcome.key_preimage.config_hash.clone(),
         base_sha: change_set.base_sha.clone(),
         merge_base_sha: change_set.merge_base_sha.clone(),
+        other_merge_bases: change_set.other_merge_bases.clone(),
+        landing_tree: change_set.landing_tree.clone(),
+        test_merge_sha: None,
         head_sha: change_set.head_sha.clone(),
         preset: policy.preset,
         overrides: overrides.recorded(),

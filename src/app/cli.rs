@@ -259,6 +259,7 @@ impl ChangeArgs {
             repository: self.repo,
             base: self.base,
             head: self.head,
+            test_merge: None,
             overrides: Overrides {
                 mode: self.mode,
                 preset: self.preset,

@@ -122,6 +122,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         repository: arguments.repo.clone(),
         base: arguments.base.clone(),
         head: "HEAD".to_owned(),
+        test_merge: None,
         overrides: overrides.clone(),
         artifact_root: None,
         refresh: false,

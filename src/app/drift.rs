@@ -240,6 +240,7 @@ const UNINTERESTING: &[&str] = &[
     "headRef",
     "maxConcurrency",
     "artifactRoot",
+    "testMergeSha",
     "settings",
     "machine",
     "baseRule",

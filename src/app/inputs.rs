@@ -49,6 +49,8 @@ pub(crate) struct Request {
     pub(crate) repository: std::path::PathBuf,
     pub(crate) base: Option<String>,
     pub(crate) head: String,
+    /// The merge commit that a pull request's step was started for.
+    pub(crate) test_merge: Option<CommitId>,
     pub(crate) overrides: Overrides,
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
@@ -65,14 +67,14 @@ pub(crate) struct Opened {
     pub(crate) resolved: Resolved,
 }
 
-/// Opens the repository and resolves base, merge base and head.
+/// Opens the repository, resolves base, merge bases and head, and merges them.
 pub(crate) fn open(request: &Request) -> Result<Opened, Failure> {
     open_in(request, OpenRepository::discover(&request.repository)?)
 }
 
 /// Resolves the commits of a request in an open repository.
 pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<Opened, Failure> {
-    let resolved = resolve(&repository, request.base.as_deref(), &request.head)?;
+    let resolved = resolve(&repository, request.base.as_deref(), &request.head, request.test_merge.as_ref())?;
     let objects = GitObjects::new(&repository)?;
     Ok(Opened { repository, objects, resolved })
 }

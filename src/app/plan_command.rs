@@ -65,7 +65,7 @@ pub(crate) fn plan_opened(
         "{} changed files, {hunks} hunks, {} changed lines (base {} → head {})\nexecution key {execution_key}\n\n",
         inputs.change_set.files.len(),
         inputs.sensitivity.changed_lines,
-        inputs.change_set.merge_base_sha.short(),
+        inputs.change_set.measured_from().short(),
         inputs.change_set.head_sha.short(),
     );
     text.push_str(&format!(

@@ -80,7 +80,7 @@ pub(super) fn manifests(
     }
     Ok(RecordedExecution {
         head_files: gates::manifests(change_set, &opened.objects, &change_set.head_sha)?,
-        base_files: gates::manifests(change_set, &opened.objects, &change_set.merge_base_sha)?,
+        base_files: gates::manifests(change_set, &opened.objects, change_set.measured_from())?,
         ..RecordedExecution::default()
     })
 }
@@ -157,8 +157,8 @@ pub(crate) fn with_repository_ports<T>(
         BaseSurveys { objects: &opened.objects, base: &opened.resolved.base, globs: policy.scope_globs() };
     let lookups = TreeLookups::from_trees(Trees {
         objects: &opened.objects,
-        merge_base: &change_set.merge_base_sha,
-        head: &change_set.head_sha,
+        base: change_set.measured_from(),
+        head: opened.resolved.measured_to(change_set.landing),
         workers: policy.max_concurrency,
         cancellation,
     });

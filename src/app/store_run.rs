@@ -358,7 +358,7 @@ fn trace(record: &RunRecord<'_>) -> Trace {
     let mut steps: Vec<(&str, String, Option<Code>)> = vec![
         (
             "base",
-            format!("policy from {}, change from {}", change_set.base_sha, change_set.merge_base_sha),
+            format!("policy from {}, change from {}", change_set.base_sha, change_set.measured_from()),
             None,
         ),
         ("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None),
@@ -425,7 +425,7 @@ mod tests {
             })
         };
         let change_set = serde_json::json!({
-            "schemaVersion": "change-set.v1", "baseSha": zeros, "mergeBaseSha": zeros, "headSha": zeros, "baseTime": 0,
+            "schemaVersion": "change-set.v1", "baseSha": zeros, "mergeBaseSha": zeros, "otherMergeBases": [], "landing": "change", "landingTree": null, "headSha": zeros, "baseTime": 0,
             "renames": { "exact": 0, "inexact": 0, "notCompared": 0 },
             "files": (0..files).map(file).collect::<Vec<_>>()
         });

@@ -253,8 +253,9 @@ impl Replay<'_> {
         let recorded = &self.recording.inputs;
         let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
         let objects = GitObjects::new(&repository)?;
-        // The merge base is found again: a run over another one would have judged less.
-        let resolved = resolve(&repository, Some(base.as_str()), head.as_str())?;
+        // Merge bases are found and merges made again: a run over others would have judged less.
+        let test_merge = self.recording.skill_input.test_merge_sha.as_ref();
+        let resolved = resolve(&repository, Some(base.as_str()), head.as_str(), test_merge)?;
         let opened = Opened { repository, objects, resolved };
         let in_force = super::inputs::read_policy(
             &opened.objects,
@@ -298,6 +299,7 @@ impl Replay<'_> {
             repo_root: stored.repo_root.clone(),
             base_ref: stored.base_ref.clone(),
             head_ref: stored.head_ref.clone(),
+            test_merge_sha: stored.test_merge_sha.clone(),
             artifact_root: stored.artifact_root.clone(),
             settings: stored.settings.clone(),
             ..derived_input(inputs, outcome)

@@ -13,6 +13,7 @@ use qa_contracts::ids::{CommitId, Sha256Hex};
 use qa_contracts::v1::Conclusion;
 use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
+use qa_core::verdict::merge_bases;
 use qa_run::ports::Cancellation;
 
 /// Arguments of `verify`.
@@ -137,7 +138,7 @@ fn statement(verified: &Verified) -> String {
         ("verdict", verdict(verified)),
         ("repository", sanitize(&input.repo_id)),
         ("base", input.base_sha.to_string()),
-        ("merge base", input.merge_base_sha.to_string()),
+        ("merge base", merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
         ("head", input.head_sha.to_string()),
         ("policy", verified.policy_hash.to_string()),
         ("", format!("preset {}, mode {}; {file}", input.preset.as_str(), input.run_mode.as_str())),
@@ -145,7 +146,8 @@ fn statement(verified: &Verified) -> String {
         ("execution key", verified.run.hashes.execution_key.to_string()),
         ("run digest", verified.run.hashes.run_digest.to_string()),
     ];
-    for (name, value) in rows {
+    let landing = input.landing_tree.iter().map(|tree| ("merged tree", tree.to_string()));
+    for (name, value) in rows.into_iter().chain(landing) {
         text.push_str(&format!("{name:<15}{value}\n"));
     }
     let mut notes = Vec::new();

@@ -1,4 +1,4 @@
-//! Finds base, head and merge base (S003-37), and says by which rule.
+//! Finds base, head and merge bases (S003-37), and says by which rule.
 
 use git2::{Commit, ErrorCode, Oid};
 
@@ -7,7 +7,9 @@ use super::guard;
 use super::open::OpenRepository;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
+use qa_contracts::v1::Landing;
 use qa_core::masking::sanitize_cut;
+use qa_run::landing::Merge;
 
 /// Longest chain of symbolic refs; git's own limit.
 const MAX_SYMBOLIC_REFS: usize = 5;
@@ -19,8 +21,12 @@ const NAME_CHARACTERS: usize = 100;
 pub(crate) struct Resolved {
     /// The policy is read from it.
     pub(crate) base: CommitId,
-    /// The change is measured from it.
+    /// The newest merge base, which the change is measured from.
     pub(crate) merge_base: CommitId,
+    /// Merge bases beside it, newest first.
+    pub(crate) other_merge_bases: Vec<CommitId>,
+    /// Result of merging head into the base.
+    pub(crate) merge: Merge,
     /// What is judged.
     pub(crate) head: CommitId,
     /// The base commit's committer date, seconds since 1970.
@@ -38,13 +44,22 @@ impl Resolved {
     pub(crate) fn sides(&self) -> (&CommitId, &CommitId) {
         (&self.base, &self.head)
     }
+
+    /// Returns the commit whose tree a change leads to.
+    pub(crate) fn measured_to(&self, landing: Landing) -> &CommitId {
+        match (landing, &self.merge) {
+            (Landing::Merge, Merge::Tree { commit, .. }) => commit,
+            (Landing::Merge | Landing::Change | Landing::Conflict, _) => &self.head,
+        }
+    }
 }
 
-/// Resolves base and head. A configured base that does not exist is an error and never falls back.
+/// Resolves base and head, and merges them. A configured base that does not exist is an error and never falls back.
 pub(crate) fn resolve(
     repository: &OpenRepository,
     base: Option<&str>,
     head: &str,
+    test_merge: Option<&CommitId>,
 ) -> Result<Resolved, GitError> {
     let head_commit = find_commit(repository, head)?
         .ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, NAME_CHARACTERS)))?;
@@ -56,10 +71,15 @@ pub(crate) fn resolve(
         }
         None => fallback(repository)?,
     };
-    let merge_base = repository.merge_base([base_commit.id(), head_commit.id()])?;
+    let merge_bases = repository.merge_bases([base_commit.id(), head_commit.id()])?;
+    let merge = repository.merge([&base_commit, &head_commit], &merge_bases, test_merge)?;
+    let mut merge_bases = merge_bases.into_iter().map(commit_id).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let merge_base = merge_bases.next().expect("without a merge base there was an error");
     Ok(Resolved {
         base: commit_id(base_commit.id())?,
-        merge_base: commit_id(merge_base)?,
+        merge_base,
+        other_merge_bases: merge_bases.collect(),
+        merge,
         head: commit_id(head_commit.id())?,
         base_time: base_commit.committer().when().seconds(),
         head_time: head_commit.committer().when().seconds(),
@@ -72,24 +92,6 @@ impl OpenRepository {
     /// The commit a name stands for here, as `--base` and `--head` understand names.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()
-    }
-
-    /// The merge base of two commits, which a shallow clone may be unable to tell.
-    fn merge_base(&self, tips: [Oid; 2]) -> Result<Oid, GitError> {
-        let clone = if self.is_shallow() { " in this shallow clone" } else { "" };
-        let found = self.objects().merge_base(tips[0], tips[1]).map_err(|error| {
-            if error.code() == ErrorCode::HashsumMismatch {
-                return GitError::HashMismatch(reason(&error));
-            }
-            let none = error.code() == ErrorCode::NotFound;
-            let reason = if none { "base and head have no common commit".to_owned() } else { reason(&error) };
-            GitError::NoBase(format!("{reason}{clone}"))
-        })?;
-        if !self.is_certain_merge_base(found, tips)? {
-            let message = "history is cut off between their merge base and them".to_owned();
-            return Err(GitError::NoBase(format!("{message}{clone}")));
-        }
-        Ok(found)
     }
 }
 

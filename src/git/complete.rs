@@ -106,18 +106,29 @@ impl OpenRepository {
         parents_in(&store.open()?, id)
     }
 
-    /// Fetches what is missing of both commits, their merge base, and the trees of all three.
+    /// Fetches what is missing of both commits, their merge bases, and the trees of all of them. The tree of a pull
+    /// request's test merge is fetched where head does not follow the base; without it, the merge is made here.
     ///
     /// `refs` are where else the commits may be, for a remote that gives out no commit by its id.
     pub(crate) fn completed(
         mut self,
         base: &CommitId,
         head: &CommitId,
+        test_merge: Option<&CommitId>,
         remote: Option<&Remote<'_>>,
         refs: &[String],
     ) -> Result<Self, GitError> {
         let wanted = [oid(base)?, oid(head)?];
-        if self.missing(&wanted).is_empty() && self.certain_merge_base(wanted)?.is_some() {
+        let test_merge = test_merge.map(oid).transpose()?;
+        if self.missing(&wanted).is_empty()
+            && let Some(merge_bases) = self.certain_merge_bases(wanted)?
+        {
+            let lacking = test_merge.filter(|id| merge_bases != [wanted[0]] && !self.has_tree(*id));
+            if let (Some(id), Some(remote)) = (lacking, remote) {
+                // Without it, the merge is made here.
+                let _not_needed =
+                    Session::open(remote).and_then(|session| self.fetch_merge(&session, id, wanted));
+            }
             return Ok(self);
         }
         let Some(remote) = remote else {
@@ -130,11 +141,11 @@ impl OpenRepository {
         let clone_head = target_of_ref(&self, "HEAD").unwrap_or_default();
         let session = Session::open(remote)?;
 
-        let mut merge_base = self.certain_merge_base_or_missing(wanted)?;
+        let mut merge_bases = self.certain_merge_bases_or_missing(wanted)?;
         let mut tips = wanted.map(|id| id.to_string()).to_vec();
         let mut commits_only = session.filters;
         for depth in DEPTHS {
-            if merge_base.is_some() {
+            if merge_bases.is_some() {
                 break;
             }
             let request = FetchRequest { wants: &tips, depth, commits_only, ..FetchRequest::default() };
@@ -150,14 +161,14 @@ impl OpenRepository {
             };
             self.store.write_shallow(&shallow)?;
             self.reopen()?;
-            merge_base = self.certain_merge_base_or_missing(wanted)?;
+            merge_bases = self.certain_merge_bases_or_missing(wanted)?;
         }
-        let merge_base =
-            merge_base.ok_or_else(|| GitError::NoBase("base and head have no common commit".to_owned()))?;
-        let needed = [wanted[0], wanted[1], merge_base];
+        let merge_bases =
+            merge_bases.ok_or_else(|| GitError::NoBase("base and head have no common commit".to_owned()))?;
+        let needed = [&wanted[..], &merge_bases[..]].concat();
         let wants: Vec<String> = self.missing(&needed).iter().map(Oid::to_string).collect();
         if !wants.is_empty() {
-            let present = needed.into_iter().chain(clone_head).filter(|id| self.has_tree(*id));
+            let present = needed.iter().copied().chain(clone_head).filter(|id| self.has_tree(*id));
             let haves: Vec<String> = present.map(|id| id.to_string()).collect();
             let request = FetchRequest {
                 wants: &wants,
@@ -169,10 +180,24 @@ impl OpenRepository {
             session.fetch(&request, &self.store)?;
             self.reopen()?;
         }
-        match self.missing(&needed).first() {
-            Some(id) => Err(GitError::Incomplete(format!("{} did not send the tree of {id}", session.host))),
-            None => Ok(self),
+        if let Some(id) = self.missing(&needed).first() {
+            return Err(GitError::Incomplete(format!("{} did not send the tree of {id}", session.host)));
         }
+        let lacking = test_merge.filter(|id| merge_bases != [wanted[0]] && !self.has_tree(*id));
+        if let Some(id) = lacking {
+            let _not_needed = self.fetch_merge(&session, id, wanted);
+        }
+        Ok(self)
+    }
+
+    /// Fetches a merge of two commits that are here.
+    fn fetch_merge(&mut self, session: &Session<'_>, merge: Oid, parents: [Oid; 2]) -> Result<(), GitError> {
+        let (wants, haves) = ([merge.to_string()], parents.map(|id| id.to_string()));
+        let shallow = shallow_commits(self.objects())?;
+        let request =
+            FetchRequest { wants: &wants, haves: &haves, shallow: &shallow, depth: 1, commits_only: false };
+        session.fetch(&request, &self.store)?;
+        self.reopen()
     }
 
     fn has_tree(&self, commit: Oid) -> bool {
@@ -189,36 +214,15 @@ impl OpenRepository {
         missing
     }
 
-    fn certain_merge_base_or_missing(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
+    fn certain_merge_bases_or_missing(&self, tips: [Oid; 2]) -> Result<Option<Vec<Oid>>, GitError> {
         let here = tips.iter().all(|id| self.objects().find_commit(*id).is_ok());
-        if here { self.certain_merge_base(tips) } else { Ok(None) }
+        if here { self.certain_merge_bases(tips) } else { Ok(None) }
     }
 
-    /// The merge base, if history that is not here cannot hold a better one.
-    fn certain_merge_base(&self, tips: [Oid; 2]) -> Result<Option<Oid>, GitError> {
-        let Ok(found) = self.objects().merge_base(tips[0], tips[1]) else { return Ok(None) };
-        Ok(self.is_certain_merge_base(found, tips)?.then_some(found))
-    }
-
-    /// Returns whether nothing is cut off between two commits and their merge base, so that no history that is not here
-    /// could hold a better one.
-    pub(super) fn is_certain_merge_base(&self, merge_base: Oid, tips: [Oid; 2]) -> Result<bool, GitError> {
-        let cut = shallow_commits(self.objects())?;
-        if cut.is_empty() {
-            return Ok(true);
-        }
-        let walk = (|| {
-            let mut walk = self.objects().revwalk()?;
-            tips.iter().try_for_each(|tip| walk.push(*tip))?;
-            walk.hide(merge_base)?;
-            for id in walk {
-                if cut.contains(&id?.to_string()) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })();
-        walk.map_err(|error: git2::Error| GitError::NoBase(reason(&error)))
+    /// The merge bases, if history that is not here cannot hold better ones.
+    fn certain_merge_bases(&self, tips: [Oid; 2]) -> Result<Option<Vec<Oid>>, GitError> {
+        let Ok(found) = self.found_merge_bases(tips) else { return Ok(None) };
+        Ok(self.are_certain_merge_bases(&found, tips)?.then_some(found))
     }
 }
 

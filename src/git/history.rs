@@ -7,6 +7,7 @@ use super::error::GitError;
 use super::open::OpenRepository;
 use qa_contracts::ids::CommitId;
 use qa_core::masking::sanitize_cut;
+use qa_run::landing::Merge;
 
 /// A merged change: a commit against its first parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ impl OpenRepository {
                 resolved: Resolved {
                     base: commit_id(base)?,
                     merge_base: commit_id(base)?,
+                    other_merge_bases: Vec::new(),
+                    merge: Merge::Change,
                     head: commit_id(commit.id())?,
                     base_time: parent.committer().when().seconds(),
                     head_time: commit.committer().when().seconds(),

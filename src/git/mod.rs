@@ -10,6 +10,7 @@ pub(crate) mod fuzzing;
 mod guard;
 mod history;
 mod includes;
+mod landing;
 mod objects;
 mod open;
 mod pack_protocol;

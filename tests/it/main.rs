@@ -38,6 +38,7 @@ mod git;
 mod hostile;
 mod injections;
 mod inputs;
+mod landing;
 mod lookups;
 mod models;
 mod planted;

@@ -121,6 +121,9 @@ codes! {
         HeadSuperseded = "HEAD_SUPERSEDED", Transient, "a newer commit was pushed meanwhile and is judged by a run of its own; nothing was published for this one";
         InputInvalid = "INPUT_INVALID", UserRecoverable, "an input or variable of the step has a value it cannot have; correct it in the workflow";
         InternalError = "INTERNAL_ERROR", Terminal, "this is a defect in qa-skill; please report it with the trace";
+        LandingConflict = "LANDING_CONFLICT", Notice, "base and head conflict, so head cannot be merged as it is; the commit that resolves the conflict is judged when it is pushed";
+        LandingJudged = "LANDING_JUDGED", Notice, "a merge of head into the base brings more than the change since the merge base shows, so the change between the base and that merge was judged; lines are those of the merged files";
+        LandingUnknown = "LANDING_UNKNOWN", UserRecoverable, "base and head have several merge bases and conflict, so what a merge would bring is unknown; merge the base branch into head and push";
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
         LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";

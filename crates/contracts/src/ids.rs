@@ -96,6 +96,10 @@ hex_id!(
     /// A blob (file content, symlink target) or submodule commit, by its full object id.
     BlobId, "blob id", "40", "^[0-9a-f]{40}$", |length| length == 40
 );
+hex_id!(
+    /// A tree, by its full object id.
+    TreeId, "tree id", "40", "^[0-9a-f]{40}$", |length| length == 40
+);
 
 impl From<Sha256Hex> for ExecutionKey {
     fn from(digest: Sha256Hex) -> Self {

@@ -37,7 +37,7 @@ impl Case {
             })
         };
         let change_set: ChangeSet = serde_json::from_value(json!({
-            "schemaVersion": "change-set.v1", "baseSha": id, "mergeBaseSha": id, "headSha": id, "baseTime": 0,
+            "schemaVersion": "change-set.v1", "baseSha": id, "mergeBaseSha": id, "otherMergeBases": [], "landing": "change", "landingTree": null, "headSha": id, "baseTime": 0,
             "renames": {"exact": 0, "inexact": 0, "notCompared": 0},
             "files": [{
                 "path": "a.py", "oldPath": null, "kind": "deleted", "oldMode": "100644", "newMode": null,

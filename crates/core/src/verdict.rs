@@ -6,10 +6,10 @@ use super::findings::{all_places, sort_findings};
 use super::opaque::opaque_files;
 use super::usage::{micro_usd, usd};
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
+use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
-    ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, LensPlan, LensResult, LensStatus,
-    PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
+    ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, Landing, LensPlan, LensResult,
+    LensStatus, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
 };
 
 /// Inputs of a verdict.
@@ -83,6 +83,7 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
     if conclusion == Conclusion::Pass {
         rationale.push(pass_reason(grounds, degraded, unread.len()));
     }
+    rationale.extend(landing_notes(grounds.change_set));
     let warnings: BTreeSet<Code> = grounds
         .results
         .iter()
@@ -137,6 +138,10 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
             if is_empty { "nothing changed between base and head" } else { "no lens looked at anything" };
         reasons.add_gap(Code::NothingToJudge, reason.to_owned());
     }
+    if grounds.change_set.landing == Landing::Conflict && !grounds.change_set.other_merge_bases.is_empty() {
+        let reason = "base and head conflict and have several merge bases, so what lands is unknown";
+        reasons.add_gap(Code::LandingUnknown, reason.to_owned());
+    }
     // A degradation without a code is a defect, and a defect must not pass (S003-111).
     let is_unnamed = grounds.results.iter().any(|result| {
         (result.degraded || result.status != LensStatus::Completed) && result.error_codes.is_empty()
@@ -144,6 +149,29 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     if is_unnamed {
         reasons.add_gap(Code::InternalError, "a lens is degraded without saying why".to_owned());
     }
+}
+
+/// Returns all merge bases of a run as one text, the newest first.
+pub fn merge_bases(newest: &CommitId, others: &[CommitId]) -> String {
+    let all: Vec<&str> = std::iter::once(newest).chain(others).map(CommitId::as_str).collect();
+    all.join(", ")
+}
+
+/// Returns what a reader has to know of merge bases and merge, where the change since one merge base is not all.
+fn landing_notes(change_set: &ChangeSet) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !change_set.other_merge_bases.is_empty() {
+        let all = merge_bases(&change_set.merge_base_sha, &change_set.other_merge_bases);
+        notes.push(format!("base and head have several merge bases: {all}"));
+    }
+    match (&change_set.landing, &change_set.landing_tree) {
+        (Landing::Merge, Some(tree)) => notes.push(format!(
+            "a merge brings more than the change since the merge base shows, so the change from the base to the merged \
+             tree {tree} was judged"
+        )),
+        (Landing::Merge | Landing::Change | Landing::Conflict, _) => {}
+    }
+    notes
 }
 
 fn errors_has_violation(results: &[&LensResult]) -> bool {

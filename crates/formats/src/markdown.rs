@@ -8,6 +8,7 @@ use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome};
 use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
+use qa_core::verdict::merge_bases;
 
 /// GitHub drops a summary over 1 MiB whole; this leaves room for what other steps add.
 const MAX_BYTES: usize = 900_000;
@@ -282,7 +283,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
         ("Execution key", result.execution_key.as_str()),
         ("Repository", &input.repo_id),
         ("Base", input.base_sha.as_str()),
-        ("Merge base", input.merge_base_sha.as_str()),
+        ("Merge base", &merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
         ("Head", input.head_sha.as_str()),
         ("Normalised input", result.normalized_input_hash.as_str()),
         ("Configuration", input.config_hash.as_str()),

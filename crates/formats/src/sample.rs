@@ -382,6 +382,9 @@ fn input() -> SkillInput {
         config_hash: digest("config"),
         base_sha: commit('a'),
         merge_base_sha: commit('b'),
+        other_merge_bases: Vec::new(),
+        landing_tree: None,
+        test_merge_sha: None,
         head_sha: commit('c'),
         preset: Preset::Default,
         overrides: InputOverrides::default(),
@@ -405,6 +408,9 @@ fn change_set() -> ChangeSet {
         schema_version: ChangeSetTag::V1,
         base_sha: commit('a'),
         merge_base_sha: commit('b'),
+        other_merge_bases: Vec::new(),
+        landing: Landing::Change,
+        landing_tree: None,
         head_sha: commit('c'),
         base_time: 1_790_000_000,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
@@ -412,16 +418,9 @@ fn change_set() -> ChangeSet {
     }
 }
 
-fn hunk(ordinal: u64, old: (u64, u64), new: (u64, u64)) -> Hunk {
-    Hunk {
-        ordinal,
-        old_start: old.0,
-        old_lines: old.1,
-        new_start: new.0,
-        new_lines: new.1,
-        section: "fn load()".into(),
-        symbols: ["load"].into_iter().collect(),
-    }
+fn hunk(ordinal: u64, (old_start, old_lines): (u64, u64), (new_start, new_lines): (u64, u64)) -> Hunk {
+    let (section, symbols) = ("fn load()".into(), ["load"].into_iter().collect());
+    Hunk { ordinal, old_start, old_lines, new_start, new_lines, section, symbols }
 }
 
 fn file(name: &str, kind: ChangeKind, hunks: Vec<Hunk>) -> ChangedFile {

@@ -14,8 +14,8 @@ use super::sweep::{Assignment, LensSweep, Sweep};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, LensPlan, LensResult, LensStatus, PartFile,
-    RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, Landing, LensPlan, LensResult, LensStatus,
+    PartFile, RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
 };
 use qa_core::calendar;
 use qa_core::canonical;
@@ -452,6 +452,16 @@ impl Execution<'_> {
         let mut paths = change_set.files.iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
         if paths.any(|path| path.is_some_and(|path| path.as_bytes().starts_with(b".qa-skill/"))) {
             notices.insert(Code::PolicyChangedInPr);
+        }
+        match change_set.landing {
+            Landing::Merge => {
+                notices.insert(Code::LandingJudged);
+            }
+            // With several merge bases the verdict is incomplete.
+            Landing::Conflict if change_set.other_merge_bases.is_empty() => {
+                notices.insert(Code::LandingConflict);
+            }
+            Landing::Change | Landing::Conflict => {}
         }
         if change_set.renames.not_compared > 0 {
             notices.insert(Code::RenameDetectionLimited);

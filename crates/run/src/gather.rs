@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::landing::Merge;
 use super::ports::{
     BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeChange, TreeEntry,
 };
 use super::workers;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
+use qa_contracts::ids::{BlobId, CommitId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileClass, FileSensitivity, FileText, Hunk,
-    HunkCuts, RenameSummary, Side,
+    HunkCuts, Landing, RenameSummary, Side,
 };
 use qa_core::classify::{self, RunsAs, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file, lossy};
@@ -99,6 +100,13 @@ impl Texts for GatheredTexts<'_> {
     }
 }
 
+/// Changed files without their hunks.
+struct Surface {
+    /// Sorted by path.
+    files: Vec<ChangedFile>,
+    renames: RenameSummary,
+}
+
 struct Loaded {
     file: ChangedFile,
     text: Option<FileText>,
@@ -109,12 +117,23 @@ struct Loaded {
 }
 
 impl<'a> Gathering<'a> {
-    /// Gathers the change between the merge base and head; `frame` brings commits and times.
-    pub fn gather(self, frame: ChangeSet) -> Result<Gathered<'a>, PortError> {
-        let changes =
-            self.objects.compare(&frame.merge_base_sha, &frame.head_sha, self.limits.max_tree_entries)?;
-        let (pairs, summary) = self.pair_renames(&changes)?;
-        let files = self.frame_files(changes, &pairs);
+    /// Gathers the change between the merge base and head or, where a merge brings more than it shows, between the base
+    /// and that merge; `frame` brings commits and times.
+    pub fn gather(self, mut frame: ChangeSet, merge: &Merge) -> Result<Gathered<'a>, PortError> {
+        let mut surface = self.surface(&frame.merge_base_sha, &frame.head_sha)?;
+        match merge {
+            Merge::Change => {}
+            Merge::Conflict => frame.landing = Landing::Conflict,
+            Merge::Tree { commit, tree } => {
+                let lands = self.surface(&frame.base_sha, commit)?;
+                if !self.shows(&surface.files, &lands.files)? {
+                    frame.landing = Landing::Merge;
+                    frame.landing_tree = Some(tree.clone());
+                    surface = lands;
+                }
+            }
+        }
+        let Surface { files, renames } = surface;
         let retained_bytes = AtomicUsize::new(0);
         let done = AtomicUsize::new(0);
         let total = files.len();
@@ -134,7 +153,7 @@ impl<'a> Gathering<'a> {
                 Ok(Loaded { file, text, whole, score, secrets })
             },
         )?;
-        Ok(self.finish(frame, summary, loaded))
+        Ok(self.finish(frame, renames, loaded))
     }
 
     fn finish(self, frame: ChangeSet, renames: RenameSummary, loaded: Vec<Loaded>) -> Gathered<'a> {
@@ -161,6 +180,12 @@ impl<'a> Gathering<'a> {
         let sensitivity = sensitivity::change_sensitivity(&files, scores);
         let texts = GatheredTexts { gathering: self, kept, whole, values };
         Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
+    }
+
+    fn surface(&self, old: &CommitId, new: &CommitId) -> Result<Surface, PortError> {
+        let changes = self.objects.compare(old, new, self.limits.max_tree_entries)?;
+        let (pairs, renames) = self.pair_renames(&changes)?;
+        Ok(Surface { files: self.frame_files(changes, &pairs), renames })
     }
 
     fn pair_renames(&self, changes: &[TreeChange]) -> Result<(Vec<Renamed>, RenameSummary), PortError> {
@@ -340,7 +365,7 @@ impl<'a> Gathering<'a> {
         Ok((text, secrets))
     }
 
-    fn version(
+    pub(super) fn version(
         &self,
         reader: &dyn ObjectReader,
         mode: Option<&str>,
@@ -357,7 +382,8 @@ impl<'a> Gathering<'a> {
     }
 }
 
-enum Version {
+/// One version of a file.
+pub(super) enum Version {
     Absent,
     Content(Vec<u8>),
     TooLarge {
@@ -374,7 +400,7 @@ impl Version {
         }
     }
 
-    fn is_too_large(&self) -> bool {
+    pub(super) fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge { .. })
     }
 
@@ -389,7 +415,7 @@ impl Version {
     }
 
     /// Returns the text; what is over the limit counts as binary.
-    fn content(&self, runs_as: RunsAs) -> Content<'_> {
+    pub(super) fn content(&self, runs_as: RunsAs) -> Content<'_> {
         if self.is_too_large() { Content::Binary } else { content(self.bytes(), runs_as) }
     }
 }

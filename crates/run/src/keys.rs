@@ -62,6 +62,8 @@ fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
     ConfigPreimage {
         engine_version: ENGINE_VERSION.to_owned(),
         merge_base_sha: inputs.change_set.merge_base_sha.clone(),
+        other_merge_bases: inputs.change_set.other_merge_bases.clone(),
+        landing_tree: inputs.change_set.landing_tree.clone(),
         policy_hash: settings_hash(policy),
         waivers_hash: settings_hash(waivers),
         registry_hash: settings_hash(&inputs.registry),

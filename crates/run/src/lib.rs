@@ -13,6 +13,7 @@ mod head_policy;
 pub mod http;
 pub mod inputs;
 pub mod keys;
+pub mod landing;
 pub mod lookup;
 pub mod mining;
 pub mod parts;

@@ -23,9 +23,9 @@ fn asking<T>(lengths: Vec<usize>, workers: u64, ask: impl FnOnce(&TreeLookups<'_
     };
     let files = (0..lengths.len()).map(|number| (format!("m{number:05}.py"), number)).collect();
     let objects = FixedTree { files, read };
-    let (merge_base, head) = (&commit, &commit);
+    let (base, head) = (&commit, &commit);
     let cancellation = Cancellation::default();
-    let trees = Trees { objects: &objects, merge_base, head, workers, cancellation: &cancellation };
+    let trees = Trees { objects: &objects, base, head, workers, cancellation: &cancellation };
     ask(&TreeLookups::from_trees(trees))
 }
 

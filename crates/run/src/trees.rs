@@ -32,7 +32,9 @@ const MAX_WORDS_ONE_BY_ONE: usize = 8;
 /// The two trees.
 pub struct Trees<'a> {
     pub objects: &'a dyn Objects,
-    pub merge_base: &'a CommitId,
+    /// Commit that the change is measured from.
+    pub base: &'a CommitId,
+    /// Commit whose tree the change leads to.
     pub head: &'a CommitId,
     pub workers: u64,
     pub cancellation: &'a Cancellation,
@@ -220,7 +222,7 @@ impl<'a> TreeReader<'a> {
 
     fn commit(&self, side: Side) -> &CommitId {
         match side {
-            Side::Base => self.trees.merge_base,
+            Side::Base => self.trees.base,
             Side::Head => self.trees.head,
         }
     }

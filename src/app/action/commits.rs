@@ -13,6 +13,8 @@ use qa_core::masking::sanitize_cut;
 pub(crate) struct Base {
     pub(crate) commit: CommitId,
     pub(crate) rule: &'static str,
+    /// The merge commit that names it.
+    pub(crate) test_merge: Option<CommitId>,
 }
 
 /// Sources of commits.
@@ -29,7 +31,16 @@ impl Sources<'_> {
         let mut tried = Vec::new();
         for rule in &change.bases {
             match self.by_rule(rule, change) {
-                Ok(Some(commit)) => return Ok(Base { commit, rule: rule.as_str() }),
+                Ok(Some(commit)) => {
+                    let test_merge = match rule {
+                        BaseRule::TestMerge(merge) => Some(merge.clone()),
+                        BaseRule::Named(_)
+                        | BaseRule::Branch(_)
+                        | BaseRule::Replaced { .. }
+                        | BaseRule::DefaultBranch => None,
+                    };
+                    return Ok(Base { commit, rule: rule.as_str(), test_merge });
+                }
                 Ok(None) => tried.push(format!("{}: none", rule.as_str())),
                 Err(error @ GitError::HeadMoved(_)) => return Err(error.into()),
                 Err(error) => tried.push(format!("{}: {error}", rule.as_str())),

@@ -353,12 +353,12 @@ fn open_change(
         None => change.head.clone(),
     };
     let base = match &inputs.base {
-        Some(name) => Base { commit: sources.named(name)?, rule: "configured" },
+        Some(name) => Base { commit: sources.named(name)?, rule: "configured", test_merge: None },
         None => sources.base(change)?,
     };
     let number = change.pull_request;
     let refs = number.map(pull_request_refs).unwrap_or_default();
-    let repository = repository.completed(&base.commit, &head, remote, &refs)?;
+    let repository = repository.completed(&base.commit, &head, base.test_merge.as_ref(), remote, &refs)?;
     let mut settings = environment.settings.clone();
     settings.extend(crate::config::pace());
     // Which nights look for the commits by, should they not be given out by id.
@@ -367,6 +367,7 @@ fn open_change(
         repository: directory,
         base: Some(base.commit.as_str().to_owned()),
         head: head.as_str().to_owned(),
+        test_merge: base.test_merge,
         overrides: Overrides {
             mode: inputs.mode,
             preset: inputs.preset,

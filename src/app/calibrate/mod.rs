@@ -178,6 +178,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         repository: arguments.repo.clone(),
         base: None,
         head: arguments.head.clone(),
+        test_merge: None,
         overrides: Overrides { preset: arguments.preset, ..Overrides::default() },
         artifact_root: None,
         refresh: false,

@@ -92,6 +92,8 @@ mod tests {
         let config = ConfigPreimage {
             engine_version: "1.0.0".to_owned(),
             merge_base_sha: commit,
+            other_merge_bases: Vec::new(),
+            landing_tree: None,
             policy_hash: sha("1"),
             rubric_hash: None,
             waivers_hash: sha("2"),

@@ -11,6 +11,7 @@ use super::mover::{Preimages, moved, mover_of_file};
 use crate::git::{GitError, OpenRepository, Remote};
 use crate::store::{RunDirectory, intact_trace};
 use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
     ChangeSet, Conclusion, DriftDifference, DriftRun, DriftSource, DriftStatus, FinalVerdict, Mover,
     SkillInput, Trace,
@@ -66,6 +67,7 @@ struct Recorded {
     run: RunDirectory,
     trace: Trace,
     change_set: ChangeSet,
+    test_merge: Option<CommitId>,
     conclusion: Conclusion,
     /// Refs that may have its commits, if they cannot be fetched by id.
     refs: Vec<String>,
@@ -75,9 +77,9 @@ fn open(path: &Path) -> Result<Recorded, Failure> {
     let run = RunDirectory::open(path)?;
     let (trace, change_set) = (run.artifact()?, run.artifact()?);
     let conclusion = run.artifact::<FinalVerdict>()?.conclusion;
-    let settings = run.artifact::<SkillInput>()?.settings;
+    let SkillInput { settings, test_merge_sha: test_merge, .. } = run.artifact()?;
     let refs = recorded_pull_request(&settings).map(pull_request_refs).unwrap_or_default();
-    Ok(Recorded { run, trace, change_set, conclusion, refs })
+    Ok(Recorded { run, trace, change_set, test_merge, conclusion, refs })
 }
 
 impl Recorded {
@@ -143,7 +145,7 @@ impl Replayer<'_> {
             Against::Recording => Ok(Source::Recording),
             Against::Repository(path) => OpenRepository::discover(path).map(Source::Repository),
             Against::Completed { checkout, remote } => OpenRepository::discover(checkout)?
-                .completed(base, head, Some(remote), &recorded.refs)
+                .completed(base, head, recorded.test_merge.as_ref(), Some(remote), &recorded.refs)
                 .map(Source::Repository),
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn canonical(value: &Value) -> Vec<u8> {
 fn volatile(file: &str) -> &'static [&'static str] {
     match file {
         "input.normalized.json" => {
-            &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"]
+            &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "testMergeSha", "settings"]
         }
         "metrics.json" => &["machine"],
         "qa-report.json" => &["timestamp", "duration_total_ms"],

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, FileClass, Scope, Symbols};
+use super::{ChangeKind, FileClass, Landing, Scope, Symbols};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
-use crate::ids::{BlobId, CommitId, RepoPath};
+use crate::ids::{BlobId, CommitId, RepoPath, TreeId};
 use crate::limits::VALIDATED_ITEMS;
 
 schema_tag! {
@@ -98,8 +98,14 @@ pub struct ChangeSet {
     pub schema_version: ChangeSetTag,
     /// Base commit.
     pub base_sha: CommitId,
-    /// The commit the change is measured from.
+    /// The newest merge base, from which the change is measured unless `landing` is `merge`.
     pub merge_base_sha: CommitId,
+    /// Merge bases beside it, newest first; empty unless histories cross.
+    pub other_merge_bases: Vec<CommitId>,
+    /// Content of a merge of head into the base. Where it is `merge`, the change is measured from the base commit.
+    pub landing: Landing,
+    /// The tree of that merge, which `git merge-tree --write-tree` prints; null unless `landing` is `merge`.
+    pub landing_tree: Option<TreeId>,
     /// Head commit.
     pub head_sha: CommitId,
     /// The base commit's committer date, seconds since 1970: the run's only clock.
@@ -124,12 +130,24 @@ impl Artifact for ChangeSet {
 }
 
 impl ChangeSet {
+    /// Returns the commit that the change is measured from.
+    #[must_use]
+    pub fn measured_from(&self) -> &CommitId {
+        match self.landing {
+            Landing::Merge => &self.base_sha,
+            Landing::Change | Landing::Conflict => &self.merge_base_sha,
+        }
+    }
+
     /// The same with other files.
     fn with(&self, files: Vec<ChangedFile>) -> Self {
         Self {
             schema_version: self.schema_version,
             base_sha: self.base_sha.clone(),
             merge_base_sha: self.merge_base_sha.clone(),
+            other_merge_bases: self.other_merge_bases.clone(),
+            landing: self.landing,
+            landing_tree: self.landing_tree.clone(),
             head_sha: self.head_sha.clone(),
             base_time: self.base_time,
             renames: self.renames.clone(),

@@ -7,7 +7,7 @@ use super::{
     WorktreeMode,
 };
 use crate::artifact::{Artifact, schema_tag};
-use crate::ids::{CommitId, Sha256Hex};
+use crate::ids::{CommitId, Sha256Hex, TreeId};
 
 schema_tag! {
     /// Names the schema of [`SkillInput`].
@@ -184,8 +184,15 @@ pub struct SkillInput {
 
     /// The base commit: the policy is read from it.
     pub base_sha: CommitId,
-    /// The merge base: the change is measured from it.
+    /// The newest merge base: the change is measured from it unless there is a landing tree.
     pub merge_base_sha: CommitId,
+    /// Merge bases beside it, newest first.
+    pub other_merge_bases: Vec<CommitId>,
+    /// The tree of a merge of head into the base, where the change is the one between the base and it; null elsewhere.
+    pub landing_tree: Option<TreeId>,
+    /// The merge commit that a pull request's step was started for; null elsewhere. Volatile: only its tree counts.
+    #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
+    pub test_merge_sha: Option<CommitId>,
     /// Head commit.
     pub head_sha: CommitId,
     /// The strengths rules start from.
@@ -202,7 +209,7 @@ impl Artifact for SkillInput {
     const SCHEMA: &'static str = "skill-input.v1";
     const FILE: &'static str = "input.normalized.json";
     const VOLATILE: &'static [&'static str] =
-        &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "settings"];
+        &["repoRoot", "baseRef", "headRef", "maxConcurrency", "artifactRoot", "testMergeSha", "settings"];
 }
 
 /// The id and version of a lens that was selected.
@@ -256,8 +263,12 @@ pub struct ExecutionKeyPreimage {
 pub struct ConfigPreimage {
     /// The version of this engine.
     pub engine_version: String,
-    /// The commit the change is measured from.
+    /// The newest merge base.
     pub merge_base_sha: CommitId,
+    /// Merge bases beside it, newest first.
+    pub other_merge_bases: Vec<CommitId>,
+    /// The tree that the change leads to, where that is the one of a merge; null where it is head's.
+    pub landing_tree: Option<TreeId>,
     /// The digest over the effective policy, defaults filled in.
     pub policy_hash: Sha256Hex,
     /// The digest over the waivers of the base.

@@ -54,6 +54,15 @@ words! {
         /// Exit 3: the run could not be completed; this says nothing about the code.
         CouldNotComplete = "could_not_complete",
     }
+    /// Content of a merge of head into the base, compared with the change since the merge base.
+    Landing {
+        /// That change and nothing else.
+        Change = "change",
+        /// More than that change shows, so the files are those between the base and the merge.
+        Merge = "merge",
+        /// Nothing as it stands: base and head conflict.
+        Conflict = "conflict",
+    }
     /// Result of replaying a stored run, from the best to the worst.
     DriftStatus {
         /// The run follows from its inputs, byte for byte where it counts.

@@ -1,6 +1,7 @@
 //! The line diff: Myers with git's slider heuristic, so that hunks stand where git and GitHub show them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
@@ -29,6 +30,45 @@ pub struct FileDiff {
     pub text: FileText,
     /// True if the differing part was too large to compare line by line, so that all of it counts as changed.
     pub coarse: bool,
+}
+
+impl FileDiff {
+    /// Returns whether another diff removes and adds each line at least as often. Lines with stray bytes are never the
+    /// same: they look alike and may differ.
+    pub fn is_within(&self, other: &Self) -> bool {
+        if self.text.text.contains(char::REPLACEMENT_CHARACTER) {
+            return false;
+        }
+        let (own, others) = (LineCounts::of(self), LineCounts::of(other));
+        let are_within = |own: &BTreeMap<&str, usize>, others: &BTreeMap<&str, usize>| {
+            own.iter().all(|(line, count)| others.get(line).is_some_and(|most| count <= most))
+        };
+        are_within(&own.removed, &others.removed) && are_within(&own.added, &others.added)
+    }
+}
+
+/// Number of times that a diff removes and adds each line.
+#[derive(Default)]
+struct LineCounts<'a> {
+    removed: BTreeMap<&'a str, usize>,
+    added: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> LineCounts<'a> {
+    fn of(diff: &'a FileDiff) -> Self {
+        let mut counts = Self::default();
+        let text = &diff.text.text;
+        for cuts in &diff.text.cuts {
+            let [before, removed, added] = [cuts.before, cuts.removed, cuts.added].map(|end| end as usize);
+            for line in text[before..removed].split_inclusive('\n') {
+                *counts.removed.entry(line).or_default() += 1;
+            }
+            for line in text[removed..added].split_inclusive('\n') {
+                *counts.added.entry(line).or_default() += 1;
+            }
+        }
+        counts
+    }
 }
 
 /// Compares two versions; an absent one is empty.

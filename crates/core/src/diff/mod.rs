@@ -3,5 +3,5 @@
 mod hunks;
 mod text;
 
-pub use hunks::{ALGORITHM, diff_file};
+pub use hunks::{ALGORITHM, FileDiff, diff_file};
 pub use text::{Content, SNIFFED_BYTES, content, is_compiled, lossy};

@@ -16,6 +16,7 @@ use qa_contracts::v1::{
 };
 use qa_core::escape::{visible, visible_cut};
 use qa_core::findings::all_places;
+use qa_core::verdict::merge_bases;
 
 /// The most rows of any table here.
 const MAX_ROWS: usize = 300;
@@ -348,7 +349,7 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
         ("Execution key", result.execution_key.as_str()),
         ("Repository", &input.repo_id),
         ("Base commit", input.base_sha.as_str()),
-        ("Merge base", input.merge_base_sha.as_str()),
+        ("Merge base", &merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
         ("Head commit", input.head_sha.as_str()),
         ("Mode", input.run_mode.as_str()),
         ("Preset", input.preset.as_str()),

@@ -123,7 +123,7 @@ impl CommandRunner<'_> {
     fn commit(&self, side: Side) -> &CommitId {
         match side {
             Side::Head => &self.change_set.head_sha,
-            Side::Base => &self.change_set.merge_base_sha,
+            Side::Base => self.change_set.measured_from(),
         }
     }
 

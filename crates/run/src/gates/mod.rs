@@ -261,7 +261,7 @@ impl GateOutcome {
                 Err(error) => self.fail(origin.tool, error.code, &error.problem),
             }
             let Some(base) = &declared.base else { continue };
-            let commits = [&change_set.base_sha, &change_set.merge_base_sha];
+            let commits = [&change_set.base_sha, change_set.measured_from()];
             match judge_report(declared, find_report(recorded, gate, base, Side::Base), &commits) {
                 Ok(judged) => self.add_base_report(gate, &origin, &judged.report, change_set),
                 Err(error) => self.warn_without_base(error),

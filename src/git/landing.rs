@@ -1,0 +1,207 @@
+//! Merges head into the base, in the run's own store: what lands follows from both, and not from head alone.
+
+use std::collections::BTreeSet;
+
+use git2::{Commit, ErrorCode, MergeOptions, Oid, Signature, Time};
+
+use super::base::commit_id;
+use super::error::{GitError, reason};
+use super::open::OpenRepository;
+use super::store::shallow_commits;
+use super::walk::{self, Budget};
+use qa_contracts::ids::{CommitId, TreeId};
+use qa_run::landing::Merge;
+
+/// Largest number of merge bases that are merged with each other.
+const MAX_MERGE_BASES: usize = 8;
+/// Number of tree entries that are read to compare which paths each side touches.
+const MAX_COMPARED_ENTRIES: u64 = 200_000;
+
+impl OpenRepository {
+    /// Returns the merge bases of two commits, newest first, which a shallow clone may be unable to tell.
+    pub(super) fn merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
+        let clone = if self.is_shallow() { " in this shallow clone" } else { "" };
+        let found = self.found_merge_bases(tips).map_err(|error| {
+            if error.code() == ErrorCode::HashsumMismatch {
+                return GitError::HashMismatch(reason(&error));
+            }
+            let none = error.code() == ErrorCode::NotFound;
+            let reason = if none { "base and head have no common commit".to_owned() } else { reason(&error) };
+            GitError::NoBase(format!("{reason}{clone}"))
+        })?;
+        if !self.are_certain_merge_bases(&found, tips)? {
+            let message = "history is cut off between their merge base and them".to_owned();
+            return Err(GitError::NoBase(format!("{message}{clone}")));
+        }
+        Ok(found)
+    }
+
+    /// Returns the merge bases by what is here; an error of the code `NotFound` without any.
+    pub(super) fn found_merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, git2::Error> {
+        let mut dated = Vec::new();
+        for id in self.objects().merge_bases(tips[0], tips[1])?.iter() {
+            let time = self.objects().find_commit(*id)?.committer().when().seconds();
+            dated.push((std::cmp::Reverse(time), *id));
+        }
+        dated.sort();
+        Ok(dated.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// Returns whether nothing is cut off between two commits and their merge bases, so that no history that is not here
+    /// could hold a better one. Where there are several, one may be an ancestor of another, and their own merge base
+    /// counts, so nothing may be cut off at all.
+    pub(super) fn are_certain_merge_bases(
+        &self,
+        merge_bases: &[Oid],
+        tips: [Oid; 2],
+    ) -> Result<bool, GitError> {
+        let cut = shallow_commits(self.objects())?;
+        if cut.is_empty() {
+            return Ok(true);
+        }
+        let [merge_base] = merge_bases else { return Ok(false) };
+        let walk = (|| {
+            let mut walk = self.objects().revwalk()?;
+            tips.iter().try_for_each(|tip| walk.push(*tip))?;
+            walk.hide(*merge_base)?;
+            for id in walk {
+                if cut.contains(&id?.to_string()) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })();
+        walk.map_err(|error: git2::Error| GitError::NoBase(reason(&error)))
+    }
+
+    /// Returns what a merge of head into the base brings. A pull request's test merge is taken where it is here and is a
+    /// merge of these two commits, because that is what its server lands.
+    pub(super) fn merge(
+        &self,
+        [base, head]: [&Commit<'_>; 2],
+        merge_bases: &[Oid],
+        test_merge: Option<&CommitId>,
+    ) -> Result<Merge, GitError> {
+        if merge_bases == [base.id()] || merge_bases == [head.id()] {
+            return Ok(Merge::Change);
+        }
+        if let Some(merged) = self.test_merge([base, head], test_merge)? {
+            return Ok(merged);
+        }
+        if let [merge_base] = merge_bases
+            && self.touch_no_common_path(*merge_base, [base, head])
+        {
+            return Ok(Merge::Change);
+        }
+        let failed = |error: git2::Error| GitError::object(head.id(), &error);
+        if self.have_conflicts(merge_bases).map_err(failed)? {
+            return Ok(Merge::Conflict);
+        }
+        let options = MergeOptions::new();
+        let mut index = self.objects().merge_commits(base, head, Some(&options)).map_err(failed)?;
+        if index.has_conflicts() {
+            return Ok(Merge::Conflict);
+        }
+        let tree = index.write_tree_to(self.objects()).map_err(failed)?;
+        let commit = self.commit_of_merge(tree, [base, head]).map_err(failed)?;
+        merged(commit, tree)
+    }
+
+    /// Returns a pull request's test merge; `None` where there is none, or it is no merge of these two commits.
+    fn test_merge(
+        &self,
+        [base, head]: [&Commit<'_>; 2],
+        test_merge: Option<&CommitId>,
+    ) -> Result<Option<Merge>, GitError> {
+        let Some(id) = test_merge.and_then(|commit| Oid::from_str(commit.as_str()).ok()) else {
+            return Ok(None);
+        };
+        let Ok(commit) = self.objects().find_commit(id) else { return Ok(None) };
+        let is_merge = commit.parent_ids().eq([base.id(), head.id()]);
+        // A checkout of head alone lacks its tree.
+        let is_here = self.objects().find_tree(commit.tree_id()).is_ok();
+        if is_merge && is_here { merged(id, commit.tree_id()).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns whether base and head changed no common path since their merge base, nor one below a path of the other's.
+    fn touch_no_common_path(&self, merge_base: Oid, tips: [&Commit<'_>; 2]) -> bool {
+        let compared = (|| {
+            let odb = self.objects().odb().ok()?;
+            let old = self.objects().find_commit(merge_base).ok()?.tree_id();
+            let paths = tips.map(|tip| {
+                let mut budget = Budget { entries_left: MAX_COMPARED_ENTRIES, trees_walked: 0, bytes: 0 };
+                let changes = walk::compare(&odb, old, tip.tree_id(), &mut budget).ok()?;
+                Some(
+                    changes
+                        .into_iter()
+                        .map(|change| change.path.as_bytes().to_vec())
+                        .collect::<BTreeSet<_>>(),
+                )
+            });
+            let [Some(base), Some(head)] = paths else { return None };
+            Some(head.iter().all(|path| !touches(&base, path)))
+        })();
+        compared.unwrap_or(false)
+    }
+
+    /// Returns whether any two of several commits conflict, or whether there are too many to tell.
+    fn have_conflicts(&self, commits: &[Oid]) -> Result<bool, git2::Error> {
+        if commits.len() > MAX_MERGE_BASES {
+            return Ok(true);
+        }
+        for (position, one) in commits.iter().enumerate() {
+            for other in &commits[position + 1..] {
+                let (one, other) = (self.objects().find_commit(*one)?, self.objects().find_commit(*other)?);
+                let index = self.objects().merge_commits(&one, &other, Some(&MergeOptions::new()))?;
+                if index.has_conflicts() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes a commit for a merged tree. Its id follows from the tree and both parents.
+    fn commit_of_merge(&self, tree: Oid, parents: [&Commit<'_>; 2]) -> Result<Oid, git2::Error> {
+        let nobody = Signature::new("qa-skill", "qa-skill", &Time::new(0, 0))?;
+        let tree = self.objects().find_tree(tree)?;
+        self.objects().commit(None, &nobody, &nobody, "merge of head into the base", &tree, &parents)
+    }
+}
+
+fn merged(commit: Oid, tree: Oid) -> Result<Merge, GitError> {
+    let tree = TreeId::parse(&tree.to_string()).map_err(|error| GitError::Other(error.to_string()))?;
+    Ok(Merge::Tree { commit: commit_id(commit)?, tree })
+}
+
+/// Returns whether paths have this one, one above it or one below it.
+fn touches(paths: &BTreeSet<Vec<u8>>, path: &[u8]) -> bool {
+    let mut above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
+    let inside = [path, b"/"].concat();
+    let below = paths.range(inside.clone()..).next();
+    paths.contains(path)
+        || above.any(|directory| paths.contains(directory))
+        || below.is_some_and(|found| found.starts_with(&inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_touched_by_itself_and_by_what_is_above_or_below_it() {
+        let paths: BTreeSet<Vec<u8>> = ["a/b", "c", "d-e", "d0"].map(|path| path.as_bytes().to_vec()).into();
+        for (path, expected) in [
+            ("a/b", true),
+            ("a", true),
+            ("a/b/c", true),
+            ("c/d/e", true),
+            ("a/bc", false),
+            ("a/a", false),
+            ("d", false),
+            ("cc", false),
+        ] {
+            assert_eq!(touches(&paths, path.as_bytes()), expected, "{path}");
+        }
+    }
+}
