@@ -420,7 +420,7 @@ mod tests {
         let file = |number: usize| {
             serde_json::json!({
                 "path": format!("f{number:03}"), "oldPath": null, "kind": "added", "oldMode": null, "newMode": "100644",
-                "oldBlob": null, "newBlob": zeros, "class": "source", "scope": "product", "language": null,
+                "oldBlob": null, "newBlob": zeros, "class": "source", "scope": "product", "scopeReason": "name", "language": null,
                 "text": true, "hunks": [], "codes": []
             })
         };

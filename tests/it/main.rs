@@ -55,6 +55,7 @@ mod sandbox_bounds;
 mod sandbox_limits;
 #[cfg(target_os = "linux")]
 mod sandbox_tools;
+mod scopes;
 mod shards;
 mod support;
 #[cfg(target_os = "linux")]

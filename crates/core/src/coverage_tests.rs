@@ -41,7 +41,7 @@ impl Case {
             "renames": {"exact": 0, "inexact": 0, "notCompared": 0},
             "files": [{
                 "path": "a.py", "oldPath": null, "kind": "deleted", "oldMode": "100644", "newMode": null,
-                "oldBlob": id, "newBlob": null, "class": "source", "scope": "product", "language": "python",
+                "oldBlob": id, "newBlob": null, "class": "source", "scope": "product", "scopeReason": "name", "language": "python",
                 "text": true, "hunks": [hunk(0), hunk(1)], "codes": self.file_codes
             }]
         }))

@@ -102,6 +102,7 @@ fn good() -> Run {
         new_blob: Some(BlobId::parse(&"2".repeat(40)).unwrap()),
         class: FileClass::Source,
         scope: Scope::Product,
+        scope_reason: qa_contracts::v1::ScopeReason::Name,
         language: None,
         text: true,
         hunks: vec![Hunk {

@@ -53,7 +53,7 @@ fn path(name: &str) -> RepoPath {
 fn file(name: &str, scope: Scope) -> ChangedFile {
     serde_json::from_value(json!({
         "path": name, "oldPath": null, "kind": "modified", "oldMode": null, "newMode": null,
-        "oldBlob": null, "newBlob": null, "class": "source", "scope": scope, "language": "python",
+        "oldBlob": null, "newBlob": null, "class": "source", "scope": scope, "scopeReason": "name", "language": "python",
         "text": true, "hunks": [], "codes": []
     }))
     .unwrap()

@@ -32,7 +32,7 @@ mod tests {
         let id = |digit: &str| digit.repeat(40);
         let mut file = json!({
             "path": "logo.png", "oldPath": null, "kind": "modified", "oldMode": "100644", "newMode": "100644",
-            "oldBlob": id("1"), "newBlob": id("2"), "class": "asset", "scope": "product", "language": null,
+            "oldBlob": id("1"), "newBlob": id("2"), "class": "asset", "scope": "product", "scopeReason": "name", "language": null,
             "text": false, "hunks": [], "codes": ["BINARY_CONTENT"]
         });
         file[member] = value;

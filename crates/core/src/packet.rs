@@ -228,6 +228,7 @@ mod tests {
             new_blob: None,
             class: FileClass::Source,
             scope: Scope::Product,
+            scope_reason: qa_contracts::v1::ScopeReason::Name,
             language: None,
             text: true,
             hunks: diff.hunks,

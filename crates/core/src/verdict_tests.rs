@@ -72,7 +72,7 @@ impl Case {
         let id = json!("a".repeat(40));
         let file = json!({
             "path": "a.py", "oldPath": null, "kind": "modified", "oldMode": "100644", "newMode": "100644",
-            "oldBlob": id, "newBlob": id, "class": "source", "scope": "product", "language": "python",
+            "oldBlob": id, "newBlob": id, "class": "source", "scope": "product", "scopeReason": "name", "language": "python",
             "text": true, "hunks": [], "codes": []
         });
         let change_set = ChangeSet {

@@ -435,6 +435,7 @@ fn file(name: &str, kind: ChangeKind, hunks: Vec<Hunk>) -> ChangedFile {
         new_blob: blob('e').filter(|_| kind != ChangeKind::Deleted),
         class: FileClass::Source,
         scope: Scope::Product,
+        scope_reason: ScopeReason::Name,
         language: Some("rust".into()),
         text: !hunks.is_empty(),
         hunks,

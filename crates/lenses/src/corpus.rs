@@ -196,6 +196,7 @@ pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
         old_blob: None,
         new_blob: None,
         scope: ScopeGlobs::new(|_| &[]).unwrap().scope(&name, class),
+        scope_reason: qa_contracts::v1::ScopeReason::Name,
         language: classify::language(&name).map(str::to_owned),
         path: masked.unwrap_or(name),
         kind,

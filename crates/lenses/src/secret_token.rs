@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, presets};
+use crate::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeKind, LensClass, MaskedSecret, PresetStrengths, ScopeStrengths, Severity, Side, Strength,
@@ -14,8 +14,8 @@ use qa_core::secrets::{self, Kind};
 const LONGEST_QUOTE: usize = 240;
 
 /// What ships must not carry a secret, and generated files ship too. Tests, documentation and vendored files are full
-/// of keys made to be published (every hit of the common scanners on 7,986 merged commits was one), so there a finding
-/// asks for a look and does not stop anybody.
+/// of passwords made to be published (every hit of the common scanners on 7,986 merged commits was one), so there a
+/// finding asks for a look and does not stop anybody.
 const BY_SCOPE: ScopeStrengths = ScopeStrengths {
     product: Strength::Block,
     test: Strength::Advise,
@@ -24,16 +24,10 @@ const BY_SCOPE: ScopeStrengths = ScopeStrengths {
     vendored: Strength::Advise,
 };
 
-/// A vendor's format is rarely wrong, so a repository that guards itself stops it wherever it stands.
-const GUARDED: ScopeStrengths = ScopeStrengths {
-    product: Strength::Block,
-    test: Strength::Block,
-    docs: Strength::Advise,
-    generated: Strength::Block,
-    vendored: Strength::Block,
-};
-
-const CERTAIN: PresetStrengths = presets(BY_SCOPE, GUARDED);
+/// Private keys and tokens in a vendor's format: samples say what they are, so a name such as `LICENSE` or
+/// `deploy/id_rsa.txt` makes none of them one.
+const CERTAIN: PresetStrengths =
+    presets(ScopeStrengths { docs: Strength::Block, ..BY_SCOPE }, everywhere(Strength::Block));
 const LIKELY: PresetStrengths = presets(BY_SCOPE, BY_SCOPE);
 
 const PROVIDER: &str = "secret-token/provider-token";
@@ -48,7 +42,7 @@ pub(crate) struct SecretToken;
 
 static SPEC: LensSpec = LensSpec {
     id: "secret-token",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Finds credentials in added lines.",
     required_by_default: true,
@@ -233,6 +227,7 @@ mod tests {
             new_blob: None,
             class: FileClass::Infra,
             scope: Scope::Product,
+            scope_reason: qa_contracts::v1::ScopeReason::Name,
             language: None,
             text: true,
             hunks: vec![Hunk {

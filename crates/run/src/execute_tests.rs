@@ -148,6 +148,7 @@ fn change() -> (ChangeSet, Vec<FileText>) {
             new_blob: None,
             class: FileClass::Source,
             scope: Scope::Product,
+            scope_reason: qa_contracts::v1::ScopeReason::Name,
             language: Some("rust".to_owned()),
             text: true,
             hunks: diff.hunks,

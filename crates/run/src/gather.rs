@@ -8,12 +8,13 @@ use super::landing::Merge;
 use super::ports::{
     BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeChange, TreeEntry,
 };
+use super::scopes::BaseScopes;
 use super::workers;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, CommitId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeKind, ChangeSensitivity, ChangeSet, ChangedFile, FileClass, FileSensitivity, FileText, Hunk,
-    HunkCuts, Landing, RenameSummary, Side,
+    HunkCuts, Landing, RenameSummary, Scope, ScopeReason, Side,
 };
 use qa_core::classify::{self, RunsAs, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file, lossy};
@@ -120,12 +121,13 @@ impl<'a> Gathering<'a> {
     /// Gathers the change between the merge base and head or, where a merge brings more than it shows, between the base
     /// and that merge; `frame` brings commits and times.
     pub fn gather(self, mut frame: ChangeSet, merge: &Merge) -> Result<Gathered<'a>, PortError> {
-        let mut surface = self.surface(&frame.merge_base_sha, &frame.head_sha)?;
+        let mut scopes = BaseScopes::new(self.objects, &frame.base_sha, &self.globs);
+        let mut surface = self.surface([&frame.merge_base_sha, &frame.head_sha], &mut scopes)?;
         match merge {
             Merge::Change => {}
             Merge::Conflict => frame.landing = Landing::Conflict,
             Merge::Tree { commit, tree } => {
-                let lands = self.surface(&frame.base_sha, commit)?;
+                let lands = self.surface([&frame.base_sha, commit], &mut scopes)?;
                 if !self.shows(&surface.files, &lands.files)? {
                     frame.landing = Landing::Merge;
                     frame.landing_tree = Some(tree.clone());
@@ -182,10 +184,10 @@ impl<'a> Gathering<'a> {
         Gathered { change_set: ChangeSet { renames, files, ..frame }, sensitivity, texts }
     }
 
-    fn surface(&self, old: &CommitId, new: &CommitId) -> Result<Surface, PortError> {
+    fn surface(&self, [old, new]: [&CommitId; 2], scopes: &mut BaseScopes<'_>) -> Result<Surface, PortError> {
         let changes = self.objects.compare(old, new, self.limits.max_tree_entries)?;
         let (pairs, renames) = self.pair_renames(&changes)?;
-        Ok(Surface { files: self.frame_files(changes, &pairs), renames })
+        Ok(Surface { files: self.frame_files(changes, &pairs, scopes)?, renames })
     }
 
     fn pair_renames(&self, changes: &[TreeChange]) -> Result<(Vec<Renamed>, RenameSummary), PortError> {
@@ -238,7 +240,12 @@ impl<'a> Gathering<'a> {
     }
 
     /// The changed files without hunks, sorted by path.
-    fn frame_files(&self, changes: Vec<TreeChange>, pairs: &[Renamed]) -> Vec<ChangedFile> {
+    fn frame_files(
+        &self,
+        changes: Vec<TreeChange>,
+        pairs: &[Renamed],
+        scopes: &mut BaseScopes<'_>,
+    ) -> Result<Vec<ChangedFile>, PortError> {
         let old_of: BTreeMap<&RepoPath, &RepoPath> =
             pairs.iter().map(|pair| (&pair.new, &pair.old)).collect();
         let renamed_away: std::collections::BTreeSet<&RepoPath> =
@@ -254,46 +261,15 @@ impl<'a> Gathering<'a> {
             .map(|change| {
                 let old_path = old_of.get(&change.path).map(|path| (*path).clone());
                 let old = old_path.as_ref().and_then(|path| old_entries.get(path).cloned()).or(change.old);
-                self.frame_file((change.path, change.secret), old_path, old, change.new)
+                let path = change.path;
+                let class = classify::class(&path);
+                let (scope, scope_reason) =
+                    scopes.scope(&path, old.as_ref().map(|entry| &entry.id), class)?;
+                let codes = change.secret.then_some(Code::SecretInName).into_iter().collect();
+                let file = frame_file(path, old_path, old, change.new);
+                Ok(ChangedFile { scope, scope_reason, codes, ..file })
             })
             .collect()
-    }
-
-    fn frame_file(
-        &self,
-        (path, secret): (RepoPath, bool),
-        old_path: Option<RepoPath>,
-        old: Option<TreeEntry>,
-        new: Option<TreeEntry>,
-    ) -> ChangedFile {
-        let class = classify::class(&path);
-        let kind = match (&old, &new) {
-            _ if old_path.is_some() => ChangeKind::Renamed,
-            (None, _) => ChangeKind::Added,
-            (Some(_), None) => ChangeKind::Deleted,
-            (Some(old), Some(new))
-                if is_file(old) != is_file(new) || !is_file(old) && old.mode != new.mode =>
-            {
-                ChangeKind::TypeChanged
-            }
-            (Some(old), Some(new)) if old.id == new.id => ChangeKind::ModeChanged,
-            (Some(_), Some(_)) => ChangeKind::Modified,
-        };
-        ChangedFile {
-            scope: self.globs.scope(&path, class),
-            language: classify::language(&path).map(str::to_owned),
-            path,
-            old_path,
-            kind,
-            old_mode: old.as_ref().map(|entry| entry.mode.to_owned()),
-            new_mode: new.as_ref().map(|entry| entry.mode.to_owned()),
-            old_blob: old.map(|entry| entry.id),
-            new_blob: new.map(|entry| entry.id),
-            class,
-            text: false,
-            hunks: Vec::new(),
-            codes: secret.then_some(Code::SecretInName).into_iter().collect(),
-        }
     }
 
     /// Reads both versions and fills in hunks; ordinals count from 0 within the file.
@@ -417,6 +393,41 @@ impl Version {
     /// Returns the text; what is over the limit counts as binary.
     pub(super) fn content(&self, runs_as: RunsAs) -> Content<'_> {
         if self.is_too_large() { Content::Binary } else { content(self.bytes(), runs_as) }
+    }
+}
+
+/// Returns a changed file without its hunks, of which scope and codes are still to be told.
+fn frame_file(
+    path: RepoPath,
+    old_path: Option<RepoPath>,
+    old: Option<TreeEntry>,
+    new: Option<TreeEntry>,
+) -> ChangedFile {
+    let kind = match (&old, &new) {
+        _ if old_path.is_some() => ChangeKind::Renamed,
+        (None, _) => ChangeKind::Added,
+        (Some(_), None) => ChangeKind::Deleted,
+        (Some(old), Some(new)) if is_file(old) != is_file(new) || !is_file(old) && old.mode != new.mode => {
+            ChangeKind::TypeChanged
+        }
+        (Some(old), Some(new)) if old.id == new.id => ChangeKind::ModeChanged,
+        (Some(_), Some(_)) => ChangeKind::Modified,
+    };
+    ChangedFile {
+        scope: Scope::Product,
+        scope_reason: ScopeReason::Name,
+        language: classify::language(&path).map(str::to_owned),
+        class: classify::class(&path),
+        path,
+        old_path,
+        kind,
+        old_mode: old.as_ref().map(|entry| entry.mode.to_owned()),
+        new_mode: new.as_ref().map(|entry| entry.mode.to_owned()),
+        old_blob: old.map(|entry| entry.id),
+        new_blob: new.map(|entry| entry.id),
+        text: false,
+        hunks: Vec::new(),
+        codes: Vec::new(),
     }
 }
 

@@ -22,6 +22,7 @@ pub mod ports;
 pub mod quoted_lines;
 pub mod retry;
 pub mod reviews;
+mod scopes;
 mod statements;
 pub mod survey;
 pub mod sweep;

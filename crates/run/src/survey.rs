@@ -124,7 +124,7 @@ mod tests {
         let globs = ScopeGlobs::new(|_| &[]).unwrap();
         let file = serde_json::json!({
             "path": "new.py", "oldPath": null, "kind": "added", "oldMode": null, "newMode": "100644", "oldBlob": null,
-            "newBlob": "0".repeat(40), "class": "source", "scope": Scope::Product, "language": "python", "text": true,
+            "newBlob": "0".repeat(40), "class": "source", "scope": Scope::Product, "scopeReason": "name", "language": "python", "text": true,
             "hunks": [], "codes": []
         });
         let file: ChangedFile = serde_json::from_value(file).unwrap();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, FileClass, Landing, Scope, Symbols};
+use super::{ChangeKind, FileClass, Landing, Scope, ScopeReason, Symbols};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{BlobId, CommitId, RepoPath, TreeId};
@@ -63,6 +63,8 @@ pub struct ChangedFile {
     pub class: FileClass,
     /// Whose it is.
     pub scope: Scope,
+    /// Reason for the scope.
+    pub scope_reason: ScopeReason,
     /// The language, by name of the file; null when not known.
     pub language: Option<String>,
     /// True if the content is text; only text has hunks.

@@ -63,6 +63,23 @@ words! {
         /// Nothing as it stands: base and head conflict.
         Conflict = "conflict",
     }
+    /// Reason why a file has its scope.
+    ScopeReason {
+        /// A glob of the base's policy.
+        Policy = "policy",
+        /// A platform or git runs the file by its path.
+        Executed = "executed",
+        /// `linguist-vendored` or `linguist-generated` in the base's `.gitattributes`.
+        Attributes = "attributes",
+        /// The base has the directory of vendored or generated files.
+        Directory = "directory",
+        /// The version that the change starts from is generated or, of a new file, its neighbours are.
+        Marker = "marker",
+        /// Name of the file or of a directory, where that is enough.
+        Name = "name",
+        /// Its name is one of vendored or generated files, and the base shows nothing for it.
+        Unproven = "unproven",
+    }
     /// Result of replaying a stored run, from the best to the worst.
     DriftStatus {
         /// The run follows from its inputs, byte for byte where it counts.

@@ -371,7 +371,7 @@ mod tests {
             let file = ChangedFile {
                 path: qa_contracts::ids::RepoPath::from_bytes(b"a").unwrap(), old_path: None,
                 kind: ChangeKind::Modified, old_mode: None, new_mode: None, old_blob: None, new_blob: None,
-                class: FileClass::Unknown, scope: Scope::Product, language: None, text: true,
+                class: FileClass::Unknown, scope: Scope::Product, scope_reason: qa_contracts::v1::ScopeReason::Name, language: None, text: true,
                 hunks: diff.hunks.clone(), codes: vec![],
             };
             let included = vec![true; diff.hunks.len()];

@@ -34,6 +34,7 @@ fn file(name: &str, hunk_lines: &[u64], first_ordinal: u64) -> ChangedFile {
         new_blob: Some(BlobId::parse(&"2".repeat(40)).unwrap()),
         class: crate::classify::class(&path(name)),
         scope: Scope::Product,
+        scope_reason: qa_contracts::v1::ScopeReason::Name,
         language: None,
         text: true,
         hunks,
