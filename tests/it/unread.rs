@@ -63,3 +63,29 @@ fn a_pass_says_nothing_of_binary_files_whose_bytes_the_change_does_not_bring() {
         }
     }
 }
+
+#[test]
+fn a_script_in_an_encoding_that_makes_another_program_is_no_pass() {
+    for (path, start) in [
+        ("tool.py", &b"# coding: utf-7\n"[..]),
+        ("bin/tool", b"#!/usr/bin/env python3\n# coding: unicode_escape\n"),
+        ("run.ps1", b"\xff\xfe\0\0"),
+    ] {
+        let repo = Repo::new();
+        let base = Files::of(&[("z", "z\n")]);
+        repo.change(&base, &base.clone().with(path, [start, b"import os\n"].concat()));
+        repo.judge().run().expect(3);
+        let run = repo.run_dir();
+        let errors = run.json("final-verdict.json")["errorCodes"].to_string();
+        assert!(errors.contains("ENCODING_UNREAD"), "{path}: {errors}");
+        run.verify().run().expect(0);
+        run.verify().arg("--repo").arg(repo.path()).run().expect(0);
+    }
+    // A name for what the bytes are anyway changes nothing.
+    for start in [&b"# -*- coding: utf-8 -*-\n"[..], b"# coding: latin-1\n"] {
+        let repo = Repo::new();
+        let base = Files::of(&[("z", "z\n")]);
+        repo.change(&base, &base.clone().with("tool.py", [start, b"import os\n"].concat()));
+        repo.judge().run().expect(0);
+    }
+}

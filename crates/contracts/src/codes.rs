@@ -105,6 +105,7 @@ codes! {
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
         CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";
         CrossCheckUnavailable = "CROSS_CHECK_UNAVAILABLE", Terminal, "the independent check could not run, so PASS is withheld";
+        EncodingUnread = "ENCODING_UNREAD", Degradation, "a script declares an encoding in which its bytes may be another program than its text shows, so it counts as not read; save it as UTF-8";
         EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version of the engine or of a lens, so another key is expected; replay it with the version that is named, or judge the change again";
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule or workflow_dispatch; the README's workflow shows how";
         EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";

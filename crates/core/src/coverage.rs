@@ -71,10 +71,12 @@ pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage
 
 /// Returns the code that explains an incomplete cell.
 fn omission_code(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
-    let from_plan =
-        plan.planning_codes.iter().copied().find(|code| {
-            matches!(code, Code::DiffTooLarge | Code::ContextBoundExceeded | Code::BlobTooLarge)
-        });
+    let from_plan = plan.planning_codes.iter().copied().find(|code| {
+        matches!(
+            code,
+            Code::DiffTooLarge | Code::ContextBoundExceeded | Code::BlobTooLarge | Code::EncodingUnread
+        )
+    });
     let from_plan = if omitted { from_plan } else { None };
     from_plan.or_else(|| result.error_codes.first().copied()).unwrap_or(Code::InternalError)
 }

@@ -143,6 +143,7 @@ fn omission(reason: OmissionReason) -> &'static str {
         OmissionReason::HunkLimit => "the plan's hunks are used up",
         OmissionReason::LineLimit => "the plan's changed lines are used up",
         OmissionReason::BlobTooLarge => "the file is over limits.max-blob-bytes",
+        OmissionReason::EncodingUnread => "its encoding may make it another program than its text shows",
     }
 }
 

@@ -345,7 +345,8 @@ impl Execution<'_> {
         let mut completeness = Completeness { status: LensStatus::Completed, errors: BTreeSet::new() };
         if !plan.omitted_files.is_empty() && !self.policy.limits.allow_omitted {
             completeness.status = LensStatus::Degraded;
-            let reasons = [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge];
+            let reasons =
+                [Code::DiffTooLarge, Code::ContextBoundExceeded, Code::BlobTooLarge, Code::EncodingUnread];
             let codes = plan.planning_codes.iter().copied();
             completeness.errors.extend(codes.filter(|code| reasons.contains(code)));
         }

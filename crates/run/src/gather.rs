@@ -17,7 +17,7 @@ use qa_contracts::v1::{
     HunkCuts, Landing, RenameSummary, Scope, ScopeReason, Side,
 };
 use qa_core::classify::{self, RunsAs, ScopeGlobs};
-use qa_core::diff::{Content, content, diff_file, lossy};
+use qa_core::diff::{Content, content, diff_file, is_recoded, lossy};
 use qa_core::policy::Limits;
 use qa_core::renames::{self, Fingerprint, Lone, Renamed};
 use qa_core::{masking, sensitivity};
@@ -308,6 +308,10 @@ impl<'a> Gathering<'a> {
             file.codes.push(Code::BlobTooLarge);
             return Ok(Default::default());
         }
+        if is_run(new_use, new.bytes()) && is_recoded(new.bytes()) {
+            file.codes.push(Code::EncodingUnread);
+            return Ok(Default::default());
+        }
         // Against a version that is not text, every line of the other one counts as added or removed: a binary file in the
         // base must not hide what replaces it, nor a name under which it is not read what it is renamed to.
         let contents = (old.content(old_use), new.content(new_use));
@@ -394,6 +398,11 @@ impl Version {
     pub(super) fn content(&self, runs_as: RunsAs) -> Content<'_> {
         if self.is_too_large() { Content::Binary } else { content(self.bytes(), runs_as) }
     }
+}
+
+/// Returns whether an interpreter may run a file, by its use or its first line.
+fn is_run(runs_as: RunsAs, bytes: &[u8]) -> bool {
+    matches!(runs_as, RunsAs::Script | RunsAs::Executable) || bytes.starts_with(b"#!")
 }
 
 /// Returns a changed file without its hunks, of which scope and codes are still to be told.

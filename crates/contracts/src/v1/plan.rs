@@ -33,6 +33,8 @@ pub enum OmissionReason {
     LineLimit,
     /// The file is larger than the run reads.
     BlobTooLarge,
+    /// The file declares an encoding in which it may be another program.
+    EncodingUnread,
 }
 
 /// A hunk that is not part of a plan (C-45).

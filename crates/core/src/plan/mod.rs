@@ -146,12 +146,8 @@ fn plan_lens(
     let bounded = bounds::apply(files, &selection.files, hard, &policy.limits);
     let mut omitted_hunks = bounded.omitted;
     for &index in &selection.files {
-        if is_unread(&files[index]) {
-            omitted_hunks.push(OmittedHunk {
-                file: files[index].path.clone(),
-                hunk_ordinal: None,
-                reason: OmissionReason::BlobTooLarge,
-            });
+        if let Some(reason) = unread_reason(&files[index]) {
+            omitted_hunks.push(OmittedHunk { file: files[index].path.clone(), hunk_ordinal: None, reason });
         }
     }
     omitted_hunks.sort();
@@ -214,17 +210,27 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionComman
 
 /// Returns whether a file has content that was not read although it may be text.
 pub fn is_unread(file: &ChangedFile) -> bool {
-    file.codes.contains(&Code::BlobTooLarge)
+    unread_reason(file).is_some()
+}
+
+fn unread_reason(file: &ChangedFile) -> Option<OmissionReason> {
+    let reasons = [OmissionReason::BlobTooLarge, OmissionReason::EncodingUnread];
+    reasons.into_iter().find(|reason| file.codes.contains(&omission_code(*reason)))
 }
 
 fn omission_codes(omitted: &[OmittedHunk]) -> impl Iterator<Item = Code> + '_ {
-    omitted.iter().map(|hunk| match hunk.reason {
+    omitted.iter().map(|hunk| omission_code(hunk.reason))
+}
+
+fn omission_code(reason: OmissionReason) -> Code {
+    match reason {
         OmissionReason::HardFileLimit | OmissionReason::HardHunkLimit => Code::DiffTooLarge,
         OmissionReason::FileLimit | OmissionReason::HunkLimit | OmissionReason::LineLimit => {
             Code::ContextBoundExceeded
         }
         OmissionReason::BlobTooLarge => Code::BlobTooLarge,
-    })
+        OmissionReason::EncodingUnread => Code::EncodingUnread,
+    }
 }
 
 #[derive(Serialize)]
