@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Found, LOCKFILE, whole};
 use crate::contract::{Draft, Fact};
-use qa_contracts::v1::{ChangeKind, Scope, Side};
+use qa_contracts::v1::{ChangeKind, Scope, ScopeReason, Side};
 use qa_core::classify;
 use qa_core::packet::Packet;
 
@@ -27,8 +27,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     let file = packet.file;
     let place = Place::new(&packet.path().to_text());
     let is_lock = classify::is_lockfile(&place.name);
-    // A lock file of somebody else's code takes no other's place.
-    let takes_a_place = is_lock && file.scope != Scope::Vendored;
+    // A lock file of somebody else's code takes no other's place, nor does one that only claims to be such a file.
+    let is_ours = file.scope != Scope::Vendored && file.scope_reason != ScopeReason::Unproven;
+    let takes_a_place = is_lock && is_ours;
     let gone = |folder: String, draft: Draft| Fact::new(&Found::LockGone { folder }, Some(draft));
     let mut facts = Vec::new();
     match file.kind {
