@@ -6,6 +6,7 @@
 //! nothing.
 
 mod compile;
+mod definition;
 mod grammar;
 mod matcher;
 mod names;
@@ -18,7 +19,8 @@ mod words;
 
 use std::sync::{Arc, OnceLock};
 
-pub use compile::{Context, Definition, Pattern, PatternError, Variable};
+pub use compile::{Pattern, PatternError};
+pub use definition::{Context, Definition, Variable};
 pub use grammar::Grammar;
 pub use search::{Found, Match, Patterns};
 pub use words::Words;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::compile::{Class, Context, Pat, Pattern};
+use super::compile::{Class, Pat, Pattern};
+use super::definition::Context;
 use super::grammar::Role;
 use super::matcher::Attempt;
 use super::plain::PlainTree;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::compile::Definition;
+use super::definition::Definition;
 
 /// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
