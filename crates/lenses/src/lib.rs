@@ -3,6 +3,7 @@
 mod blocking_call;
 mod calls;
 mod changed_lines;
+mod changes;
 pub mod consistency;
 pub mod contract;
 #[cfg(test)]
