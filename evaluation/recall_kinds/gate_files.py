@@ -193,8 +193,8 @@ def rubric_edited(tree, chance):
 
 
 KINDS = [
-    Kind("gate", "ci-softened", rules("gate-weakening", "ci-softened"), softened),
-    Kind("gate", "workflow-deleted", rules("gate-weakening", "ci-removed"), workflow_deleted),
+    Kind("gate", "ci-softened", rules("ci-weakening", "ci-softened"), softened),
+    Kind("gate", "workflow-deleted", rules("ci-weakening", "ci-removed"), workflow_deleted),
     Kind("gate", "policy-weakened", rules("policy-weakening", "policy-weakened"), policy_weakened),
     Kind("gate", "rubric-edited", rules("policy-weakening", "rubric-changed"), rubric_edited),
     Kind("gate", "lint-disabled", rules("lint-weakening", "lint-disabled"), lint_disabled),

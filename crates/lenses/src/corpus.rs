@@ -21,11 +21,12 @@ use qa_reading::outlines;
 /// The two versions of a case's files.
 #[derive(Debug, Default)]
 pub(crate) struct Case {
-    title: String,
+    pub(crate) title: String,
     rule: String,
-    files: Vec<CaseFile>,
+    pub(crate) files: Vec<CaseFile>,
     policy: Option<String>,
-    expect: Vec<String>,
+    /// Lines `path:line rule`, with ` base` behind those of the base.
+    pub(crate) expect: Vec<String>,
 }
 
 /// One file of a case.
@@ -63,6 +64,11 @@ fn pages() -> Vec<(String, Page)> {
         .collect();
     pages.sort_by(|left, right| left.0.cmp(&right.0));
     pages
+}
+
+/// Returns the cases of a lens's page.
+pub(crate) fn cases_of(lens: &dyn Lens) -> Vec<Case> {
+    read_page(lens.spec().page).cases
 }
 
 /// Undoes what keeps a page from being taken for the real thing by scanners and by git.

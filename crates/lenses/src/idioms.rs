@@ -37,11 +37,6 @@ pub(crate) const fn code(
     Idiom { languages, literal, pattern, place: Place::Code }
 }
 
-/// An idiom of any language, wherever it stands.
-pub(crate) const fn anywhere(literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages: &[], literal, pattern, place: Place::Anywhere }
-}
-
 /// A text to look for again and again.
 #[derive(Debug)]
 pub(crate) struct Literal(Finder<'static>);

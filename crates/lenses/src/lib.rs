@@ -2,8 +2,8 @@
 
 mod blocking_call;
 mod calls;
-mod changed_lines;
 mod changes;
+mod ci_weakening;
 pub mod consistency;
 pub mod contract;
 #[cfg(test)]
@@ -14,7 +14,6 @@ mod dependency_change;
 mod dependency_cycle;
 mod feature_guard;
 mod forgotten_await;
-mod gate_weakening;
 mod idioms;
 mod import_boundary;
 mod imports;
@@ -44,6 +43,7 @@ use contract::{Lens, RuleSpec};
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub static ALL: &[&dyn Lens] = &[
     &blocking_call::BlockingCall,
+    &ci_weakening::CiWeakening,
     &consistency::Consistency,
     &costly_loop::CostlyLoop,
     &dangerous_call::DangerousCall,
@@ -51,7 +51,6 @@ pub static ALL: &[&dyn Lens] = &[
     &dependency_cycle::DependencyCycle,
     &feature_guard::FeatureGuard,
     &forgotten_await::ForgottenAwait,
-    &gate_weakening::GateWeakening,
     &import_boundary::ImportBoundary,
     &lint_weakening::LintWeakening,
     &merge_leftover::MergeLeftover,

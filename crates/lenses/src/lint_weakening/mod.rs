@@ -25,7 +25,7 @@ use qa_reading::syntax::Span;
 use settings::Located;
 use tool::{Aspect, Place, Scope, Tool};
 
-use super::changed_lines::{ChangedLines, repo_path};
+use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use super::successors;
 
@@ -92,15 +92,13 @@ impl Lens for LintWeakening {
         if !configures(file) {
             return seen;
         }
-        let mut change = ChangedLines::new(packet);
-        let is_own = matches!(file.scope, FileScope::Product | FileScope::Docs | FileScope::Generated);
-        change.head = change.head.filter(|_| is_own);
+        let change = Change::new(packet, &[FileScope::Product, FileScope::Docs, FileScope::Generated]);
         seen.facts.push(Fact::new(&change, None));
         seen
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let changes: Vec<ChangedLines> = facts.iter().filter_map(Fact::read).collect();
+        let changes: Vec<Change> = facts.iter().filter_map(Fact::read).collect();
         if changes.is_empty() {
             return Vec::new();
         }
@@ -119,7 +117,7 @@ fn configures(file: &ChangedFile) -> bool {
 
 /// Compares the two trees, where files changed that configure a tool.
 struct Comparison<'a> {
-    changes: &'a [ChangedLines],
+    changes: &'a [Change],
     lookups: &'a dyn Lookups,
     base: Tree<'a>,
     head: Tree<'a>,
@@ -128,7 +126,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(changes: &'a [ChangedLines], lookups: &'a dyn Lookups) -> Self {
+    fn new(changes: &'a [Change], lookups: &'a dyn Lookups) -> Self {
         let base = Tree { side: Side::Base, lookups };
         let head = Tree { side: Side::Head, lookups };
         let mut comparison = Self { changes, lookups, base, head, new_tools: BTreeSet::new() };
@@ -140,7 +138,8 @@ impl<'a> Comparison<'a> {
         let mut new = BTreeSet::new();
         for tool in tools::all() {
             for change in self.changes {
-                let Some(directory) = change.head.as_deref().and_then(|path| directory_of(tool, path)) else {
+                let Some(directory) = change.path(Side::Head).and_then(|path| directory_of(tool, path))
+                else {
                     continue;
                 };
                 let head = self.head.in_force(tool, directory);
@@ -172,7 +171,7 @@ impl<'a> Comparison<'a> {
                 drafts.extend(self.compare_file(tool, change));
                 continue;
             }
-            for path in change.base.iter().chain(&change.head) {
+            for path in [change.path(Side::Base), change.path(Side::Head)].into_iter().flatten() {
                 let Some(directory) = directory_of(tool, path) else { continue };
                 if done.insert(directory) {
                     let base = self.base.in_force(tool, directory);
@@ -185,12 +184,12 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares a file that configures a tool by itself with what it was.
-    fn compare_file(&self, tool: &'static Tool, change: &ChangedLines) -> Vec<Draft> {
-        let Some((place, path)) = change.base.as_deref().and_then(|path| place_of(tool, path)) else {
+    fn compare_file(&self, tool: &'static Tool, change: &Change) -> Vec<Draft> {
+        let Some((place, path)) = change.path(Side::Base).and_then(|path| place_of(tool, path)) else {
             return Vec::new();
         };
         let base = self.base.of_file(tool, place, path);
-        let at_head = change.head.as_deref().and_then(|path| place_of(tool, path));
+        let at_head = change.path(Side::Head).and_then(|path| place_of(tool, path));
         let head = match at_head {
             Some((place, path)) => self.head.of_file(tool, place, path),
             None => Found::default(),
@@ -202,7 +201,7 @@ impl<'a> Comparison<'a> {
     fn compare(
         &self,
         tool: &'static Tool,
-        change: &ChangedLines,
+        change: &Change,
         directory: &str,
         base: &Found,
         head: &Found,
@@ -236,28 +235,29 @@ impl<'a> Comparison<'a> {
         !directory.is_empty() && self.lookups.files_in(Side::Base, directory).is_empty()
     }
 
-    fn removed(&self, tool: &Tool, base: &Found, change: &ChangedLines) -> Draft {
+    fn removed(&self, tool: &Tool, base: &Found, change: &Change) -> Draft {
         let path = base.files.first().map(String::as_str).unwrap_or_default();
         let summary = format!("the configuration of {} is removed", tool.name);
-        let owner = self.changes.iter().find(|change| change.base.as_deref() == Some(path)).unwrap_or(change);
+        let owner =
+            self.changes.iter().find(|change| change.path(Side::Base) == Some(path)).unwrap_or(change);
         owner
-            .draft(self.lookups, LINT, Side::Base, None, &summary)
-            .or_else(|| owner.draft(self.lookups, LINT, Side::Head, None, &summary))
+            .on_line(LINT, Side::Base, None, &summary, self.lookups)
+            .or_else(|| owner.on_line(LINT, Side::Head, None, &summary, self.lookups))
             .unwrap_or_else(|| Draft::on_file(LINT, &repo_path(path), Side::Base, summary))
     }
 
-    fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &ChangedLines) -> Draft {
+    fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &Change) -> Draft {
         let summary = format!("the configuration of {} cannot be parsed any more", tool.name);
-        let owner = self.changes.iter().find(|change| change.head.as_deref() == Some(&unreadable.path));
+        let owner = self.changes.iter().find(|change| change.path(Side::Head) == Some(&unreadable.path));
         let owner = owner.unwrap_or(change);
         let at = match unreadable.error {
             ReadError::Syntax { at, .. } => Some(Span { start: at, end: at }),
             ReadError::TooLarge | ReadError::TooDeep => None,
         };
         let draft = owner
-            .draft(self.lookups, LINT, Side::Head, at, &summary)
-            .or_else(|| owner.draft(self.lookups, LINT, Side::Head, None, &summary))
-            .or_else(|| owner.draft(self.lookups, LINT, Side::Base, None, &summary));
+            .on_line(LINT, Side::Head, at, &summary, self.lookups)
+            .or_else(|| owner.on_line(LINT, Side::Head, None, &summary, self.lookups))
+            .or_else(|| owner.on_line(LINT, Side::Base, None, &summary, self.lookups));
         let draft =
             draft.unwrap_or_else(|| Draft::on_file(LINT, &repo_path(&unreadable.path), Side::Head, summary));
         draft.with("error", unreadable.error.to_string())
@@ -265,7 +265,7 @@ impl<'a> Comparison<'a> {
 
     /// Makes the finding: on the value at head where that is new, else on the value that went, else where the change
     /// brought it about.
-    fn draft(&self, tool: &Tool, weakening: &Weakening, change: &ChangedLines) -> Draft {
+    fn draft(&self, tool: &Tool, weakening: &Weakening, change: &Change) -> Draft {
         let rule = match weakening.aspect {
             Aspect::Coverage => COVERAGE,
             Aspect::Lint => LINT,
@@ -279,17 +279,7 @@ impl<'a> Comparison<'a> {
         let on_head = self.on_value(rule, weakening, Side::Head, &summary);
         let on_base = self.on_value(rule, weakening, Side::Base, &summary);
         let on_value = if self.is_lost_line(weakening) { on_base.or(on_head) } else { on_head.or(on_base) };
-        let draft = on_value
-            .or_else(|| change.draft(self.lookups, rule, Side::Head, None, &summary))
-            .or_else(|| change.draft(self.lookups, rule, Side::Base, None, &summary))
-            .unwrap_or_else(|| {
-                let (path, side) = match (&change.head, &change.base) {
-                    (Some(path), _) => (path.as_str(), Side::Head),
-                    (None, Some(path)) => (path.as_str(), Side::Base),
-                    (None, None) => ("", Side::Head),
-                };
-                Draft::on_file(rule, &repo_path(path), side, summary.clone())
-            });
+        let draft = on_value.unwrap_or_else(|| change.on_any_line(rule, Side::Head, &summary, self.lookups));
         if weakening.entries.is_empty() { draft } else { draft.with("entries", weakening.entries.clone()) }
     }
 
@@ -313,10 +303,10 @@ impl<'a> Comparison<'a> {
             Side::Base => weakening.base.as_ref()?,
             Side::Head => weakening.head.as_ref()?,
         };
-        let is_owner = |change: &&ChangedLines| change.path(side) == Some(&located.path);
+        let is_owner = |change: &&Change| change.path(side) == Some(&located.path);
         let owner = self.changes.iter().find(is_owner)?;
         let spans = spans_of(weakening, located);
-        spans.into_iter().find_map(|span| owner.draft(self.lookups, rule, side, Some(span), summary))
+        spans.into_iter().find_map(|span| owner.on_line(rule, side, Some(span), summary, self.lookups))
     }
 }
 

@@ -8,7 +8,7 @@ mod rubric;
 
 use serde::{Deserialize, Serialize};
 
-use super::changed_lines::ChangedLines;
+use super::changes::Change;
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
@@ -103,7 +103,7 @@ static SPEC: LensSpec = LensSpec {
 /// A change of a file that rules the gate, for what is judged beside other files.
 #[derive(Serialize, Deserialize)]
 enum Found {
-    Owners(ChangedLines),
+    Owners(Change),
     /// The policy changed; the draft is on the line that names its rubric.
     Policy,
     LockGone {
@@ -136,7 +136,8 @@ impl Lens for PolicyWeakening {
         }
         let names = [Some(packet.path()), packet.file.old_path.as_ref()];
         if names.into_iter().flatten().any(|path| owners::is_codeowners(&path.to_text())) {
-            seen.facts.push(Fact::new(&Found::Owners(ChangedLines::new(packet)), None));
+            seen.facts
+                .push(Fact::new(&Found::Owners(Change::new(packet, qa_contracts::v1::Scope::ALL)), None));
         }
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::registry()).drafts;

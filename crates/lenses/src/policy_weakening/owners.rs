@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::CODEOWNERS;
-use crate::changed_lines::{ChangedLines, repo_path};
+use crate::changes::{Change, repo_path};
 use crate::contract::{Draft, Lookups};
 use qa_contracts::v1::Side;
 use qa_reading::codeowners::{CodeOwners, OwnerRule};
@@ -77,7 +77,7 @@ struct Loss {
 }
 
 /// Compares the owners of both trees, where a file of owners changed.
-pub(super) fn compare(changes: &[ChangedLines], lookups: &dyn Lookups) -> Vec<Draft> {
+pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = BTreeMap::new();
     for platform in PLATFORMS {
         let is_used = |side| platform.signs.iter().any(|sign| lookups.is_present(side, sign));
@@ -92,16 +92,16 @@ pub(super) fn compare(changes: &[ChangedLines], lookups: &dyn Lookups) -> Vec<Dr
     drafts.into_values().collect()
 }
 
-fn compare_on(platform: &Platform, changes: &[ChangedLines], lookups: &dyn Lookups) -> Vec<Draft> {
+fn compare_on(platform: &Platform, changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
     let Some(base) = InForce::find(platform, Side::Base, lookups) else { return Vec::new() };
     let file_at = |side: Side, path: &str| changes.iter().find(|change| change.path(side) == Some(path));
     let Some(head) = InForce::find(platform, Side::Head, lookups) else {
         let owner = file_at(Side::Base, base.path);
-        let summary = match owner.and_then(|owner| owner.head.as_deref()) {
+        let summary = match owner.and_then(|owner| owner.path(Side::Head)) {
             Some(_) => "the file of owners is renamed away",
             None => "the file of owners is deleted",
         };
-        let on_line = owner.and_then(|owner| owner.draft(lookups, CODEOWNERS, Side::Base, None, summary));
+        let on_line = owner.and_then(|owner| owner.on_line(CODEOWNERS, Side::Base, None, summary, lookups));
         let on_file = || Draft::on_file(CODEOWNERS, &repo_path(base.path), Side::Base, summary);
         return vec![on_line.unwrap_or_else(on_file)];
     };
@@ -111,7 +111,7 @@ fn compare_on(platform: &Platform, changes: &[ChangedLines], lookups: &dyn Looku
             Side::Head => (head.path, Side::Base),
         };
         let on_line =
-            |side, path, span| file_at(side, path)?.draft(lookups, CODEOWNERS, side, span, loss.summary);
+            |side, path, span| file_at(side, path)?.on_line(CODEOWNERS, side, span, loss.summary, lookups);
         let other_path = if other == Side::Base { base.path } else { head.path };
         let draft = on_line(loss.side, path, Some(loss.span))
             .or_else(|| on_line(other, other_path, None))

@@ -1,0 +1,159 @@
+//! Calls by name: the targets of make and just, the scripts of a package, the environments of tox, and files.
+
+use super::commands::joined;
+use super::files::Kind;
+
+/// What a command runs that stands elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    /// A unit of the same file.
+    Unit(String),
+    /// All of a file, by its path.
+    File(String),
+    /// A unit of a list of commands; the first one where the name is empty.
+    Listed { list: Kind, directory: String, name: String },
+}
+
+/// Options that have their value in the next word.
+const VALUED: &[&str] = &[
+    "-C",
+    "-f",
+    "-j",
+    "--cwd",
+    "--dir",
+    "--directory",
+    "--file",
+    "--filter",
+    "--jobs",
+    "--prefix",
+    "--workspace",
+    "-w",
+    "-F",
+    "-c",
+];
+/// Those of them that name a directory.
+const DIRECTORIES: &[&str] = &["-C", "--cwd", "--dir", "--directory", "--prefix"];
+
+/// Programs that run another one in an environment, and those of them that call by name.
+const RUNNERS: &[&str] = &["hatch", "pdm", "pipenv", "poetry", "python", "python3", "uv", "uvx"];
+const CALLERS: &[&str] = &["just", "make", "task", "tox"];
+
+/// Returns what a command calls.
+pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
+    let is_runner = words.first().is_some_and(|first| RUNNERS.contains(first));
+    let caller = words.iter().position(|word| CALLERS.contains(word)).filter(|_| is_runner);
+    let words = &words[caller.unwrap_or_default()..];
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let listed = |list| named(list, arguments, directory);
+    match name {
+        "make" | "gmake" => listed(Kind::Make),
+        "just" => listed(Kind::Just),
+        "task" | "go-task" => listed(Kind::Task),
+        "tox" => environments(arguments, directory),
+        "npm" | "pnpm" | "yarn" | "bun" => scripts(arguments, directory),
+        "run-s" | "run-p" | "npm-run-all" => listed(Kind::Package),
+        "bash" | "sh" | "zsh" | "source" | "." => {
+            let file = arguments.iter().find(|word| !word.starts_with(['-', '+']));
+            file.map(|file| Call::File(joined(directory, file))).into_iter().collect()
+        }
+        _ if program.contains('/') => vec![Call::File(joined(directory, program))],
+        _ => Vec::new(),
+    }
+}
+
+/// Operands of a command, with the directory that its options name.
+struct Operands<'w> {
+    names: Vec<&'w str>,
+    directory: String,
+}
+
+fn operands<'w>(words: &[&'w str], directory: &str) -> Operands<'w> {
+    let mut found = Operands { names: Vec::new(), directory: directory.to_owned() };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, value) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        if !option.starts_with('-') {
+            if value.is_none() {
+                found.names.push(word);
+            }
+            continue;
+        }
+        let value = if VALUED.contains(&option) { value.or_else(|| words.next().copied()) } else { value };
+        if let Some(value) = value.filter(|_| DIRECTORIES.contains(&option)) {
+            found.directory = joined(directory, value);
+        }
+    }
+    found
+}
+
+fn named(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
+    let Operands { mut names, directory } = operands(arguments, directory);
+    if names.is_empty() && list != Kind::Package {
+        names.push("");
+    }
+    let call = |name: &str| Call::Listed { list, directory: directory.clone(), name: name.to_owned() };
+    names.into_iter().map(call).collect()
+}
+
+fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
+    let mut names = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "-e" => names.extend(words.next().map(|value| value.split(',')).into_iter().flatten()),
+            "--" => break,
+            _ => {}
+        }
+    }
+    if names.is_empty() {
+        names.push("");
+    }
+    let call =
+        |name: &str| Call::Listed { list: Kind::Tox, directory: directory.to_owned(), name: name.to_owned() };
+    names.into_iter().map(call).collect()
+}
+
+/// Scripts of a package, with those that run before and behind them.
+fn scripts(arguments: &[&str], directory: &str) -> Vec<Call> {
+    let Operands { names, directory } = operands(arguments, directory);
+    let name = match names.as_slice() {
+        ["run" | "run-script", name, ..] => *name,
+        ["t" | "tst", ..] => "test",
+        ["run" | "run-script" | "install" | "ci" | "i" | "add" | "exec" | "dlx" | "x"] | [] => {
+            return Vec::new();
+        }
+        [name, ..] => *name,
+    };
+    let call = |name: String| Call::Listed { list: Kind::Package, directory: directory.clone(), name };
+    [format!("pre{name}"), name.to_owned(), format!("post{name}")].into_iter().map(call).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_names_its_targets() {
+        for (command, expected) in [
+            ("make -j2 test lint", ":test :lint"),
+            ("make -C a", "a:"),
+            ("npm run build", ":prebuild :build :postbuild"),
+            ("npm --prefix web test", "web:pretest web:test web:posttest"),
+            ("tox -e py,lint", ":py :lint"),
+            ("uv run --locked tox run -e py", ":py"),
+            ("python -m tox", ":"),
+            ("remake test", ""),
+            ("bash -eu ci/x.sh a", "ci/x.sh"),
+            ("./ci/x.sh", "ci/x.sh"),
+        ] {
+            let words: Vec<&str> = command.split(' ').collect();
+            let shown = |call: Call| match call {
+                Call::Unit(name) | Call::File(name) => name,
+                Call::Listed { directory, name, .. } => format!("{directory}:{name}"),
+            };
+            let found: Vec<String> = calls(&words, "").into_iter().map(shown).collect();
+            assert_eq!(found.join(" "), expected, "{command}");
+        }
+    }
+}

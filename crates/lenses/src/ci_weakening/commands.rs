@@ -1,0 +1,459 @@
+//! Reads a script as commands: what each checks, what it calls, and what makes its failure count for nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::pattern::Pattern;
+use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
+use qa_reading::syntax::Span;
+
+use super::calls::{Call, calls};
+
+/// A command of a job, of a target, of a script or of a hook.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Step {
+    /// Words of the command, parted by blanks, without what softens it.
+    pub(super) text: String,
+    /// Words that name what it checks; none for one that checks nothing.
+    pub(super) checks: BTreeSet<String>,
+    pub(super) calls: Vec<Call>,
+    pub(super) marks: Vec<Mark>,
+    pub(super) span: Span,
+    /// Place of the matrix that makes it check what it checks.
+    pub(super) matrix: Option<Span>,
+    pub(super) does_nothing: bool,
+}
+
+/// A place that softens a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub(super) effect: Effect,
+    pub(super) span: Span,
+}
+
+/// What a mark does to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effect {
+    /// A part of it is left out, as `-DskipTests` does for a build.
+    Partial,
+    /// Its failure passes for a success.
+    Ignored,
+    /// It does not run.
+    Never,
+}
+
+/// What is known of a script from around it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Surroundings {
+    /// Settings of the shell; none for another language.
+    pub(super) shell: Option<Options>,
+    pub(super) directory: String,
+    /// Values of the matrix by name.
+    pub(super) matrix: BTreeMap<String, Vec<String>>,
+    pub(super) matrix_span: Span,
+    /// Places that another program replaces before the shell reads them.
+    pub(super) expansions: Vec<Span>,
+}
+
+/// Cleaning up, looking around and reporting may fail without any check failing.
+static HARMLESS: Pattern = Pattern::new(
+    r"^(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull|login|push)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote|clone|submodule)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test|\[\[?|codecov|lsof|df|du|free|uname|env|export|source|\.|set|echo|printf|tee|local|declare|return|exit|true|false|:|trap|shift|eval|head|tail|sort|wc|xargs|date|mktemp)(?:\s|$)",
+);
+
+/// Words by which commands and actions name what they check.
+static CHECK: Pattern = Pattern::new(
+    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)",
+);
+
+/// Commands whose words name no check.
+static NO_CHECK: Pattern = Pattern::new(
+    r"^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
+);
+
+/// Options that make a tool succeed whatever it finds.
+const SOFT_OPTIONS: &[&str] =
+    &["--exit-zero", "--no-verify", "--pass-with-no-tests", "--passWithNoTests", "--exit-code=0"];
+/// Options that leave out tests, or their run.
+const PARTIAL_OPTIONS: &[&str] =
+    &["--collect-only", "--no-run", "-DskipTests", "-Dmaven.test.failure.ignore", "-Dmaven.test.skip"];
+
+/// Returns whether a command may fail without any check failing.
+pub(super) fn is_harmless(text: &str) -> bool {
+    static PLUMBING: Pattern =
+        Pattern::new(r"^uses (?:actions/(?:checkout|cache|setup-|upload-|download-)|codecov/)");
+    HARMLESS.is_match(text) || PLUMBING.is_match(text)
+}
+
+/// Returns the words that name what a text checks.
+pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
+    if NO_CHECK.is_match(text) || HARMLESS.is_match(text) {
+        return BTreeSet::new();
+    }
+    let mut found = BTreeSet::new();
+    for word in text.split_whitespace() {
+        // An option names a check by all of its name: `--check`, and not `--check-url`.
+        let name = word.trim_start_matches('-');
+        let is_option = name.len() < word.len();
+        let name = if is_option { name.split('=').next().unwrap_or(name) } else { name };
+        if name.contains("://") || !is_option && name.contains('=') {
+            continue;
+        }
+        for groups in CHECK.captures_all(name) {
+            let check = groups[0].trim_matches('_').to_lowercase();
+            if !is_option || check.len() == name.len() {
+                found.insert(check);
+            }
+        }
+    }
+    found
+}
+
+/// Reads a script. Places are those of the script.
+pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
+    let Some(options) = around.shell else { return foreign(text, around) };
+    let script = Script::parse_template(text, options, &around.expansions);
+    let mut reader = Reader { around, text, script: &script, directory: around.directory.clone(), end: None };
+    let mut steps = reader.steps();
+    for broken in &script.broken {
+        steps.extend(unread(text, *broken, &script, around));
+    }
+    steps
+}
+
+struct Reader<'a> {
+    around: &'a Surroundings,
+    text: &'a str,
+    script: &'a Script,
+    directory: String,
+    /// Place of the `exit` behind which nothing runs.
+    end: Option<Span>,
+}
+
+impl Reader<'_> {
+    fn steps(&mut self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        let script = self.script;
+        for (position, command) in script.commands.iter().enumerate() {
+            let is_interpreter = script.commands.iter().any(|inner| inner.interpreted_by == Some(position));
+            if command.effective().is_empty() || is_interpreter && command.program() != Some("eval") {
+                continue;
+            }
+            let is_at_top = script.surroundings(command).next().is_none();
+            let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+            match words.as_slice() {
+                ["cd", directory, ..] => self.directory = joined(&self.directory, directory),
+                ["exit", ..] if is_at_top && self.end.is_none() => {
+                    self.end = Some(command.span);
+                    let before = steps.last_mut().filter(|step| !step.checks.is_empty());
+                    if let (Some(before), ["exit", "0"]) = (before, words.as_slice()) {
+                        before.marks.push(Mark { effect: Effect::Ignored, span: command.span });
+                    }
+                }
+                _ => {}
+            }
+            steps.extend(self.variants(command));
+        }
+        steps
+    }
+
+    /// Returns a command once for each of the values of the matrix that make it check something else.
+    fn variants(&self, command: &Command) -> Vec<Step> {
+        let words: Vec<Spelled> = command.effective().iter().map(Spelled::new).collect();
+        let mut step = step_of(&words, &self.directory, &self.around.matrix);
+        let (mut first, rest) = match step.split_first_mut() {
+            Some((first, rest)) => (std::mem::take(first), rest.to_vec()),
+            None => return Vec::new(),
+        };
+        first.span = command.span;
+        let marks = self.marks(command, &first);
+        let mut all = vec![first];
+        all.extend(rest);
+        for step in &mut all {
+            step.span = command.span;
+            step.marks.extend(marks.iter().copied());
+        }
+        all
+    }
+
+    /// Returns whether a command stands in a function that nothing calls, or behind a constant that keeps it from running.
+    fn is_unreachable(&self, command: &Command) -> bool {
+        let constant = |span: Span| span.of(self.text).split_whitespace().next().unwrap_or_default();
+        self.script.surroundings(command).any(|(surrounding, span)| match surrounding {
+            Surrounding::Function(name) => {
+                !self.script.commands.iter().any(|other| other.program() == Some(name.as_str()))
+            }
+            Surrounding::Branch => {
+                let words: Vec<&str> = span.of(self.text).split([' ', ';', '\n']).take(2).collect();
+                words == ["if", "false"]
+            }
+            Surrounding::OrRight => matches!(constant(span), "true" | ":" | "echo"),
+            Surrounding::AndRight => constant(span) == "false",
+            Surrounding::Pipeline { .. }
+            | Surrounding::AndLeft
+            | Surrounding::OrLeft
+            | Surrounding::Negated
+            | Surrounding::Background
+            | Surrounding::IfCondition
+            | Surrounding::LoopCondition
+            | Surrounding::LoopBody
+            | Surrounding::Subshell
+            | Surrounding::Substitution
+            | Surrounding::Interpreted => false,
+        })
+    }
+
+    fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        if let Some(end) = self.end.filter(|end| end.end <= command.span.start) {
+            marks.push(Mark { effect: Effect::Never, span: end });
+        }
+        if command.options.noexec {
+            marks.push(Mark { effect: Effect::Never, span: command.span });
+        }
+        if self.is_unreachable(command) {
+            marks.push(Mark { effect: Effect::Never, span: command.span });
+        }
+        let Some(lost) = command.lost else { return marks };
+        if HARMLESS.is_match(&step.text) {
+            return marks;
+        }
+        let is_check = !step.checks.is_empty();
+        let is_soft = match lost.loss {
+            Loss::OrElse | Loss::ErrexitOff | Loss::Trap => true,
+            Loss::AndLeft
+            | Loss::Background
+            | Loss::Condition
+            | Loss::Followed
+            | Loss::ErrexitIgnored
+            | Loss::Substitution => is_check,
+            // Another attempt at the same check is no way around it.
+            Loss::Fallback => is_check && names_of_checks(lost.span.of(self.text)).is_empty(),
+            Loss::Pipe | Loss::Negated | Loss::LoopCondition => false,
+        };
+        if is_soft {
+            marks.push(Mark { effect: Effect::Ignored, span: lost.span });
+        }
+        marks
+    }
+}
+
+/// A word with its place.
+#[derive(Debug, Clone)]
+pub(super) struct Spelled {
+    pub(super) text: String,
+    pub(super) span: Span,
+}
+
+impl Spelled {
+    fn new(word: &Word) -> Self {
+        Self { text: word.text().to_owned(), span: word.span }
+    }
+}
+
+/// Returns the step of a command, or several where a matrix makes it check several things.
+fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<String>>) -> Vec<Step> {
+    let mut own = Vec::new();
+    let mut marks = Vec::new();
+    for (position, word) in words.iter().enumerate() {
+        match softens(words, position) {
+            Some(effect) => marks.push(Mark { effect, span: word.span }),
+            None => own.push(word.text.as_str()),
+        }
+    }
+    let text = own.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let does_nothing = matches!(own.as_slice(), ["true" | ":" | "echo" | "printf", ..] | ["exit", "0"]);
+    let mut found: Vec<Step> = Vec::new();
+    let variants = spelled_out(&text, matrix);
+    let is_one = variants.len() == 1;
+    for variant in variants {
+        let words: Vec<&str> = variant.split_whitespace().collect();
+        let checks = names_of_checks(&variant);
+        let calls = calls(&words, directory);
+        if found.iter().any(|step| step.checks == checks && step.calls == calls) {
+            continue;
+        }
+        let name = match is_one {
+            true => text.clone(),
+            false => format!("{text} {}", checks.iter().cloned().collect::<Vec<_>>().join(" ")),
+        };
+        let marks = marks.clone();
+        found.push(Step { text: name, checks, calls, marks, does_nothing, ..Step::default() });
+    }
+    found
+}
+
+/// Most texts that a matrix makes of one command.
+const MAX_VARIANTS: usize = 64;
+
+/// Replaces what a matrix replaces.
+fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let mut texts = vec![text.to_owned()];
+    for (name, values) in matrix {
+        let spellings = [format!("${{{{ matrix.{name} }}}}"), format!("${{{{matrix.{name}}}}}")];
+        let Some(spelling) = spellings.iter().find(|spelling| text.contains(spelling.as_str())) else {
+            continue;
+        };
+        let with_values = texts
+            .iter()
+            .flat_map(|text| values.iter().map(move |value| text.replace(spelling.as_str(), value)));
+        texts = with_values.take(MAX_VARIANTS).collect();
+    }
+    texts
+}
+
+/// Returns what an option does to the command it belongs to.
+fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
+    let word = words[position].text.as_str();
+    if SOFT_OPTIONS.contains(&word) {
+        return Some(Effect::Ignored);
+    }
+    let name = word.strip_suffix("=true").unwrap_or(word);
+    if PARTIAL_OPTIONS.contains(&name) {
+        return Some(Effect::Partial);
+    }
+    let is_gradle = words.first().is_some_and(|first| first.text.contains("gradle"));
+    let before = position.checked_sub(1).map(|before| words[before].text.as_str());
+    let is_excluded = before == Some("-x") && is_excluded_task(word);
+    let excludes = word == "-x" && words.get(position + 1).is_some_and(|next| is_excluded_task(&next.text));
+    if is_gradle && (is_excluded || excludes) { Some(Effect::Partial) } else { None }
+}
+
+fn is_excluded_task(word: &str) -> bool {
+    let task = word.rsplit(':').next().unwrap_or(word);
+    ["test", "check", "lint"].iter().any(|start| task.starts_with(start))
+}
+
+/// Reads the lines of a script in another language as commands.
+fn foreign(text: &str, around: &Surroundings) -> Vec<Step> {
+    lines(text, Span { start: 0, end: text.len() }, around)
+}
+
+/// Reads lines that the shell's grammar does not know, as far as no command begins there.
+fn unread(text: &str, broken: Span, script: &Script, around: &Surroundings) -> Vec<Step> {
+    let mut steps = lines(text, broken, around);
+    let begins = |span: Span| {
+        script
+            .commands
+            .iter()
+            .any(|command| span.start <= command.span.start && command.span.start < span.end)
+    };
+    steps.retain(|step| !begins(step.span));
+    steps
+}
+
+fn lines(text: &str, within: Span, around: &Surroundings) -> Vec<Step> {
+    static SUCCESS: Pattern = Pattern::new(r"(?:\|\||;)\s*(?:true|exit 0|:)\s*$");
+    let mut steps = Vec::new();
+    let mut at = 0;
+    for raw in text.split_inclusive('\n') {
+        let start = at;
+        at += raw.len();
+        let line = raw.trim();
+        let start = start + raw.find(line).unwrap_or(0);
+        let span = Span { start, end: start + line.len() };
+        if line.is_empty()
+            || line.starts_with(['#', '/'])
+            || span.end < within.start
+            || within.end < span.start
+        {
+            continue;
+        }
+        let success = SUCCESS.find(line).map(|found| found.range());
+        let command = success.as_ref().map_or(line, |range| &line[..range.start]);
+        let mut words = Vec::new();
+        let mut end = 0;
+        for word in command.split_whitespace() {
+            let begin = end + command[end..].find(word).unwrap_or(0);
+            end = begin + word.len();
+            let text = word.trim_matches(['"', '\'']).to_owned();
+            words.push(Spelled { text, span: Span { start: start + begin, end: start + end } });
+        }
+        for mut step in step_of(&words, &around.directory, &around.matrix) {
+            step.span = span;
+            if let Some(range) = &success {
+                let span = Span { start: start + range.start, end: start + range.end };
+                step.marks.push(Mark { effect: Effect::Ignored, span });
+            }
+            steps.push(step);
+        }
+    }
+    steps
+}
+
+/// Returns a directory below another one; the other one where it cannot be told.
+pub(super) fn joined(directory: &str, below: &str) -> String {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in below.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name if name.contains('$') => return directory.to_owned(),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// Returns the settings of the shell that a workflow or a shebang names; none for another language.
+pub(super) fn shell_of(interpreter: Interpreter) -> Option<Options> {
+    match interpreter {
+        Interpreter::Shell(options) => Some(options),
+        Interpreter::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strict() -> Surroundings {
+        let shell = Some(Options { errexit: true, ..Options::default() });
+        Surroundings { shell, ..Surroundings::default() }
+    }
+
+    #[test]
+    fn an_option_names_a_check_by_all_of_its_name() {
+        for (text, expected) in [
+            ("twine upload --check-url https://test.example/simple", ""),
+            ("tool --no-verify-access", ""),
+            ("black --check src", "black check"),
+            ("uses golangci/golangci-lint-action", "golangci lint"),
+            ("uses actions/setup-python", ""),
+            ("npm install jest", ""),
+            ("./test.sh", "test"),
+        ] {
+            let found: Vec<String> = names_of_checks(text).into_iter().collect();
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_that_is_kept_is_no_mark() {
+        for (text, expected) in [
+            ("cargo test || true", "true"),
+            ("cargo test || {\n  true\n}", "{\n  true\n}"),
+            ("set +e\ncargo test\necho done", "set +e"),
+            ("set +e\ncargo test\nstatus=$?\necho done\nexit $status", ""),
+            ("cargo test --no-verify-access", ""),
+            ("cargo test || cargo test", ""),
+            ("cargo test | tee log", ""),
+            ("cargo test\nexit 0", "exit 0"),
+            ("grep -q x y || true", ""),
+            ("npx vitest --passWithNoTests", "--passWithNoTests"),
+        ] {
+            let steps = steps(text, &strict());
+            let marks = steps.iter().flat_map(|step| &step.marks).map(|mark| mark.span.of(text));
+            assert_eq!(marks.collect::<Vec<_>>().join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_matrix_is_spelled_out_where_it_decides_what_is_checked() {
+        let mut around = strict();
+        around.matrix.insert("task".to_owned(), vec!["lint".to_owned(), "test".to_owned()]);
+        around.matrix.insert("python".to_owned(), vec!["3.8".to_owned(), "3.9".to_owned()]);
+        assert_eq!(steps("make ${{ matrix.task }}", &around).len(), 2);
+        assert_eq!(steps("pytest -k ${{ matrix.python }}", &around).len(), 1);
+    }
+}

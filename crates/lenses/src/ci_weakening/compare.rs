@@ -1,0 +1,184 @@
+//! Compares the checks that run at the base and at head: which are gone, and which no longer count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::commands::{Effect, is_harmless};
+use super::tree::{Check, PlacedMark, Runner};
+use crate::successors;
+
+/// A check that is weaker at head.
+#[derive(Debug, Clone)]
+pub(super) enum Weakening<'c> {
+    /// No command does its work any more.
+    Removed(&'c Check),
+    /// The command runs, and its failure counts for less; the marks are those that make it so.
+    Softened { head: &'c Check, marks: Vec<&'c PlacedMark> },
+    /// A command that does nothing stands in its place.
+    Replaced { head: &'c Check },
+}
+
+/// Pairs of commands that are the same at the base and at head.
+#[derive(Debug)]
+pub(super) struct Comparison<'c> {
+    base: &'c [Check],
+    head: &'c [Check],
+    /// Position at head for each command at the base.
+    partners: Vec<Option<usize>>,
+    is_paired: Vec<bool>,
+}
+
+/// What two commands of one text have in common besides, so that they are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closeness {
+    UnitAndEffect,
+    Unit,
+    Effect,
+    Text,
+}
+
+impl<'c> Comparison<'c> {
+    pub(super) fn new(base: &'c [Check], head: &'c [Check]) -> Self {
+        let mut comparison =
+            Self { base, head, partners: vec![None; base.len()], is_paired: vec![false; head.len()] };
+        for closeness in [Closeness::UnitAndEffect, Closeness::Unit, Closeness::Effect, Closeness::Text] {
+            comparison.pair(closeness);
+        }
+        comparison
+    }
+
+    fn pair(&mut self, closeness: Closeness) {
+        let mut by_text: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (position, check) in self.head.iter().enumerate() {
+            if !self.is_paired[position] {
+                by_text.entry(&check.text).or_default().push(position);
+            }
+        }
+        for (position, old) in self.base.iter().enumerate() {
+            if self.partners[position].is_some() {
+                continue;
+            }
+            let Some(candidates) = by_text.get_mut(old.text.as_str()) else { continue };
+            let is_partner = |&at: &usize| {
+                let new = &self.head[at];
+                let same_unit = old.unit == new.unit && old.runner == new.runner;
+                let same_effect = old.effect() == new.effect();
+                match closeness {
+                    Closeness::UnitAndEffect => same_unit && same_effect,
+                    Closeness::Unit => same_unit,
+                    Closeness::Effect => may_replace(old, new) && same_effect,
+                    // What moves to another file and is softened there is gone.
+                    Closeness::Text => {
+                        may_replace(old, new)
+                            && (new.effect() <= old.effect() || old.unit.file == new.unit.file)
+                    }
+                }
+            };
+            if let Some(found) = candidates.iter().position(is_partner) {
+                let at = candidates.remove(found);
+                self.partners[position] = Some(at);
+                self.is_paired[at] = true;
+            }
+        }
+    }
+
+    /// Commands at head with those at the base that they are the same as.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&'c Check, &'c Check)> + '_ {
+        let pairs = self.partners.iter().enumerate();
+        pairs.filter_map(|(position, at)| Some((&self.base[position], &self.head[(*at)?])))
+    }
+
+    /// Lists what is weaker at head.
+    pub(super) fn weakenings(&self) -> Vec<Weakening<'c>> {
+        let mut found = Vec::new();
+        for (old, new) in self.pairs() {
+            found.extend(softened(old.effect(), new));
+        }
+        let come: Vec<&'c Check> = unpaired(self.head, |at| self.is_paired[at]);
+        let gone: Vec<&'c Check> = unpaired(self.base, |at| self.partners[at].is_some());
+        let mut removed: Vec<&Check> = Vec::new();
+        for old in &gone {
+            let weakening = self.successor(old, &come);
+            if let Some(Weakening::Removed(check)) = weakening {
+                removed.push(check);
+            }
+            found.extend(weakening);
+        }
+        let units: BTreeSet<_> = self.base.iter().map(|check| &check.unit).collect();
+        for new in &come {
+            let is_check = !new.checks.is_empty();
+            let is_soft = new.effect() >= Some(Effect::Ignored);
+            let was_soft = |old: &&&Check| {
+                old.effect().is_some()
+                    && old.unit.file == new.unit.file
+                    && (old.program() == new.program() || covers(new, old))
+            };
+            let before = gone.iter().filter(was_soft).count();
+            // What goes and comes back without effect is reported where it went.
+            let is_reported = removed.iter().any(|old| covers(new, old));
+            if is_check && is_soft && units.contains(&new.unit) && before == 0 && !is_reported {
+                found.extend(softened(None, new));
+            }
+        }
+        found
+    }
+
+    /// Returns what becomes of a command that head does not have; none where another one does its work.
+    fn successor(&self, old: &'c Check, come: &[&'c Check]) -> Option<Weakening<'c>> {
+        if old.effect().is_some() || old.does_nothing {
+            return None;
+        }
+        let in_its_place = |new: &&&'c Check| new.unit == old.unit && new.runner == old.runner;
+        if old.checks.is_empty() {
+            let is_edited = |new: &&&'c Check| new.program() == old.program() && new.checks.is_empty();
+            let edited = come.iter().filter(in_its_place).find(is_edited)?;
+            return softened(None, edited);
+        }
+        let stays = self
+            .head
+            .iter()
+            .any(|new| new.text == old.text && new.effect().is_none() && may_replace(old, new));
+        let is_covered = |new: &&&'c Check| may_replace(old, new) && covers(new, old);
+        if stays || come.iter().filter(is_covered).any(|new| new.effect().is_none()) {
+            return None;
+        }
+        let is_near = |new: &&&'c Check| is_covered(new) && new.unit.file == old.unit.file;
+        if let Some(soft) = come.iter().find(is_near) {
+            return softened(None, soft);
+        }
+        // Among other commands one that does nothing takes nobody's place.
+        let does_something = self.head.iter().any(|new| new.unit == old.unit && !new.does_nothing);
+        match come.iter().filter(in_its_place).find(|new| new.does_nothing && !does_something) {
+            Some(head) => Some(Weakening::Replaced { head }),
+            None => Some(Weakening::Removed(old)),
+        }
+    }
+}
+
+fn unpaired(checks: &[Check], is_paired: impl Fn(usize) -> bool) -> Vec<&Check> {
+    let all = checks.iter().enumerate();
+    all.filter(|(position, _)| !is_paired(*position)).map(|(_, check)| check).collect()
+}
+
+/// Returns the marks of a command that weigh more than what it had before.
+fn softened<'c>(before: Option<Effect>, new: &'c Check) -> Option<Weakening<'c>> {
+    if new.checks.is_empty() && (new.runner == Runner::Unknown || is_harmless(&new.text)) {
+        return None;
+    }
+    let marks: Vec<&PlacedMark> = new.marks.iter().filter(|mark| Some(mark.effect) > before).collect();
+    if marks.is_empty() { None } else { Some(Weakening::Softened { head: new, marks }) }
+}
+
+/// Returns whether a command at head runs where one of the base ran.
+fn may_replace(old: &Check, new: &Check) -> bool {
+    let is_runner = match old.runner {
+        Runner::Ci => new.runner == Runner::Ci,
+        Runner::Hook => new.runner != Runner::Unknown,
+        Runner::Unknown => true,
+    };
+    is_runner && (new.reach >= old.reach || new.unit.file == old.unit.file)
+}
+
+/// Returns whether a command checks what another one checks.
+fn covers(new: &Check, old: &Check) -> bool {
+    old.checks.iter().any(|word| successors::cover(&new.checks, word))
+}

@@ -1,0 +1,403 @@
+//! Changes by which CI and commit hooks check less.
+//!
+//! The commands that run are collected at the base and at head, through targets, scripts and workflows that others call,
+//! and compared one by one. So a check that moves, or is written in another way, is still there.
+
+mod calls;
+mod commands;
+mod compare;
+mod files;
+mod github;
+mod hooks;
+mod pipeline;
+mod recipes;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod triggers;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    ChangedFile, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,
+};
+use qa_core::packet::Packet;
+use qa_core::policy::Policy;
+use qa_reading::documents::ReadError;
+use qa_reading::syntax::Span;
+
+use super::changes::{Change, repo_path};
+use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
+use compare::{Comparison, Weakening};
+use files::Kind;
+use tree::{Check, Place, Runner, Tree};
+use triggers::Reach;
+
+const REMOVED: &str = "ci-weakening/ci-removed";
+const SOFTENED: &str = "ci-weakening/ci-softened";
+const HOOK: &str = "ci-weakening/hook-disabled";
+
+const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
+const GUARDED: PresetStrengths =
+    presets(ADVISE, ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Block) });
+
+static SPEC: LensSpec = LensSpec {
+    id: "ci-weakening",
+    version: "1",
+    class: LensClass::Security,
+    title: "CI and commit hooks that check less",
+    required_by_default: true,
+    triggers: &["**"],
+    trigger_symbols: &[],
+    page: include_str!("../../../../tests/corpus/lenses/ci-weakening.md"),
+    rules: &[
+        rule(
+            REMOVED,
+            "A check, a trigger or a whole workflow is removed from CI",
+            Severity::High,
+            GUARDED,
+            "Keep the check, or replace it in the same change.",
+        ),
+        rule(
+            SOFTENED,
+            "A failure of CI is ignored",
+            Severity::High,
+            GUARDED,
+            "Let the step fail, or fix what makes it fail.",
+        ),
+        rule(
+            HOOK,
+            "A commit hook is removed or emptied",
+            Severity::Medium,
+            GUARDED,
+            "Keep the hook, or run the same check in CI.",
+        ),
+    ],
+};
+
+/// Scopes in which files of a repository run its checks: all but other people's code.
+const OWN: &[Scope] = &[Scope::Product, Scope::Test, Scope::Docs, Scope::Generated];
+
+/// Compares what CI and hooks run.
+pub(crate) struct CiWeakening;
+
+impl Lens for CiWeakening {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        if runs(file) { Need::Hunks } else { Need::Nothing }
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let facts =
+            if runs(packet.file) { vec![Fact::new(&Change::new(packet, OWN), None)] } else { Vec::new() };
+        Inspection { drafts: Vec::new(), facts }
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let changes: Vec<Change> = facts.iter().filter_map(Fact::read).collect();
+        let mut change_set = ChangeSet {
+            base: Tree::new(Side::Base, &changes, lookups),
+            head: Tree::new(Side::Head, &changes, lookups),
+            changes: &changes,
+            lookups,
+            drafts: BTreeMap::new(),
+        };
+        if change_set.changes_what_runs() {
+            change_set.compare();
+        }
+        change_set.drafts.into_values().collect()
+    }
+}
+
+/// Returns whether a file of that name runs something, at the base or at head.
+fn runs(file: &ChangedFile) -> bool {
+    let names = [Some(&file.path), file.old_path.as_ref()];
+    names.into_iter().flatten().any(|path: &RepoPath| Kind::of(&path.to_text()).is_some())
+}
+
+/// Order of findings, which are one for each line and rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    file: RepoPath,
+    side: Side,
+    line: u64,
+    rule: &'static str,
+}
+
+/// The two trees, where files changed that run something.
+struct ChangeSet<'a> {
+    base: Tree<'a>,
+    head: Tree<'a>,
+    changes: &'a [Change],
+    lookups: &'a dyn Lookups,
+    drafts: BTreeMap<Key, Draft>,
+}
+
+impl ChangeSet<'_> {
+    /// Returns whether any file runs something else than before.
+    fn changes_what_runs(&mut self) -> bool {
+        self.changes.iter().any(|change| {
+            let (base, head) = (change.path(Side::Base), change.path(Side::Head));
+            let is_list =
+                [base, head].into_iter().flatten().any(|path| Kind::of(path) == Some(Kind::HookList));
+            let is_renamed = base.and_then(Kind::of) != head.and_then(Kind::of);
+            let old = base.and_then(|path| self.base.source(path));
+            let new = head.and_then(|path| self.head.source(path));
+            is_list || is_renamed || old.map(|source| source.meaning()) != new.map(|source| source.meaning())
+        })
+    }
+
+    fn compare(&mut self) {
+        let unreadable = self.unreadable();
+        let unchanged = match self.changes.iter().any(Self::concerns_commands) {
+            true => tree::unchanged_pipelines(self.changes, self.lookups),
+            false => Vec::new(),
+        };
+        self.base.collect(&unchanged);
+        self.head.collect(&unchanged);
+        let mut base = std::mem::take(&mut self.base.checks);
+        let head = std::mem::take(&mut self.head.checks);
+        base.retain(|check| !unreadable.contains(&*check.root));
+        let comparison = Comparison::new(&base, &head);
+        let weakenings = comparison.weakenings();
+        self.removed(&base, &comparison, &weakenings);
+        for weakening in &weakenings {
+            match weakening {
+                Weakening::Softened { head, marks } => {
+                    for mark in marks {
+                        let summary = match mark.effect {
+                            commands::Effect::Never => "a check of CI no longer runs",
+                            commands::Effect::Ignored | commands::Effect::Partial => {
+                                "a failure of CI is ignored from now on"
+                            }
+                        };
+                        let places = std::iter::once(&mark.place).chain(&head.places);
+                        self.add(SOFTENED, Side::Head, places, summary);
+                    }
+                }
+                Weakening::Replaced { head } => {
+                    let rule = if head.runner == Runner::Hook { HOOK } else { SOFTENED };
+                    let summary = "a check is replaced by a command that does nothing";
+                    self.add(rule, Side::Head, head.places.iter(), summary);
+                }
+                Weakening::Removed(_) => {}
+            }
+        }
+        self.triggers(&base, &comparison, &unreadable);
+        self.hooks(&base, &head, &unreadable);
+    }
+
+    /// Returns whether a change may concern more than a list of hooks.
+    fn concerns_commands(change: &Change) -> bool {
+        let kinds = [Side::Base, Side::Head].map(|side| change.path(side).and_then(Kind::of));
+        kinds.into_iter().flatten().any(|kind| kind != Kind::HookList)
+    }
+
+    /// Reports files that could be read at the base and cannot be read at head, and returns their paths at the base.
+    fn unreadable(&mut self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for change in self.changes {
+            let (Some(base), Some(head)) = (change.path(Side::Base), change.path(Side::Head)) else {
+                continue;
+            };
+            let (Some(old_kind), Some(kind)) = (Kind::of(base), Kind::of(head)) else { continue };
+            if !kind.is_root() && kind != Kind::HookList && kind != Kind::Action {
+                continue;
+            }
+            let is_readable = self.base.source(base).is_some();
+            self.head.source(head);
+            let Some(error) = self.head.unreadable.get(head).filter(|_| is_readable) else { continue };
+            let at = match error {
+                Some(ReadError::Syntax { at, .. }) => Some(Span { start: *at, end: *at }),
+                Some(ReadError::TooLarge | ReadError::TooDeep) | None => None,
+            };
+            let rule = if old_kind.is_hook() { HOOK } else { REMOVED };
+            let summary = match rule {
+                HOOK => "a list of commit hooks cannot be read any more",
+                _ => "a workflow cannot be read any more",
+            };
+            let draft = change
+                .on_line(rule, Side::Head, at, summary, self.lookups)
+                .unwrap_or_else(|| change.on_any_line(rule, Side::Head, summary, self.lookups));
+            let draft = match error {
+                Some(error) => draft.with("error", error.to_string()),
+                None => draft,
+            };
+            found.insert(base.to_owned());
+            self.keep(draft);
+        }
+        found
+    }
+
+    /// Reports what is gone: a workflow as a whole where all of it is, else each check by itself.
+    fn removed(&mut self, base: &[Check], comparison: &Comparison<'_>, weakenings: &[Weakening<'_>]) {
+        let mut gone: Vec<&Check> = Vec::new();
+        for weakening in weakenings {
+            if let Weakening::Removed(check) = weakening {
+                gone.push(check);
+            }
+        }
+        for change in self.changes {
+            let Some(path) = change.path(Side::Base) else { continue };
+            let is_workflow = |path: &str| Kind::of(path).is_some_and(|kind| kind.is_root() && kind.is_ci());
+            if !is_workflow(path) || change.path(Side::Head).is_some_and(is_workflow) {
+                continue;
+            }
+            let is_own = |check: &&Check| *check.root == *path;
+            let lost = gone.iter().filter(|check| is_own(check)).count();
+            let own = base.iter().filter(|check| is_own(check) && check.reach > Reach::Nothing);
+            let checks =
+                own.clone().filter(|check| !check.checks.is_empty() && check.effect().is_none()).count();
+            let runs = own.clone().filter(|check| !check.text.starts_with("uses ")).count();
+            let moved = comparison.pairs().filter(|(old, _)| is_own(old)).count();
+            let is_judge = own.clone().next().is_some();
+            let is_lost = if checks > 0 { lost == checks } else { runs > 0 && moved == 0 };
+            gone.retain(|check| !is_own(check) || is_judge && !is_lost);
+            if is_judge && is_lost {
+                let summary = match change.path(Side::Head) {
+                    Some(_) => "a workflow is renamed away",
+                    None => "a workflow is deleted",
+                };
+                let draft = change.on_line(REMOVED, Side::Base, None, summary, self.lookups);
+                self.keep(
+                    draft.unwrap_or_else(|| Draft::on_file(REMOVED, &repo_path(path), Side::Base, summary)),
+                );
+            }
+        }
+        for check in gone {
+            match check.runner {
+                Runner::Ci => {
+                    self.add(REMOVED, Side::Base, check.places.iter(), "a check is removed from CI")
+                }
+                Runner::Hook if self.has_new_hooks() => {}
+                Runner::Hook => self.add(HOOK, Side::Base, check.places.iter(), "a commit hook is removed"),
+                Runner::Unknown => {}
+            }
+        }
+    }
+
+    /// Returns whether hooks come in a file of another tool, which take the place of all others.
+    fn has_new_hooks(&mut self) -> bool {
+        self.changes.iter().any(|change| {
+            let is_hook = |path: Option<&str>| path.and_then(Kind::of).is_some_and(Kind::is_hook);
+            if is_hook(change.path(Side::Base)) || !is_hook(change.path(Side::Head)) {
+                return false;
+            }
+            let path = change.path(Side::Head).unwrap_or_default();
+            let runs = self.head.source(path).is_some_and(|source| {
+                source.units.iter().flat_map(|unit| &unit.steps).any(|step| !step.does_nothing)
+            });
+            runs || self.entries(Side::Head, path).is_some_and(|entries| !entries.is_empty())
+        })
+    }
+
+    fn entries(&self, side: Side, path: &str) -> Option<Vec<hooks::Entry>> {
+        if Kind::of(path) != Some(Kind::HookList) {
+            return None;
+        }
+        hooks::entries(&self.lookups.text(side, path)?).ok()
+    }
+
+    /// Reports events that a workflow no longer runs for.
+    fn triggers(&mut self, base: &[Check], comparison: &Comparison<'_>, unreadable: &BTreeSet<String>) {
+        for change in self.changes {
+            let (Some(old_path), Some(path)) = (change.path(Side::Base), change.path(Side::Head)) else {
+                continue;
+            };
+            if unreadable.contains(old_path) || !Kind::of(path).is_some_and(Kind::is_root) {
+                continue;
+            }
+            let (Some(old), Some(new)) = (self.base.source(old_path), self.head.source(path)) else {
+                continue;
+            };
+            for narrowing in old.triggers.narrowings(&new.triggers) {
+                let is_own = |check: &&Check| *check.root == *old_path && !check.checks.is_empty();
+                let own = base.iter().filter(is_own).count();
+                let mut elsewhere = 0;
+                for (check, partner) in comparison.pairs().filter(|(check, _)| is_own(check)) {
+                    let is_moved = partner.root != check.root && *partner.root != *path;
+                    let runs = self.head.source(&partner.root);
+                    let runs = runs.is_some_and(|source| source.triggers.runs_for(&narrowing.event));
+                    elsewhere += usize::from(is_moved && runs);
+                }
+                if own > 0 && elsewhere == own {
+                    continue;
+                }
+                let summary = match (narrowing.is_removal, narrowing.event.as_str()) {
+                    (true, "push") => "a workflow no longer runs for pushes",
+                    (true, "merge_group") => "a workflow no longer runs for the merge queue",
+                    (true, _) => "a workflow no longer runs for pull requests",
+                    (false, _) => "a workflow no longer runs for all changes",
+                };
+                let place = Place {
+                    path: if narrowing.side == Side::Base { old_path.into() } else { path.into() },
+                    span: narrowing.span,
+                };
+                self.add(REMOVED, narrowing.side, std::iter::once(&place), summary);
+            }
+        }
+    }
+
+    /// Reports hooks that go from a list, and hooks whose last command goes.
+    fn hooks(&mut self, base: &[Check], head: &[Check], unreadable: &BTreeSet<String>) {
+        if self.has_new_hooks() {
+            return;
+        }
+        for change in self.changes {
+            let Some(path) = change.path(Side::Base).filter(|path| !unreadable.contains(*path)) else {
+                continue;
+            };
+            if let Some(entries) = self.entries(Side::Base, path) {
+                let new = change.path(Side::Head).and_then(|path| self.entries(Side::Head, path));
+                for lost in hooks::lost(&entries, &new.unwrap_or_default()) {
+                    let path = change.path(lost.side).unwrap_or_default();
+                    let place = Place { path: path.into(), span: lost.span };
+                    self.add(HOOK, lost.side, std::iter::once(&place), "a commit hook is removed");
+                }
+            } else if Kind::of(path) == Some(Kind::Hook) {
+                let runs = |check: &&Check, path: Option<&str>| {
+                    check.runner == Runner::Hook && Some(&*check.root) == path && !check.does_nothing
+                };
+                let first = base.iter().find(|check| runs(check, Some(path)));
+                let stays = head.iter().any(|check| runs(&check, change.path(Side::Head)));
+                let is_reported = |key: &Key| key.rule == HOOK && key.file.as_bytes() == path.as_bytes();
+                if let Some(first) = first.filter(|_| !stays && !self.drafts.keys().any(is_reported)) {
+                    self.add(HOOK, Side::Base, first.places.iter(), "a commit hook is removed");
+                }
+            }
+        }
+    }
+
+    /// Reports at the first of some places that stands on a changed line, or else where the change is.
+    fn add<'p>(
+        &mut self,
+        rule: &'static str,
+        side: Side,
+        places: impl Iterator<Item = &'p Place>,
+        summary: &'static str,
+    ) {
+        let mut fallback = None;
+        for place in places {
+            let change = self.changes.iter().find(|change| change.path(side) == Some(&*place.path));
+            let Some(change) = change else { continue };
+            if let Some(draft) = change.on_line(rule, side, Some(place.span), summary, self.lookups) {
+                return self.keep(draft);
+            }
+            fallback.get_or_insert(change);
+        }
+        if let Some(change) = fallback.or(self.changes.first()) {
+            self.keep(change.on_any_line(rule, side, summary, self.lookups));
+        }
+    }
+
+    fn keep(&mut self, draft: Draft) {
+        let key =
+            Key { file: draft.file.clone(), side: draft.side, line: draft.start_line, rule: draft.rule };
+        self.drafts.entry(key).or_insert(draft);
+    }
+}

@@ -1,0 +1,65 @@
+//! A file as the units that run its commands: jobs, targets, scripts, hooks.
+
+use super::commands::Step;
+use super::files::Kind;
+use super::triggers::Triggers;
+use super::{github, pipeline, recipes};
+use qa_reading::documents::ReadError;
+
+/// What a file runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Source {
+    pub(super) units: Vec<Unit>,
+    pub(super) triggers: Triggers,
+}
+
+/// A job, a target, a script or a hook.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unit {
+    pub(super) name: String,
+    /// True if it runs only where something calls it.
+    pub(super) is_called: bool,
+    pub(super) steps: Vec<Step>,
+}
+
+impl Source {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A text that the tool behind the file would refuse.
+    pub(super) fn read(kind: Kind, path: &str, text: &str) -> Result<Self, ReadError> {
+        match kind {
+            Kind::Workflow => github::workflow(text),
+            Kind::Action => github::action(text),
+            Kind::Pipeline | Kind::Circle | Kind::HookList | Kind::Task => pipeline::read(kind, text),
+            Kind::Jenkins => Ok(recipes::jenkinsfile(text)),
+            Kind::Hook | Kind::Script => Ok(recipes::script(path, text)),
+            Kind::Make => Ok(recipes::makefile(text)),
+            Kind::Just => Ok(recipes::justfile(text)),
+            Kind::Package => recipes::package(text),
+            Kind::Tox => recipes::tox(path, text),
+        }
+    }
+
+    /// Describes what the file runs and when, without the places; equal for texts that differ in spelling alone.
+    pub(super) fn meaning(&self) -> Vec<String> {
+        let mut meaning = self.triggers.meaning();
+        for unit in &self.units {
+            meaning.push(format!("{} {}", unit.name, unit.is_called));
+            for step in &unit.steps {
+                let effects: Vec<_> = step.marks.iter().map(|mark| mark.effect).collect();
+                meaning.push(format!("{} {:?} {:?} {effects:?}", step.text, step.checks, step.calls));
+            }
+        }
+        meaning
+    }
+
+    /// Returns the unit of a name, which is made where it is not there.
+    pub(super) fn unit(&mut self, name: &str) -> &mut Unit {
+        let position = self.units.iter().position(|unit| unit.name == name).unwrap_or_else(|| {
+            self.units.push(Unit { name: name.to_owned(), ..Unit::default() });
+            self.units.len() - 1
+        });
+        &mut self.units[position]
+    }
+}

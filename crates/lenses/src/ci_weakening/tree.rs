@@ -1,0 +1,362 @@
+//! The checks that CI and hooks run in one of the two trees, each as often as something calls it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use qa_contracts::v1::Side;
+use qa_reading::documents::ReadError;
+use qa_reading::syntax::Span;
+
+use super::calls::Call;
+use super::commands::{Effect, Step, joined, names_of_checks};
+use super::files::{DIRECTORIES, Kind, is_script_of_ci};
+use super::source::{Source, Unit};
+use super::triggers::Reach;
+use crate::changes::Change;
+use crate::contract::Lookups;
+
+/// Deepest chain of calls that is followed.
+const MAX_CALLS: usize = 16;
+/// Most checks of one tree.
+const MAX_CHECKS: usize = 20_000;
+
+/// A place in a file of one tree.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) path: Rc<str>,
+    pub(super) span: Span,
+}
+
+/// The job, target or script that a command belongs to; its file goes by its path at head.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct UnitKey {
+    pub(super) file: Rc<str>,
+    pub(super) name: String,
+}
+
+/// What runs a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Runner {
+    Ci,
+    Hook,
+    /// Nobody as far as the repository tells: a list or a script by whose name people run it.
+    Unknown,
+}
+
+/// A command that runs, with what softens it on the way.
+#[derive(Debug, Clone)]
+pub(super) struct Check {
+    pub(super) unit: UnitKey,
+    pub(super) text: String,
+    /// Words that name what it checks; none where that is what it calls.
+    pub(super) checks: BTreeSet<String>,
+    pub(super) marks: Vec<PlacedMark>,
+    /// Its own place, then those of the calls that lead to it.
+    pub(super) places: Vec<Place>,
+    pub(super) runner: Runner,
+    /// Path of the file by which it runs.
+    pub(super) root: Rc<str>,
+    pub(super) reach: Reach,
+    pub(super) does_nothing: bool,
+}
+
+/// A mark with its file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PlacedMark {
+    pub(super) effect: Effect,
+    pub(super) place: Place,
+}
+
+impl Check {
+    /// The worst that the marks do to it; none where its failure counts.
+    pub(super) fn effect(&self) -> Option<Effect> {
+        self.marks.iter().map(|mark| mark.effect).max()
+    }
+
+    pub(super) fn program(&self) -> &str {
+        let mut words = self.text.split(' ');
+        let first = words.next().unwrap_or_default();
+        if first == "uses" { words.next().unwrap_or_default() } else { first }
+    }
+}
+
+/// One of the two trees.
+pub(super) struct Tree<'a> {
+    side: Side,
+    lookups: &'a dyn Lookups,
+    changes: &'a [Change],
+    sources: BTreeMap<String, Option<Rc<Source>>>,
+    /// Files of the tree that run something and cannot be read.
+    pub(super) unreadable: BTreeMap<String, Option<ReadError>>,
+    visited: BTreeMap<Visit, Outcome>,
+    pub(super) checks: Vec<Check>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Visit {
+    path: Rc<str>,
+    unit: String,
+    effect: Option<Effect>,
+    runner: Runner,
+    reach: Reach,
+}
+
+/// What came of following a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Outcome {
+    has_checks: bool,
+    does_something: bool,
+}
+
+/// How a unit is reached.
+#[derive(Debug, Clone)]
+struct Way {
+    marks: Vec<PlacedMark>,
+    places: Vec<Place>,
+    runner: Runner,
+    root: Rc<str>,
+    reach: Reach,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(side: Side, changes: &'a [Change], lookups: &'a dyn Lookups) -> Self {
+        Self {
+            side,
+            lookups,
+            changes,
+            sources: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+            visited: BTreeMap::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// Returns a file of the tree; none where it is not there or cannot be read.
+    pub(super) fn source(&mut self, path: &str) -> Option<Rc<Source>> {
+        if let Some(source) = self.sources.get(path) {
+            return source.clone();
+        }
+        let source = self.read(path).map(Rc::new);
+        self.sources.insert(path.to_owned(), source.clone());
+        source
+    }
+
+    fn read(&mut self, path: &str) -> Option<Source> {
+        let kind = Kind::of(path).unwrap_or(Kind::Script);
+        let is_changed = self.changes.iter().any(|change| change.path(self.side) == Some(path));
+        // What did not change is the same in both trees.
+        let side = if is_changed { self.side } else { Side::Head };
+        let is_new = self.changes.iter().any(|change| change.path(Side::Head) == Some(path));
+        if !is_changed && self.side == Side::Base && is_new {
+            return None;
+        }
+        let Some(text) = self.lookups.text(side, path) else {
+            if is_changed {
+                self.unreadable.insert(path.to_owned(), None);
+            }
+            return None;
+        };
+        match Source::read(kind, path, &text) {
+            Ok(source) => Some(source),
+            Err(error) => {
+                self.unreadable.insert(path.to_owned(), Some(error));
+                None
+            }
+        }
+    }
+
+    /// Path at head of a file of this tree.
+    fn name_at_head(&self, path: &str) -> Rc<str> {
+        let renamed = self.changes.iter().find(|change| change.path(self.side) == Some(path));
+        renamed.and_then(|change| change.path(Side::Head)).unwrap_or(path).into()
+    }
+
+    /// Collects what runs: by pipelines, by hooks, and in lists and scripts that changed.
+    pub(super) fn collect(&mut self, unchanged: &[String]) {
+        let own: Vec<&str> = self.changes.iter().filter_map(|change| change.path(self.side)).collect();
+        let roots = unchanged.iter().map(String::as_str).chain(own.iter().copied());
+        let roots: BTreeSet<&str> = roots.filter(|path| Kind::of(path).is_some_and(Kind::is_root)).collect();
+        for path in roots {
+            let Some(source) = self.source(path) else { continue };
+            let runner = if Kind::of(path).is_some_and(Kind::is_hook) { Runner::Hook } else { Runner::Ci };
+            let reach = source.triggers.reach();
+            let way = Way { marks: Vec::new(), places: Vec::new(), runner, root: path.into(), reach };
+            // A workflow that others call runs where they do.
+            let is_called = source.triggers.is_callable() && reach == Reach::Nothing;
+            for unit in source.units.iter().filter(|unit| !unit.is_called && !is_called) {
+                self.visit(path, unit, &way, 0);
+            }
+        }
+        for path in own {
+            let is_root = Kind::of(path).is_none_or(Kind::is_root);
+            let Some(source) = (if is_root { None } else { self.source(path) }) else { continue };
+            for unit in &source.units {
+                let is_own = is_script_of_ci(path) || !names_of_checks(&unit.name).is_empty();
+                let is_hook = Kind::of(path) == Some(Kind::HookList);
+                let is_visited =
+                    self.visited.keys().any(|visit| &*visit.path == path && visit.unit == unit.name);
+                if (is_own || is_hook) && !is_visited {
+                    let (runner, root) = (Runner::Unknown, path.into());
+                    let reach = Reach::Nothing;
+                    let way = Way { marks: Vec::new(), places: Vec::new(), runner, root, reach };
+                    self.visit(path, unit, &way, 0);
+                }
+            }
+        }
+    }
+
+    fn visit(&mut self, path: &str, unit: &Unit, way: &Way, depth: usize) -> Outcome {
+        let effect = way.marks.iter().map(|mark| mark.effect).max();
+        let path: Rc<str> = path.into();
+        let (runner, reach) = (way.runner, way.reach);
+        let visit = Visit { path: Rc::clone(&path), unit: unit.name.clone(), effect, runner, reach };
+        if let Some(outcome) = self.visited.get(&visit) {
+            return *outcome;
+        }
+        let mut outcome = Outcome { has_checks: false, does_something: false };
+        self.visited.insert(visit.clone(), Outcome { does_something: true, ..outcome });
+        let key = UnitKey { file: self.name_at_head(&path), name: unit.name.clone() };
+        for step in &unit.steps {
+            if self.checks.len() >= MAX_CHECKS {
+                self.lookups.stop_short();
+                break;
+            }
+            let own = self.step(&path, &key, step, way, depth);
+            outcome.has_checks |= own.has_checks;
+            outcome.does_something |= own.does_something;
+        }
+        self.visited.insert(visit, outcome);
+        outcome
+    }
+
+    fn step(&mut self, path: &Rc<str>, unit: &UnitKey, step: &Step, way: &Way, depth: usize) -> Outcome {
+        let place = |span| Place { path: Rc::clone(path), span };
+        let mut marks: Vec<PlacedMark> = step
+            .marks
+            .iter()
+            .map(|mark| PlacedMark { effect: mark.effect, place: place(mark.span) })
+            .collect();
+        marks.extend(way.marks.iter().cloned());
+        let mut places = vec![place(step.span)];
+        places.extend(step.matrix.map(place));
+        places.extend(way.places.iter().cloned());
+        let position = self.checks.len();
+        self.checks.push(Check {
+            unit: unit.clone(),
+            text: step.text.clone(),
+            checks: step.checks.clone(),
+            marks: marks.clone(),
+            places: places.clone(),
+            runner: way.runner,
+            root: Rc::clone(&way.root),
+            reach: way.reach,
+            does_nothing: step.does_nothing,
+        });
+        let below = Way { marks, places, ..way.clone() };
+        let mut called: Option<Outcome> = None;
+        for call in &step.calls {
+            if depth >= MAX_CALLS {
+                break;
+            }
+            for target in self.resolve(call, path) {
+                let own = self.visit(&target.path, &target.unit, &below, depth + 1);
+                let so_far = called.get_or_insert(own);
+                so_far.has_checks |= own.has_checks;
+                so_far.does_something |= own.does_something;
+            }
+        }
+        // A name says what it checks only as long as what it stands for is unknown.
+        if called.is_some_and(|called| called.has_checks || !called.does_something) {
+            self.checks[position].checks = BTreeSet::new();
+        }
+        Outcome {
+            has_checks: !self.checks[position].checks.is_empty()
+                || called.is_some_and(|called| called.has_checks),
+            does_something: match called {
+                Some(called) => called.does_something,
+                None => !step.does_nothing,
+            },
+        }
+    }
+
+    /// Returns the units that a call stands for.
+    fn resolve(&mut self, call: &Call, from: &str) -> Vec<Target> {
+        match call {
+            Call::Unit(name) => self.units(from, name),
+            Call::File(path) => {
+                let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+                if path.contains('$') || Kind::of(path).is_none() && extension.is_some() {
+                    return Vec::new();
+                }
+                let Some(source) = self.source(path) else { return Vec::new() };
+                source.units.iter().map(|unit| Target { path: path.clone(), unit: unit.clone() }).collect()
+            }
+            Call::Listed { list, directory, name } => {
+                // A list that calls itself does so in its own directory.
+                let directory = match Kind::of(from) == Some(*list) && directory.is_empty() {
+                    true => from.rsplit_once('/').map_or("", |(directory, _)| directory),
+                    false => directory.as_str(),
+                };
+                let own = self.lists_in(*list, directory);
+                let mut found: Vec<Target> = own.iter().flat_map(|path| self.units(path, name)).collect();
+                if found.is_empty() {
+                    let changed = self.changes.iter().filter_map(|change| change.path(self.side));
+                    let changed: Vec<String> =
+                        changed.filter(|path| Kind::of(path) == Some(*list)).map(str::to_owned).collect();
+                    found.extend(changed.iter().flat_map(|path| self.units(path, name)));
+                }
+                found
+            }
+        }
+    }
+
+    fn lists_in(&self, list: Kind, directory: &str) -> Vec<String> {
+        let names = self.lookups.files_in(self.side, directory);
+        let paths = names.into_iter().map(|name| joined(directory, &name));
+        paths.filter(|path| Kind::of(path) == Some(list)).collect()
+    }
+
+    /// Returns the units of a name in a file.
+    fn units(&mut self, path: &str, name: &str) -> Vec<Target> {
+        let Some(source) = self.source(path) else { return Vec::new() };
+        let is_all = Kind::of(path) == Some(Kind::Tox);
+        let target = |unit: &Unit| Target { path: path.to_owned(), unit: unit.clone() };
+        if name.is_empty() && !is_all {
+            // Names with a dot are settings of make.
+            return source
+                .units
+                .iter()
+                .find(|unit| !unit.name.starts_with('.'))
+                .map(target)
+                .into_iter()
+                .collect();
+        }
+        let is_named = |unit: &&Unit| match name.strip_suffix('*') {
+            Some(start) => unit.name.starts_with(start),
+            None => unit.name == name || name.is_empty(),
+        };
+        source.units.iter().filter(is_named).map(target).collect()
+    }
+}
+
+/// A unit with the path of its file.
+#[derive(Debug, Clone)]
+struct Target {
+    path: String,
+    unit: Unit,
+}
+
+/// Returns the pipelines at head that did not change.
+pub(super) fn unchanged_pipelines(changes: &[Change], lookups: &dyn Lookups) -> Vec<String> {
+    let mut found = Vec::new();
+    for directory in DIRECTORIES.iter().map(|directory| directory.path).chain([""]) {
+        for name in lookups.files_in(Side::Head, directory) {
+            let path = joined(directory, &name);
+            let is_changed = changes.iter().any(|change| change.path(Side::Head) == Some(&path));
+            if !is_changed && Kind::of(&path).is_some_and(Kind::is_root) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
