@@ -1,6 +1,5 @@
 //! Which files run checks, by their paths.
 
-use qa_contracts::ids::RepoPath;
 use qa_core::classify;
 
 /// What a file that runs commands is.
@@ -121,11 +120,6 @@ impl Kind {
     pub(super) fn is_hook(self) -> bool {
         matches!(self, Self::Hook | Self::HookList)
     }
-}
-
-/// Returns whether CI reads its jobs from a file, or the commands that it calls by name.
-pub(crate) fn is_pipeline(path: &RepoPath) -> bool {
-    Kind::of(&path.to_text()).is_some_and(Kind::is_ci)
 }
 
 /// Returns whether a script lies where CI has its own.
