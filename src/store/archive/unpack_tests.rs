@@ -108,7 +108,10 @@ fn names_that_lead_elsewhere_or_mean_two_things_are_refused() {
 
 #[test]
 fn two_entries_of_one_name_are_refused() {
-    refuses(&renamed(archive(&[("k/one", b"1"), ("k/two", b"2")]), "k/two", "k/one"), "twice");
+    refuses(
+        &renamed(archive(&[("k/one", b"1"), ("k/two", b"2")]), "k/two", "k/one"),
+        "two entries of the same name",
+    );
     for pair in [
         ["k/one", "k/ONE"],
         ["k/one", "k/one/two"],
@@ -174,7 +177,7 @@ fn what_is_cut_damaged_or_not_an_archive_is_refused() {
         refuses(&whole[..length], "");
     }
     refuses(&[&whole[..], b"more"].concat(), "something follows");
-    refuses(&[b"before", &whole[..]].concat(), "not where it says");
+    refuses(&[b"before", &whole[..]].concat(), "not where its end record says");
     refuses(b"<html>Sign in</html> and some more text", "does not end as");
     let data = 30 + "k/a.json".len();
     for bit in 0..8 {

@@ -1,3 +1,5 @@
+//! Workflows and actions in many spellings.
+
 use super::{Access, Action, Job, Reference, Secrets, Value, Workflow};
 use crate::documents::{Document, Format, ReadError};
 use crate::shell::{Interpreter, Word};

@@ -3,6 +3,7 @@
 mod ask;
 mod earlier;
 mod judge;
+mod outcome;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,8 @@ use std::sync::OnceLock;
 
 pub use ask::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStore};
 pub use earlier::StoredHunk;
-pub use judge::{ReviewOutcome, SampleFindings, findings_by_sample};
+pub use judge::{SampleFindings, findings_by_sample};
+pub use outcome::ReviewOutcome;
 
 use super::gather::Texts;
 use super::ports::PortError;
