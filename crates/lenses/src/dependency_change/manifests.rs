@@ -63,7 +63,7 @@ pub(super) struct Kind {
 
 #[derive(Debug)]
 enum Notation {
-    /// Key paths with their meanings; see [`matches`].
+    /// Key paths with their meanings; see [`matches()`].
     Document(Format, &'static [(&'static str, Meaning)]),
     Gemfile,
     Go,
