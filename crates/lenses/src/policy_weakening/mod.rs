@@ -71,7 +71,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             POLICY_UNREADABLE,
-            "The policy could not be read any more",
+            "A file of the gate could not be read any more",
             Severity::High,
             ALWAYS,
             "Run `qa-skill policy-check --file .qa-skill/policy.toml` and mend what it names.",
@@ -133,6 +133,9 @@ impl Lens for PolicyWeakening {
         let mut seen = Inspection { drafts: Vec::new(), facts: locks::inspect(packet) };
         if files::is_own(packet.path()) {
             seen.drafts.extend(files::inspect(packet));
+        }
+        if files::is_waivers(packet.path()) {
+            seen.drafts.extend(policy::inspect_waivers(packet, &crate::registry()));
         }
         let names = [Some(packet.path()), packet.file.old_path.as_ref()];
         if names.into_iter().flatten().any(|path| owners::is_codeowners(&path.to_text())) {

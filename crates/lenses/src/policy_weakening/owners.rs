@@ -145,6 +145,12 @@ fn loss_of_rule(base: &InForce, head: &InForce, rule: &OwnerRule, lookups: &dyn 
         return None;
     }
     let loss = |summary, side, span| Some(Loss { summary, side, span, pattern: rule.pattern.text.clone() });
+    // Whoever edits the file shows its owners what they lose; a new one that wins leaves theirs as it is.
+    let is_shadowed = base.path != head.path && lookups.is_present(Side::Head, base.path);
+    if is_shadowed {
+        let span = head.rules.rules.first().map_or(Span { start: 0, end: 0 }, |first| first.span);
+        return loss("another file of owners takes the place of one that stays", Side::Head, span);
+    }
     let Some(same) = head.same_pattern(base, rule) else {
         // New rules take the place of one whose pattern is written in another way, or whose folder is gone.
         let is_new = |path: &&String| {

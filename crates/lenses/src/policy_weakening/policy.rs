@@ -6,6 +6,7 @@ use super::{POLICY_UNREADABLE, POLICY_WEAKENED, RUBRIC_CHANGED, whole};
 use crate::contract::{Draft, Inspection};
 use qa_contracts::v1::{Registry, WeakenedSetting};
 use qa_core::packet::{Line, Packet};
+use qa_core::policy::file::parse_waivers;
 use qa_core::policy::weakening::weakened;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError};
 
@@ -28,6 +29,15 @@ pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
     Inspection { drafts, facts: Vec::new() }
 }
 
+/// Reports waivers that could be read at the base, or were not there, and cannot be read at head.
+pub(super) fn inspect_waivers(packet: &Packet<'_>, registry: &Registry) -> Option<Draft> {
+    let is_readable = |text: Option<&str>| text.is_none_or(|text| parse_waivers(text, registry).is_ok());
+    let head = packet.text.full_head.as_deref()?;
+    let error = parse_waivers(head, registry).err()?;
+    let draft = unreadable(packet, &PolicyError::Text(error))?;
+    is_readable(packet.text.full_base.as_deref()).then_some(draft)
+}
+
 /// Makes a draft on the line that names the rubric at head, or the first that is added.
 pub(super) fn rubric_line(packet: &Packet<'_>) -> Option<Draft> {
     let names = |line: &Line<'_>| line.text.contains("rubric");
@@ -42,7 +52,7 @@ fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
         PolicyError::Glob(_) => None,
     };
     let line = packet.added().find(|line| Some(line.number) == stated).or_else(|| packet.added().next());
-    let summary = "the policy could not be read after a merge, and no later change would get a verdict";
+    let summary = "the file could not be read after a merge, and no later change would get a verdict";
     let draft = match line {
         Some(line) => Draft::on_line(POLICY_UNREADABLE, packet, &line, whole(line.text), summary),
         None => {

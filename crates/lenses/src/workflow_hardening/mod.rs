@@ -193,7 +193,27 @@ fn read<'d>(path: &RepoPath, document: &'d Result<Document<'d>, ReadError>) -> R
     }
 }
 
-/// The lens.
+/// Events that strangers cause and that run with the rights of the repository.
+const WITH_RIGHTS: &[&str] = &[
+    "discussion",
+    "discussion_comment",
+    "fork",
+    "issue_comment",
+    "issues",
+    "pull_request_target",
+    "watch",
+    "workflow_run",
+];
+
+/// Returns whether a workflow reacts at head to an event with rights that it did not react to at the base.
+fn gains_rights(base: &Model<'_>, head: &Model<'_>) -> bool {
+    let reacts = |model: &Model<'_>, event: &str| {
+        model.workflow().is_some_and(|workflow| workflow.trigger(event).is_some())
+    };
+    WITH_RIGHTS.iter().any(|event| reacts(head, event) && !reacts(base, event))
+}
+
+/// Judges workflows and actions as the platform executes them.
 pub(crate) struct WorkflowHardening;
 
 impl Lens for WorkflowHardening {
@@ -236,7 +256,13 @@ impl Lens for WorkflowHardening {
         };
         let is_compared = !matches!(base, Some(Err(_)));
         let base = base.and_then(Result::ok);
-        let before = base.as_ref().map(|base| look(None, base)).unwrap_or_default();
+        let mut before = base.as_ref().map(|base| look(None, base)).unwrap_or_default();
+        if let Some(base) = &base
+            && gains_rights(base, &head)
+        {
+            // What strangers could do without rights is another fault with them.
+            before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
+        }
         let found = new_ones(before, look(base.as_ref(), &head), &changes);
         let drafts = found.iter().filter_map(|each| changes.draft(each, is_compared)).collect();
         Inspection { drafts, facts: Vec::new() }
