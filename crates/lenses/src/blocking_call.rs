@@ -21,7 +21,7 @@ static SPEC: LensSpec = LensSpec {
     page: include_str!("../../../tests/corpus/lenses/blocking-call.md"),
     rules: &[text_rule(
         IN_ASYNC,
-        "An asynchronous function makes a call that blocks its thread",
+        "Blocking call in an asynchronous function",
         Severity::Medium,
         presets(
             ScopeStrengths { product: Strength::Advise, ..OFF },

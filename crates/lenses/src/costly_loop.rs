@@ -33,14 +33,14 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         text_rule(
             WAITS,
-            "A loop waits for one call after the other though none needs another",
+            "Independent calls are awaited one by one in a loop",
             Severity::Low,
             RATCHET,
             "Start all of them and wait for them together, or say in a comment why they have to go in turn.",
         ),
         text_rule(
             REGEX,
-            "A regular expression that never changes is compiled in a loop",
+            "Constant regular expression is compiled in a loop",
             Severity::Medium,
             CERTAIN,
             "Compile it once, before the loop or as a constant.",

@@ -32,7 +32,7 @@ static SPEC: LensSpec = LensSpec {
     page: include_str!("../../../tests/corpus/lenses/dependency-cycle.md"),
     rules: &[text_rule(
         CLOSED,
-        "An import closes a cycle of files",
+        "Import closes an import cycle",
         Severity::Medium,
         presets(
             ScopeStrengths { product: Strength::Advise, ..OFF },

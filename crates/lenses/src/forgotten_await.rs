@@ -22,7 +22,7 @@ static SPEC: LensSpec = LensSpec {
     page: include_str!("../../../tests/corpus/lenses/forgotten-await.md"),
     rules: &[text_rule(
         NEVER_RUNS,
-        "A coroutine is made and dropped, so it never runs",
+        "Coroutine is never awaited",
         Severity::High,
         presets(ADVISE, ScopeStrengths { product: Strength::Block, ..ADVISE }),
         "Await the call, or hand it to a task that is kept.",
@@ -63,7 +63,7 @@ impl Lens for ForgottenAwait {
         };
         for dropped in &file.outline.dropped_coroutines {
             let (span, summary) = match on(dropped.call) {
-                Some(_) => (dropped.call, "a coroutine is made and dropped, so it never runs"),
+                Some(_) => (dropped.call, "coroutine is never awaited"),
                 None => (
                     dropped.definition,
                     "a function gives a coroutine, and one of its calls does not wait for it",

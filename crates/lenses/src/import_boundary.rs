@@ -32,7 +32,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         RuleSpec {
             id: FORBIDDEN,
-            title: "A file is imported that the policy keeps from the importing one",
+            title: "Import crosses a boundary of the policy",
             severity: Severity::High,
             strengths: presets(everywhere(Strength::Block), everywhere(Strength::Block)),
             fix: "Move what is needed to a place that both may import, or turn the dependency round.",

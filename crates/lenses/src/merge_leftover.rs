@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         RuleSpec {
             id: CONFLICT,
-            title: "A marker of a merge conflict that was never resolved",
+            title: "Unresolved merge conflict marker",
             severity: Severity::High,
             strengths: presets(WRITTEN, WRITTEN),
             fix: "Resolve the conflict and delete the markers.",
@@ -51,7 +51,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: DEBUGGER,
-            title: "A statement that stops in a debugger or dumps a value",
+            title: "Debugger statement",
             severity: Severity::Medium,
             strengths: presets(RATCHETED, SHIPPED_AND_TESTED),
             fix: "Delete the statement.",
@@ -59,7 +59,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: EDITOR,
-            title: "A file that an editor, a merge tool or a desktop left behind",
+            title: "Leftover file of an editor, merge tool or desktop",
             severity: Severity::Medium,
             strengths: presets(SHIPPED, SHIPPED),
             fix: "Remove the file and add its name to .gitignore.",
@@ -67,7 +67,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: FOCUSED,
-            title: "A test that runs alone and so switches off the others",
+            title: "Focused test disables the other tests",
             severity: Severity::High,
             strengths: presets(IN_TESTS, IN_TESTS),
             fix: "Remove the focus, so that all tests run.",

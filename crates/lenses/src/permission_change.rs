@@ -61,7 +61,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             LFS,
-            "The stand-in of a large file is replaced by other content, or the reverse",
+            "Git LFS pointer is replaced by content, or content by a pointer",
             Severity::Medium,
             GUARDED,
             "Add the file again with Git LFS installed, or change .gitattributes in the same change.",
@@ -82,7 +82,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             PROGRAM,
-            "A compiled program is added",
+            "Compiled program is added",
             Severity::Medium,
             GUARDED,
             "Build it from source where it is used, or fetch it by its checksum.",

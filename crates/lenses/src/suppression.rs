@@ -51,7 +51,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             COVERAGE,
-            "Code is taken out of the coverage",
+            "Lines are excluded from coverage",
             Severity::Low,
             GUARDED_CODE,
             "Test the code instead of leaving it out.",
@@ -65,7 +65,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             BLANKET,
-            "A whole file or every rule is taken out of a check",
+            "Check is disabled for a whole file",
             Severity::Medium,
             GUARDED_CODE,
             "Suppress the one rule at the one place, with the reason.",
@@ -206,8 +206,8 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let language = packet.file.language.as_deref();
     let product = packet.file.scope == Scope::Product;
     let tables: [(&'static str, &Table, &str); 3] = [
-        (BLANKET, &BLANKETS, "a whole file is taken out of a check"),
-        (COVERAGE, &UNCOVERED, "code is taken out of the coverage"),
+        (BLANKET, &BLANKETS, "check is disabled for a whole file"),
+        (COVERAGE, &UNCOVERED, "lines are excluded from coverage"),
         (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
     ];
     let path = packet.path().to_text();

@@ -72,19 +72,19 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             ADVISED,
-            "A convention that is advised is not kept",
+            "Advised convention is broken",
             ADVISES,
             "Follow the convention where nothing speaks against it.",
         ),
         rule(
             ERROR_IDIOM,
-            "An error is treated as nowhere else in the repository",
+            "Error handling breaks the repository's convention",
             BLOCKS,
             "Treat the error as the quoted places do.",
         ),
         rule(
             FILE_NAME,
-            "A file is named as no other in the repository",
+            "File name breaks the repository's naming convention",
             BLOCKS,
             "Rename the file to the form that is named.",
         ),
@@ -96,25 +96,25 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             LICENCE_HEADER,
-            "A file is added without the notice about its licence",
+            "Licence header is missing",
             BLOCKS,
             "Begin the file with the notice that the quoted files have.",
         ),
         rule(
             PUBLIC_DOC,
-            "Something public is added without a documentation comment",
+            "Public item has no documentation comment",
             BLOCKS,
             "Say in a documentation comment what it is for.",
         ),
         rule(
             SYMBOL_NAME,
-            "A function, type or constant is named as no other in the repository",
+            "Symbol name breaks the repository's naming convention",
             BLOCKS,
             "Rename it to the form that is named.",
         ),
         rule(
             TEST_PLACEMENT,
-            "A file of tests stands where the repository has none",
+            "Test file is outside the repository's test directories",
             BLOCKS,
             "Move the file to where the quoted tests stand.",
         ),

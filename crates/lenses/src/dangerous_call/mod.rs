@@ -78,35 +78,35 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         text_rule(
             COMMAND,
-            "A command for a shell is put together from parts",
+            "Shell command is built from a non-literal string",
             Severity::High,
             RATCHETED,
             "Give the program its arguments as a list, without a shell.",
         ),
         text_rule(
             DYNAMIC,
-            "A text that is not written here is run as a program",
+            "Dynamic code execution of a non-literal string",
             Severity::High,
             RATCHETED,
             "Read the text as data, or call what is meant by name.",
         ),
         text_rule(
             HTML,
-            "A text that is not written here becomes part of a page as it stands",
+            "Unescaped text is inserted into HTML",
             Severity::Medium,
             GUARDED,
             "Set the text as text, or clean it first.",
         ),
         text_rule(
             TLS,
-            "The certificate of the other side is no longer checked",
+            "TLS certificate verification is disabled",
             Severity::High,
             ALWAYS,
             "Trust the certificate that is meant by name, and keep the check.",
         ),
         text_rule(
             LOAD,
-            "Data is read in a way that lets it run code",
+            "Unsafe deserialization of untrusted data",
             Severity::High,
             RATCHETED,
             "Read the data with a loader that builds plain values only.",
@@ -133,32 +133,32 @@ const THIS_MACHINE: &str = r"localhost|127\.0\.0\.1|\[::1\]";
 static CALLS: Calls = Calls::new(&[
     CallRule {
         id: COMMAND,
-        summary: "a command for a shell is put together from parts",
+        summary: "shell command is built from a non-literal string",
         rows: commands::ROWS,
         quoted: Quoted::Call,
     },
     CallRule {
         id: DYNAMIC,
-        summary: "a text that is not written here is run",
+        summary: "dynamic code execution of a non-literal string",
         rows: programs::ROWS,
         quoted: Quoted::Call,
     },
     CallRule {
         id: HTML,
-        summary: "a text becomes part of a page as it stands",
+        summary: "unescaped text is inserted into HTML",
         rows: pages::ROWS,
         quoted: Quoted::Call,
     },
     CallRule { id: TLS, summary: TRUSTED, rows: trust::ROWS, quoted: Quoted::Part },
     CallRule {
         id: LOAD,
-        summary: "data is read in a way that lets it run code",
+        summary: "unsafe deserialization of untrusted data",
         rows: loaders::ROWS,
         quoted: Quoted::Call,
     },
 ]);
 
-const TRUSTED: &str = "whoever answers is trusted, whatever certificate they show";
+const TRUSTED: &str = "TLS certificate verification is disabled";
 
 /// The lens.
 pub(crate) struct DangerousCall;

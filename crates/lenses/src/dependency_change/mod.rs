@@ -110,7 +110,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             CHANGED,
-            "A locked version has another checksum than before",
+            "Checksum of a locked version changes",
             Severity::Critical,
             ALWAYS,
             "Find out what was published under the version; let the package manager write the lock file again.",
@@ -131,7 +131,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             INSTALL,
-            "A script runs when the package is installed",
+            "Install script is added",
             Severity::Medium,
             GUARDED,
             "Do the work when the package is built, or say in the change why it must be done on installation.",
@@ -152,7 +152,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             SOURCE,
-            "A dependency comes from a repository or an address and not from a registry",
+            "Dependency is fetched from a repository or URL instead of a registry",
             Severity::Medium,
             GUARDED,
             "Depend on a published version, or name the full commit and say why.",

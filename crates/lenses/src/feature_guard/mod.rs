@@ -58,7 +58,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             REDEFINED,
-            "What a feature asks for is edited",
+            "Definition of a feature is edited",
             Severity::Medium,
             GUARDED,
             "Keep the feature as it is and add another one with what is new.",
@@ -107,7 +107,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             QA_FIELD,
-            "What QA noted is changed by hand",
+            "Field owned by QA is edited by hand",
             Severity::Medium,
             GUARDED,
             "Leave passes, qa_validated, last_qa_run, qa_notes and qa_report_path to QA.",

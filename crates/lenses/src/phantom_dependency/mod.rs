@@ -48,7 +48,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             LOCK_BEHIND,
-            "A dependency is declared that the lockfile does not know",
+            "Declared dependency is missing from the lockfile",
             Severity::Medium,
             presets(
                 ScopeStrengths { product: Strength::Advise, ..everywhere(Strength::Off) },
@@ -58,13 +58,13 @@ static SPEC: LensSpec = LensSpec {
         ),
         imports::rule(
             LOOKALIKE,
-            "A package is imported whose name is nearly that of another",
+            "Imported package name looks like that of another package",
             "Correct the name; if the package is meant, declare it after looking at who publishes it.",
             true,
         ),
         imports::rule(
             UNDECLARED,
-            "A package is imported that no manifest names",
+            "Imported package is not declared in any manifest",
             "Declare the package where the project's other dependencies are, or import one of those.",
             true,
         ),

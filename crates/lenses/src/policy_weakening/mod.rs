@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             CODEOWNERS,
-            "Paths lose owners",
+            "Code owners are removed",
             Severity::High,
             GUARDED,
             "Keep the owners, or name others in the same change.",

@@ -39,14 +39,14 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             TEST_DELETED,
-            "A file of tests is deleted and its tests come back nowhere",
+            "Test file is deleted and its tests are not moved",
             Severity::High,
             GUARDED_CODE,
             "Keep the tests, or move them in the same change.",
         ),
         rule(
             TEST_EMPTIED,
-            "A test stays and no longer checks anything",
+            "Test no longer asserts anything",
             Severity::High,
             GUARDED_CODE,
             "Keep the assertions, or delete the test openly.",
@@ -67,7 +67,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             TEST_SKIPPED,
-            "A test is switched off",
+            "Test is skipped",
             Severity::Medium,
             GUARDED_CODE,
             "Fix the test, or delete it openly.",

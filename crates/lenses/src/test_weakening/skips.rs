@@ -179,7 +179,7 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
         let line = lines.iter().find(skips).or(lines.first()).copied();
         let around: Vec<&Line<'_>> = touched(whole);
         let line = line.or(around.first().copied()).or(added.values().next());
-        let summary = "a test is switched off";
+        let summary = "test is skipped";
         match line {
             Some(line) => {
                 let found = SKIPS.find(language, line.text, &scan::Parts::default());
@@ -246,7 +246,7 @@ pub(super) fn by_line(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> 
                 && !(line.text.contains("todo") && hunk.hunk.old_lines == 0)
                 && !tests_by_hunk::is_of_new_test(base, head, line)
             {
-                let summary = "a test is switched off";
+                let summary = "test is skipped";
                 found.push(Draft::on_line(TEST_SKIPPED, packet, line, span, summary));
             }
             if !line.text.trim().is_empty() {

@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         RuleSpec {
             id: BIDI,
-            title: "A control character that reorders the text around it",
+            title: "Bidirectional control character",
             severity: Severity::Critical,
             strengths: BLOCK,
             fix: "Remove the control character, or write it as an escape of the language.",
@@ -67,7 +67,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: INVISIBLE,
-            title: "A character that does not show, in code",
+            title: "Invisible character in code",
             severity: Severity::High,
             strengths: presets(WRITTEN, WRITTEN),
             fix: "Delete the character, or write it as an escape of the language where a program needs it.",
@@ -75,7 +75,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: PROSE,
-            title: "A character that does not show, in prose or test data",
+            title: "Invisible character in prose or test data",
             severity: Severity::Low,
             strengths: presets(everywhere(Strength::Advise), everywhere(Strength::Advise)),
             fix: "Delete the character unless the text needs it.",
@@ -83,7 +83,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: MIXED,
-            title: "A name that imitates another with letters of a different script",
+            title: "Identifier mixes scripts to imitate another name",
             severity: Severity::High,
             strengths: presets(WRITTEN, WRITTEN),
             fix: "Type the name with letters of one script.",
