@@ -127,3 +127,19 @@ fn a_policy_below_something_that_is_no_directory_is_no_absent_policy() {
         repo.judge().run().expect_code(3, "REPOSITORY_UNSUPPORTED");
     }
 }
+
+#[test]
+fn a_change_after_which_no_policy_could_be_read_blocks() {
+    let base = Files::of(&[(".qa-skill/policy.toml", "version = 1\n"), ("cfg/policy.toml", "version = 1\n")]);
+    let without = Files::of(&[("cfg/policy.toml", "version = 1\n")]);
+    for head in [
+        without.clone().mode("120000", ".qa-skill", b"cfg"),
+        without.clone().with(".qa-skill", "x\n"),
+        without.clone().with(".qa-skill/policy.toml/x", "x\n"),
+        without.mode("120000", ".qa-skill/policy.toml", b"../cfg/policy.toml"),
+        base.clone().with(".qa-skill/waivers.toml", "bad = [\n"),
+        base.clone().mode("120000", ".qa-skill/waivers.toml", b"x"),
+    ] {
+        assert_eq!(blocking(&base, &head), ["policy-weakening/policy-unreadable"]);
+    }
+}

@@ -134,6 +134,7 @@ impl Lens for PolicyWeakening {
         if files::is_own(packet.path()) {
             seen.drafts.extend(files::inspect(packet));
         }
+        seen.drafts.extend(policy::inspect_place(packet));
         if files::is_waivers(packet.path()) {
             seen.drafts.extend(policy::inspect_waivers(packet, &crate::registry()));
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{POLICY_UNREADABLE, POLICY_WEAKENED, RUBRIC_CHANGED, whole};
 use crate::contract::{Draft, Inspection};
-use qa_contracts::v1::{Registry, WeakenedSetting};
+use qa_contracts::v1::{Registry, Side, WeakenedSetting};
 use qa_core::packet::{Line, Packet};
 use qa_core::policy::file::parse_waivers;
 use qa_core::policy::weakening::weakened;
-use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError};
+use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 
 /// Returns whether this is the policy, which is compared as a whole.
 pub(super) fn is_policy(path: &[u8]) -> bool {
@@ -36,6 +36,24 @@ pub(super) fn inspect_waivers(packet: &Packet<'_>, registry: &Registry) -> Optio
     let error = parse_waivers(head, registry).err()?;
     let draft = unreadable(packet, &PolicyError::Text(error))?;
     is_readable(packet.text.full_base.as_deref()).then_some(draft)
+}
+
+/// Reports a link, a submodule or a directory in the place of a file of the gate, and a file in the place of its folder.
+pub(super) fn inspect_place(packet: &Packet<'_>) -> Option<Draft> {
+    let path = packet.path().as_bytes();
+    let mode = packet.file.new_mode.as_deref()?;
+    let is_file = matches!(mode, "100644" | "100755");
+    let is_taken = |own: &str| {
+        let below = path.strip_prefix(own.as_bytes())?;
+        Some(below.starts_with(b"/") || below.is_empty() && !is_file)
+    };
+    let is_own_taken = [POLICY_PATH, WAIVERS_PATH].into_iter().any(|own| is_taken(own) == Some(true));
+    if path != b".qa-skill" && !is_own_taken {
+        return None;
+    }
+    let summary =
+        "the gate's own files could not be read after a merge, and no later change would get a verdict";
+    Some(Draft::on_file(POLICY_UNREADABLE, packet.path(), Side::Head, summary))
 }
 
 /// Makes a draft on the line that names the rubric at head, or the first that is added.
