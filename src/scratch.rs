@@ -78,7 +78,11 @@ pub(crate) fn sweep(parent: &Path, prefix: &str) {
         let is_scratch = name.as_encoded_bytes().starts_with(prefix.as_bytes());
         // A link is no directory here.
         let is_directory = matches!(entry.file_type(), Ok(kind) if kind.is_dir());
-        if is_scratch && is_directory && lock(&entry.path()).is_ok() {
+        if !is_scratch || !is_directory {
+            continue;
+        }
+        // Held until the directory is gone: its process may be about to lock it, having just made it.
+        if let Ok(_lock) = lock(&entry.path()) {
             let _left_for_the_next_sweep = fs::remove_dir_all(entry.path());
         }
     }
