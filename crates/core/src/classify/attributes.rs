@@ -1,4 +1,4 @@
-//! What the base's `.gitattributes` says of vendored and generated files.
+//! Vendored and generated files by the base's `.gitattributes`.
 
 use super::PathSet;
 use qa_contracts::ids::RepoPath;

@@ -3,7 +3,7 @@
 use super::commands::joined;
 use super::files::Kind;
 
-/// What a command runs that stands elsewhere.
+/// Targets, scripts and workflows that a command calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
     /// A unit of the same file.

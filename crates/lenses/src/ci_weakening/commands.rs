@@ -30,7 +30,7 @@ pub(super) struct Mark {
     pub(super) span: Span,
 }
 
-/// What a mark does to a command.
+/// Effect of a mark on a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
     /// A part of it is left out, as `-DskipTests` does for a build.
@@ -41,7 +41,7 @@ pub(super) enum Effect {
     Never,
 }
 
-/// What is known of a script from around it.
+/// Context of a script.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Surroundings {
     /// Settings of the shell; none for another language.
