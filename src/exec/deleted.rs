@@ -5,6 +5,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nix::unistd::{Gid, Uid, getegid, geteuid, setfsgid, setfsuid};
 
@@ -15,6 +16,28 @@ const MEMORY: &[&str] = &["/memfd:", "/dev/shm/", "/dev/zero", "/anon_hugepage",
 /// Beginning of the name of a ring of the kernel, which has a limit of its own.
 const RING: &str = "/[aio]";
 const DELETED: &str = " (deleted)";
+/// A process that begins or ends cannot be looked into for a moment, which a busy machine draws out.
+const HIDDEN_FOR: Duration = Duration::from_millis(500);
+
+/// Suspicion that a command hides more than its limit, which only a series of looks proves.
+#[derive(Default)]
+pub(super) struct Hiding {
+    /// Time of the first look of the series.
+    since: Option<Instant>,
+}
+
+impl Hiding {
+    /// Returns whether the last look found that the command may hide too much.
+    pub(super) fn is_suspected(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Adds a look, and returns whether every look for long enough found the same.
+    pub(super) fn note(&mut self, may_hide: bool) -> bool {
+        self.since = may_hide.then(|| self.since.unwrap_or_else(Instant::now));
+        self.since.is_some_and(|since| since.elapsed() >= HIDDEN_FOR)
+    }
+}
 
 /// Deleted files that were found open, by where their content is.
 #[derive(Default)]

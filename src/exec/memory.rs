@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::deleted::Held;
+use super::deleted::{Held, Hiding};
 use super::usage::resident;
 
 /// Polling interval of memory, which reads data of every process of the machine.
@@ -50,8 +50,7 @@ pub(super) struct Memory {
     total_at_measure: u64,
     /// Bytes of nameless files when processes were last looked into.
     held: u64,
-    /// True if the command might have hidden too much then.
-    hides: bool,
+    hiding: Hiding,
     looked: Instant,
     measured: Instant,
     took: Duration,
@@ -70,7 +69,7 @@ impl Memory {
             total_before: before,
             total_at_measure: before,
             held: 0,
-            hides: false,
+            hiding: Hiding::default(),
             looked: now,
             measured: now,
             took: Duration::ZERO,
@@ -92,7 +91,7 @@ impl Memory {
         let left = most.saturating_sub(resident.own.saturating_add(resident.shared.max(self.held)));
         let suspicious = total.saturating_sub(self.total_at_measure) > left / 2;
         let pause = (self.took * MEASURE_PAUSE).max(Duration::from_secs(1));
-        if !suspicious && !self.hides && self.measured.elapsed() < pause {
+        if !suspicious && !self.hiding.is_suspected() && self.measured.elapsed() < pause {
             return false;
         }
         let begin = Instant::now();
@@ -103,10 +102,8 @@ impl Memory {
         self.measured = Instant::now();
         // What others take counts only where the command may hide as much, and theirs keep to their limits.
         let grown = total.saturating_sub(self.total_before).saturating_sub(self.limit.of_others());
-        let hid = self.hides;
-        self.hides = held.hidden && resident.own.saturating_add(grown) > most;
-        // Twice, since a process that is about to become a program cannot be looked into for a moment.
-        resident.own.saturating_add(resident.shared.max(self.held)) > most || (hid && self.hides)
+        let may_hide = held.hidden && resident.own.saturating_add(grown) > most;
+        self.hiding.note(may_hide) || resident.own.saturating_add(resident.shared.max(self.held)) > most
     }
 }
 

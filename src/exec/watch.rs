@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::deleted::Held;
+use super::deleted::{Held, Hiding};
 use super::job::{Job, KEEPER, Report, read_reports, send_job};
 use super::memory::Memory;
 use super::orphans::{end_orphans, forget_keeper, start_keeper};
@@ -208,8 +208,7 @@ struct Room<'a> {
     /// Free bytes of the file systems before the command.
     left_before: u64,
     left_at_measure: u64,
-    /// True if the command might have hidden too much then.
-    hides: bool,
+    hiding: Hiding,
     measured: Instant,
     took: Duration,
 }
@@ -227,7 +226,7 @@ impl<'a> Room<'a> {
             added: 0,
             left_before: left,
             left_at_measure: left,
-            hides: false,
+            hiding: Hiding::default(),
             measured: Instant::now(),
             took: begin.elapsed(),
         }
@@ -239,7 +238,7 @@ impl<'a> Room<'a> {
         let lost = self.left_at_measure.saturating_sub(room_left(self.directories));
         let suspicious = lost >= self.most_more.saturating_sub(self.added) / 2;
         let pause = (self.took * MEASURE_PAUSE).max(Duration::from_secs(1));
-        if !suspicious && !self.hides && self.measured.elapsed() < pause {
+        if !suspicious && !self.hiding.is_suspected() && self.measured.elapsed() < pause {
             return false;
         }
         let begin = Instant::now();
@@ -251,10 +250,8 @@ impl<'a> Room<'a> {
         self.took = begin.elapsed();
         self.measured = Instant::now();
         let lost = self.left_before.saturating_sub(self.left_at_measure);
-        // What others write to the same file systems counts only where the command may hide as much, and only at the
-        // second look in a row: a process that begins or ends cannot be looked into for a moment.
-        let hid = self.hides;
-        self.hides = (held.hidden || used.hidden) && lost > self.most_more;
-        self.added > self.most_more || hid && self.hides
+        // What others write to the same file systems counts only where the command may hide as much.
+        let may_hide = (held.hidden || used.hidden) && lost > self.most_more;
+        self.hiding.note(may_hide) || self.added > self.most_more
     }
 }
