@@ -20,7 +20,8 @@ impl<R: Read> Intake<R> {
         Self { pipe: Some(pipe), kept: Vec::new(), most_kept, bytes: 0, hasher: Hasher::default() }
     }
 
-    /// Takes what is there, once; the caller knows that something is. Says whether it has become too much.
+    /// Takes what is there, once; the caller knows that something is. Returns whether it has become too much, after which
+    /// the pipe is closed.
     pub(super) fn take_some(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(pipe) = &mut self.pipe else { return Ok(false) };
         let count = match pipe.read(buffer) {
@@ -36,7 +37,11 @@ impl<R: Read> Intake<R> {
         self.kept.extend_from_slice(&buffer[..usize::try_from(room).unwrap_or(count)]);
         self.hasher.update(&buffer[..count]);
         self.bytes += count as u64;
-        Ok(self.bytes > self.most_kept.saturating_mul(OUTPUT_FACTOR))
+        let is_too_much = self.bytes > self.most_kept.saturating_mul(OUTPUT_FACTOR);
+        if is_too_much {
+            self.pipe = None;
+        }
+        Ok(is_too_much)
     }
 
     pub(super) fn finish(self) -> Captured {
@@ -61,10 +66,11 @@ mod tests {
     }
 
     #[test]
-    fn so_many_times_the_limit_is_too_much() {
+    fn output_many_times_over_its_limit_is_too_much_and_read_no_further() {
         let all = [b'x'; 65];
         let mut intake = Intake::new(&all[..], 4);
         assert!(!intake.take_some(&mut [0; 64]).unwrap());
         assert!(intake.take_some(&mut [0; 64]).unwrap());
+        assert!(intake.pipe.is_none());
     }
 }
