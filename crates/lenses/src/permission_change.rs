@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
@@ -23,11 +25,6 @@ const EXECUTABLE: &str = "100755";
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 const POINTER: &str = "version https://git-lfs.github.com/spec/";
-
-const LINKED: &str = "submodule added";
-const LISTED: &str = "path of a submodule";
-const SWAP: &str = "pointer swapped";
-const TRACKED: &str = "large files are tracked";
 
 const NOTICE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
 const SHIPPED: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..NOTICE };
@@ -104,6 +101,21 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
+/// A fact about one file. The findings of submodules and pointers depend on what other files say.
+#[derive(Serialize, Deserialize)]
+enum Found {
+    SubmoduleAdded {
+        path: String,
+    },
+    /// An entry of `.gitmodules` at head.
+    SubmoduleListed {
+        path: String,
+    },
+    PointerSwapped,
+    /// A line of `.gitattributes` about Git LFS is added or removed.
+    LfsAttributeChanged,
+}
+
 /// The lens.
 pub(crate) struct PermissionChange;
 
@@ -145,22 +157,32 @@ impl Lens for PermissionChange {
         if is_new && file.new_mode.as_deref() == Some(SUBMODULE) {
             let summary = "a repository inside the repository, whose place is not listed in .gitmodules";
             let draft = Draft::on_file(UNLISTED, packet.path(), Side::Head, summary);
-            seen.facts.push(fact(LINKED, packet.path().to_text().into_owned(), Some(draft)));
+            let path = packet.path().to_text().into_owned();
+            seen.facts.push(Fact::new(&Found::SubmoduleAdded { path }, Some(draft)));
         }
         seen
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        let of = |kind: &'static str| facts.iter().filter(move |fact| fact.kind == kind);
-        let listed: BTreeSet<&str> = of(LISTED).map(|fact| fact.name.as_str()).collect();
-        let linked = of(LINKED).filter(|fact| !listed.contains(fact.name.as_str()));
-        let swaps = of(SWAP).filter(|_| of(TRACKED).next().is_none());
-        linked.chain(swaps).filter_map(|fact| fact.draft.clone()).collect()
+        let mut listed = BTreeSet::new();
+        let mut submodules = Vec::new();
+        let mut swaps = Vec::new();
+        let mut is_lfs_changed = false;
+        for fact in facts {
+            match fact.read::<Found>() {
+                Some(Found::SubmoduleAdded { path }) => submodules.push((path, &fact.draft)),
+                Some(Found::SubmoduleListed { path }) => drop(listed.insert(path)),
+                Some(Found::PointerSwapped) => swaps.push(&fact.draft),
+                Some(Found::LfsAttributeChanged) => is_lfs_changed = true,
+                None => {}
+            }
+        }
+        submodules.retain(|(path, _)| !listed.contains(path));
+        if is_lfs_changed {
+            swaps.clear();
+        }
+        submodules.into_iter().map(|(_, draft)| draft).chain(swaps).filter_map(Clone::clone).collect()
     }
-}
-
-fn fact(kind: &'static str, name: String, draft: Option<Draft>) -> Fact {
-    Fact { kind: kind.into(), name, draft, ..Fact::default() }
 }
 
 /// Whether each side that exists is a regular file.
@@ -327,13 +349,13 @@ fn pointer(packet: &Packet<'_>) -> Option<Fact> {
         (true, true) | (false, false) => return None,
     };
     let draft = Draft::on_file(LFS, packet.path(), Side::Head, summary);
-    Some(fact(SWAP, String::new(), Some(draft)))
+    Some(Fact::new(&Found::PointerSwapped, Some(draft)))
 }
 
 /// Whoever begins or ends to keep large files elsewhere says so in the attributes.
 fn attributes(packet: &Packet<'_>, seen: &mut Inspection) {
     if packet.added().chain(packet.removed()).any(|line| line.text.contains("filter=lfs")) {
-        seen.facts.push(fact(TRACKED, String::new(), None));
+        seen.facts.push(Fact::new(&Found::LfsAttributeChanged, None));
     }
 }
 
@@ -368,7 +390,7 @@ fn submodules(packet: &Packet<'_>, seen: &mut Inspection) {
     let (base, head) = (whole(&packet.text.full_base), whole(&packet.text.full_head));
     let before = listed(&base);
     for module in listed(&head) {
-        seen.facts.push(fact(LISTED, module.path.to_owned(), None));
+        seen.facts.push(Fact::new(&Found::SubmoduleListed { path: module.path.to_owned() }, None));
         let old = before.iter().find(|old| old.name == module.name || old.path == module.path);
         let Some(old) = old.filter(|old| place(old.url) != place(module.url)) else { continue };
         if let Some(line) = packet.added().find(|line| line.number == module.line) {

@@ -1,7 +1,9 @@
 //! Holds what a change adds to the conventions of a rubric.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, Fact, Inspection};
 use super::case::Fit;
@@ -12,10 +14,15 @@ use qa_contracts::v1::{ChangeKind, Convention, ConventionFamily, FileText, Rubri
 use qa_core::classify::PathSet;
 use qa_core::packet::{Line, Packet};
 
-/// A file changed that another changes with.
-pub(super) const DUE: &str = "due";
-/// That other file changed.
-pub(super) const FOLLOWED: &str = "followed";
+/// A fact about a convention that two files change together.
+#[derive(Serialize, Deserialize)]
+enum CoChange {
+    /// The file changed that another changes with.
+    Due { convention: String },
+    /// That other file changed.
+    Followed { convention: String },
+}
+
 /// How many exemplars a message names.
 const NAMED: usize = 2;
 
@@ -175,23 +182,30 @@ fn co_changes(packet: &Packet<'_>, path: &str, rubric: &Rubric, facts: &mut Vec<
         rubric.conventions.iter().filter(|convention| convention.family == ConventionFamily::CoChange);
     for convention in pairs.filter(|convention| convention.strength != Strength::Off) {
         if convention.form == path {
-            facts.push(Fact {
-                kind: FOLLOWED.into(),
-                name: convention.id.clone(),
-                draft: None,
-                ..Fact::default()
-            });
+            let followed = CoChange::Followed { convention: convention.id.clone() };
+            facts.push(Fact::new(&followed, None));
         }
         if convention.topic == path && packet.file.kind == ChangeKind::Modified {
             let rule = rule_of(convention.family, convention.strength);
             let draft = Draft::on_file(rule, packet.path(), Side::Head, summary(convention, path, ""))
                 .with("convention", convention.id.clone());
-            facts.push(Fact {
-                kind: DUE.into(),
-                name: convention.id.clone(),
-                draft: Some(draft),
-                ..Fact::default()
-            });
+            let due = CoChange::Due { convention: convention.id.clone() };
+            facts.push(Fact::new(&due, Some(draft)));
         }
     }
+}
+
+/// Returns the drafts about files that changed without the file that they change with.
+pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
+    let mut due = Vec::new();
+    let mut followed = BTreeSet::new();
+    for fact in facts {
+        match fact.read::<CoChange>() {
+            Some(CoChange::Due { convention }) => due.push((convention, &fact.draft)),
+            Some(CoChange::Followed { convention }) => drop(followed.insert(convention)),
+            None => {}
+        }
+    }
+    due.retain(|(convention, _)| !followed.contains(convention));
+    due.into_iter().filter_map(|(_, draft)| draft.clone()).collect()
 }

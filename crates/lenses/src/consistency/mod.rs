@@ -149,11 +149,8 @@ impl Lens for Consistency {
         rubric.map_or_else(Inspection::default, |rubric| judge::inspect(packet, rubric))
     }
 
-    /// Files that did not change with those they nearly always change with.
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        let kept = |name: &str| facts.iter().any(|fact| fact.kind == judge::FOLLOWED && fact.name == name);
-        let due = facts.iter().filter(|fact| fact.kind == judge::DUE && !kept(&fact.name));
-        due.filter_map(|fact| fact.draft.clone()).collect()
+        judge::conclude(facts)
     }
 }
 
