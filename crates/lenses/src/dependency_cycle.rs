@@ -51,11 +51,11 @@ impl Lens for DependencyCycle {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        Inspection { drafts: Vec::new(), facts: imports::added(CLOSED, packet) }
+        Inspection { drafts: Vec::new(), facts: imports::added(packet) }
     }
 
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let change = Change::of(facts);
+        let change = Change::new(facts);
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
         let mut closing = closing(&change, &policy.scope_globs(), &mut head);

@@ -60,11 +60,11 @@ impl Lens for ImportBoundary {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        Inspection { drafts: Vec::new(), facts: imports::added(FORBIDDEN, packet) }
+        Inspection { drafts: Vec::new(), facts: imports::added(packet) }
     }
 
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let change = Change::of(facts);
+        let change = Change::new(facts);
         let lines = Lines {
             drawn: policy.import_boundaries.iter().filter_map(Drawn::new).collect(),
             scopes: policy.scope_globs(),

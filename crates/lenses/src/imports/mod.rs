@@ -9,7 +9,10 @@ mod standard;
 mod target;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::contract::{Draft, Fact, Lookups, RuleSpec, presets};
 use qa_contracts::ids::RepoPath;
@@ -23,9 +26,16 @@ pub(super) use resolve::{has, may_be_made, may_be_written, reached, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
 pub(super) use target::{Has, Target, join, split};
 
-pub(super) const ADDED: &str = "added";
-pub(super) const REMOVED: &str = "removed";
-pub(super) const GONE: &str = "gone";
+/// A part of a file that a change touches and that imports may depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Touched {
+    /// Lines at head of a hunk that may add an import.
+    Added { file: RepoPath, lines: RangeInclusive<u64> },
+    /// Lines at the base of a hunk that may remove a name.
+    Removed { file: RepoPath, lines: RangeInclusive<u64> },
+    /// A file that is deleted or moved, by its path at the base.
+    Gone { file: RepoPath },
+}
 
 /// Code that does not run where it is loaded blocks in products.
 const STRENGTHS: ScopeStrengths = ScopeStrengths {
@@ -81,25 +91,20 @@ pub(super) fn are_too_many(lookups: &dyn Lookups, found: &RecordedMentions, most
     many
 }
 
-/// A fact about lines of a file, of a rule of the lens.
-pub(super) fn lines(
-    rule: &'static str,
-    kind: &'static str,
-    path: &RepoPath,
-    side: Side,
-    (start, count): (u64, u64),
-) -> Fact {
-    let mut draft = Draft::on_file(rule, path, side, "");
-    draft.start_line = start;
-    draft.end_line = start + count.saturating_sub(1);
-    Fact { kind: kind.into(), name: String::new(), draft: Some(draft), ..Fact::default() }
+/// Returns facts about the hunks of a file that may add an import.
+pub(super) fn added(packet: &Packet<'_>) -> Vec<Fact> {
+    let hunks = packet.hunks().filter(|hunk| hunk.added().any(|line| may_import(line.text)));
+    hunks
+        .map(|HunkView { hunk, .. }| {
+            let lines = line_range(hunk.new_start, hunk.new_lines);
+            Fact::new(&Touched::Added { file: packet.path().clone(), lines }, None)
+        })
+        .collect()
 }
 
-/// The facts about a file's hunks that may add an import.
-pub(super) fn added(rule: &'static str, packet: &Packet<'_>) -> Vec<Fact> {
-    let hunks = packet.hunks().filter(|hunk| hunk.added().any(|line| may_import(line.text)));
-    let place = |hunk: HunkView<'_>| (hunk.hunk.new_start, hunk.hunk.new_lines);
-    hunks.map(|hunk| lines(rule, ADDED, packet.path(), Side::Head, place(hunk))).collect()
+/// Returns the range of lines of one side of a hunk.
+pub(super) fn line_range(start: u64, count: u64) -> RangeInclusive<u64> {
+    start..=start + count.saturating_sub(1)
 }
 
 /// Whether a line may be part of an import, over one line or several.
@@ -160,27 +165,27 @@ impl<T: AsRef<str>> Family for T {
 /// The lines that a change adds and removes, and the files that are no longer there, as far as they may matter.
 #[derive(Debug, Default)]
 pub(super) struct Change {
-    pub(super) added: BTreeMap<String, Vec<(u64, u64)>>,
-    pub(super) removed: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(super) added: BTreeMap<String, Vec<RangeInclusive<u64>>>,
+    pub(super) removed: BTreeMap<String, Vec<RangeInclusive<u64>>>,
     pub(super) gone: Vec<String>,
     pub(super) paths: BTreeMap<String, RepoPath>,
 }
 
 impl Change {
-    pub(super) fn of(facts: &[Fact]) -> Self {
+    pub(super) fn new(facts: &[Fact]) -> Self {
         let mut change = Self::default();
-        for fact in facts {
-            let Some(draft) = &fact.draft else { continue };
-            let Ok(path) = std::str::from_utf8(draft.file.as_bytes()) else { continue };
-            if is_example(path) || path.ends_with(".d.ts") {
+        for touched in facts.iter().filter_map(Fact::read::<Touched>) {
+            let (Touched::Added { file, .. } | Touched::Removed { file, .. } | Touched::Gone { file }) =
+                &touched;
+            let Ok(path) = std::str::from_utf8(file.as_bytes()).map(str::to_owned) else { continue };
+            if is_example(&path) || path.ends_with(".d.ts") {
                 continue;
             }
-            change.paths.insert(path.to_owned(), draft.file.clone());
-            let range = (draft.start_line, draft.end_line);
-            match fact.kind.as_ref() {
-                ADDED => change.added.entry(path.to_owned()).or_default().push(range),
-                REMOVED => change.removed.entry(path.to_owned()).or_default().push(range),
-                _ => change.gone.push(path.to_owned()),
+            change.paths.insert(path.clone(), file.clone());
+            match touched {
+                Touched::Added { lines, .. } => change.added.entry(path).or_default().push(lines),
+                Touched::Removed { lines, .. } => change.removed.entry(path).or_default().push(lines),
+                Touched::Gone { .. } => change.gone.push(path),
             }
         }
         change
@@ -214,8 +219,8 @@ impl Change {
     }
 }
 
-fn within(ranges: Option<&Vec<(u64, u64)>>, line: u32) -> bool {
-    ranges.is_some_and(|ranges| ranges.iter().any(|(start, end)| (*start..=*end).contains(&u64::from(line))))
+fn within(ranges: Option<&Vec<RangeInclusive<u64>>>, line: u32) -> bool {
+    ranges.is_some_and(|ranges| ranges.iter().any(|range| range.contains(&u64::from(line))))
 }
 
 #[cfg(test)]

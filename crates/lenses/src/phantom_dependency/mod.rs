@@ -86,13 +86,13 @@ impl Lens for PhantomDependency {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut facts = lock::facts(packet);
         if packet.path().to_text().parse_family().is_some() {
-            facts.extend(imports::added(UNDECLARED, packet));
+            facts.extend(imports::added(packet));
         }
         Inspection { drafts: Vec::new(), facts }
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let change = Change::of(facts);
+        let change = Change::new(facts);
         let mut drafts = lock::drafts(facts, lookups);
         for path in change.added.keys() {
             let written = imports::written(lookups, path);

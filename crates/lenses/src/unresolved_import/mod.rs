@@ -5,9 +5,9 @@ mod bound;
 mod introduced;
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups};
-use super::imports::{self, Change, GONE, REMOVED, lines};
-use qa_contracts::v1::{ChangeKind, LensClass, Side};
-use qa_core::packet::Packet;
+use super::imports::{self, Change, Touched};
+use qa_contracts::v1::{ChangeKind, LensClass};
+use qa_core::packet::{HunkView, Packet};
 use qa_core::policy::Policy;
 
 const LEFT_BEHIND: &str = "unresolved-import/left-behind";
@@ -58,20 +58,20 @@ impl Lens for UnresolvedImport {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let old = packet.file.old_path.as_ref().unwrap_or(packet.path());
-        let mut facts = imports::added(MISSING_MODULE, packet);
-        let fact = |kind, place| lines(MISSING_MODULE, kind, old, Side::Base, place);
-        for hunk in bound::taking(packet, &old.to_text()) {
-            facts.push(fact(REMOVED, (hunk.hunk.old_start, hunk.hunk.old_lines)));
+        let mut facts = imports::added(packet);
+        for HunkView { hunk, .. } in bound::taking(packet, &old.to_text()) {
+            let lines = imports::line_range(hunk.old_start, hunk.old_lines);
+            facts.push(Fact::new(&Touched::Removed { file: old.clone(), lines }, None));
         }
         let goes = matches!(packet.file.kind, ChangeKind::Deleted | ChangeKind::Renamed);
         if goes && !is_test_of_its_own(&old.to_text()) {
-            facts.push(fact(GONE, (1, 1)));
+            facts.push(Fact::new(&Touched::Gone { file: old.clone() }, None));
         }
         Inspection { drafts: Vec::new(), facts }
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let change = Change::of(facts);
+        let change = Change::new(facts);
         let mut drafts = introduced::drafts(&change, lookups);
         drafts.extend(behind::drafts(&change, lookups));
         drafts
