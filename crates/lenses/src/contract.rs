@@ -129,13 +129,9 @@ pub struct Draft {
 }
 
 /// An observation in one file that means something only beside other files: `conclude` gets all of them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// Kind of an untyped fact.
-    pub kind: Cow<'static, str>,
-    /// Subject of an untyped fact.
-    pub name: String,
-    /// The typed fact, serialised: each lens has one enum of its facts.
+    /// The fact, serialised: each lens has one enum of its facts.
     pub value: Value,
     /// The finding it becomes unless another fact explains it.
     pub draft: Option<Draft>,
@@ -145,7 +141,7 @@ impl Fact {
     /// Wraps a value of the lens's enum of facts.
     pub(crate) fn new<T: Serialize>(value: &T, draft: Option<Draft>) -> Self {
         let value = serde_json::to_value(value).expect("facts are numbers, texts and lists of them");
-        Self { value, draft, ..Self::default() }
+        Self { value, draft }
     }
 
     /// States that a file has something that the lens looks for and could not be read as the lens requires: it is larger

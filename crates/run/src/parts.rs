@@ -24,12 +24,7 @@ pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: F
             drafts: drafts.into_iter().map(stated_draft).collect(),
             facts: facts
                 .into_iter()
-                .map(|fact| StatedFact {
-                    kind: fact.kind.into_owned(),
-                    name: fact.name,
-                    value: fact.value,
-                    draft: fact.draft.map(stated_draft),
-                })
+                .map(|fact| StatedFact { value: fact.value, draft: fact.draft.map(stated_draft) })
                 .collect(),
         })
     });
@@ -82,7 +77,7 @@ fn inspection(stated: StatedOutcome, lens: &dyn Lens) -> Option<Inspection> {
                 Some(stated) => Some(draft(stated, lens)?),
                 None => None,
             };
-            Some(Fact { kind: fact.kind.into(), name: fact.name, value: fact.value, draft: inner })
+            Some(Fact { value: fact.value, draft: inner })
         })
         .collect();
     Some(Inspection { drafts: drafts?, facts: facts? })

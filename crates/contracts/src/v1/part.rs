@@ -55,10 +55,6 @@ pub struct StatedDraft {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StatedFact {
-    /// The kind, in the lens's own words.
-    pub kind: String,
-    /// Subject of the fact.
-    pub name: String,
     /// The fact as the lens's own type, serialised.
     pub value: Value,
     /// The finding it becomes unless another fact explains it.
