@@ -201,4 +201,18 @@ fn a_part_that_hides_what_a_lens_found_does_not_pass() {
         }
     });
     foreign.expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    let change_facts = |file: &mut Value, change: &dyn Fn(&mut Value)| {
+        let outcomes = file["outcomes"].as_array_mut().unwrap().iter_mut();
+        outcomes.flat_map(|outcome| outcome["facts"].as_array_mut().unwrap()).for_each(change);
+    };
+    let foreign_fact = forge("foreign-fact", &|file| {
+        change_facts(file, &|fact| {
+            if !fact["draft"].is_null() {
+                fact["draft"]["rule"] = json!("nobody/knows");
+            }
+        });
+    });
+    foreign_fact.expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    let untyped = forge("untyped", &|file| change_facts(file, &|fact| fact["kind"] = json!("added")));
+    untyped.expect_code(3, "ARTIFACT_SCHEMA_INVALID");
 }

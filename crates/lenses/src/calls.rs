@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::contract::{Draft, Fact, Inspection, Need};
+use super::contract::{Draft, DraftExt, Fact, Inspection, Need};
 use qa_contracts::v1::{ChangedFile, FileText};
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Code, Definition, Grammar, Match, ParsedText, Pattern, Patterns, Words};

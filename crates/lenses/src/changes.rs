@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Draft, Lookups};
+use super::contract::{Draft, DraftExt, Lookups};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Scope, Side};
 use qa_core::packet::Packet;

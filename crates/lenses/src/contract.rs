@@ -1,20 +1,18 @@
 //! What a lens is: a description and pure functions from what changed to drafts of findings.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PlacedImport, PresetStrengths,
     RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
-use qa_core::packet::Packet;
-use qa_core::packet::column;
+pub use qa_contracts::v1::{Draft, Fact};
+use qa_core::packet::{Line, Packet, column};
 pub(crate) use qa_core::plan::Need;
 use qa_core::policy::Policy;
 pub use qa_core::policy::{everywhere, presets};
@@ -93,79 +91,6 @@ pub(crate) const fn text_rule(
     fix: &'static str,
 ) -> RuleSpec {
     RuleSpec { moves: true, ..rule(id, title, severity, strengths, fix) }
-}
-
-/// A finding as a lens states it, before evidence is verified and strength decided.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Draft {
-    /// The rule, one of the lens's own.
-    pub rule: &'static str,
-    /// The path on `side`.
-    pub file: RepoPath,
-    /// Which version the lines are of.
-    pub side: Side,
-    /// The first line, from 1.
-    pub start_line: u64,
-    /// The last line.
-    pub end_line: u64,
-    /// The first column in characters, from 1; 0 when whole lines are meant.
-    pub start_column: u64,
-    /// The column after the last; 0 when whole lines are meant.
-    pub end_column: u64,
-    /// What stands there, verbatim: the columns of one line, or the first line of several. Empty when the finding is
-    /// about the file and not its text.
-    pub quote: String,
-    /// What tells it from another with the same quote, where the quote is masked: [`MaskedSecret::value`]. Not part of
-    /// the evidence.
-    ///
-    /// [`MaskedSecret::value`]: qa_contracts::v1::MaskedSecret::value
-    pub value: Option<u32>,
-    /// One sentence, no trailing full stop, untrusted text only as `detail`.
-    pub summary: String,
-    /// What else proves it; becomes part of the evidence.
-    pub detail: BTreeMap<Cow<'static, str>, Value>,
-    /// A severity of its own.
-    pub severity: Option<Severity>,
-}
-
-/// An observation in one file that means something only beside other files: `conclude` gets all of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Fact {
-    /// The fact, serialised: each lens has one enum of its facts.
-    pub value: Value,
-    /// The finding it becomes unless another fact explains it.
-    pub draft: Option<Draft>,
-}
-
-impl Fact {
-    /// Wraps a value of the lens's enum of facts.
-    pub(crate) fn new<T: Serialize>(value: &T, draft: Option<Draft>) -> Self {
-        let value = serde_json::to_value(value).expect("facts are numbers, texts and lists of them");
-        Self { value, draft }
-    }
-
-    /// States that a file has something that the lens looks for and could not be read as the lens requires: it is larger
-    /// than is parsed, or takes longer. The plan is then degraded.
-    pub fn unread() -> Self {
-        Self::new(&Gap::Unread, None)
-    }
-
-    /// Returns whether the fact says that a file could not be read.
-    pub fn is_unread(&self) -> bool {
-        self.value.is_string() && self.read::<Gap>().is_some()
-    }
-
-    /// Returns the value that [`Fact::new`] wrapped, or `None` for what is no such value: a shard's part may hold anything.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
-        T::deserialize(&self.value).ok()
-    }
-}
-
-/// Something that a lens could not look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Gap {
-    #[serde(rename = "sourceUnread")]
-    Unread,
 }
 
 /// What one file gave.
@@ -280,37 +205,60 @@ pub trait Lookups: Sync {
     fn stop_short(&self);
 }
 
-impl Draft {
-    /// A draft about columns of one line, given byte offsets inside the line's text.
-    pub fn on_line(
+/// Constructors of drafts that quote a text. Lenses call them.
+pub trait DraftExt {
+    /// Makes a draft about columns of one line at head, given byte offsets inside the line's text.
+    fn on_line(
         rule: &'static str,
         packet: &Packet<'_>,
-        line: &qa_core::packet::Line<'_>,
-        span: std::ops::Range<usize>,
+        line: &Line<'_>,
+        span: Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self;
+
+    /// Makes a draft about columns of a removed line.
+    fn on_base_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &Line<'_>,
+        span: Range<usize>,
+        summary: impl Into<String>,
+    ) -> Self;
+
+    /// Makes a draft about a place in a text; of a place over several lines, the first line is quoted.
+    fn on_text(
+        rule: &'static str,
+        file: &RepoPath,
+        side: Side,
+        text: &str,
+        span: Span,
+        summary: impl Into<String>,
+    ) -> Self;
+}
+
+impl DraftExt for Draft {
+    fn on_line(
+        rule: &'static str,
+        packet: &Packet<'_>,
+        line: &Line<'_>,
+        span: Range<usize>,
         summary: impl Into<String>,
     ) -> Self {
         Self {
-            rule,
-            file: packet.path().clone(),
-            side: Side::Head,
             start_line: line.number,
             end_line: line.number,
-            start_column: qa_core::packet::column(line.text, span.start),
-            end_column: qa_core::packet::column(line.text, span.end),
+            start_column: column(line.text, span.start),
+            end_column: column(line.text, span.end),
             quote: line.text[span].to_owned(),
-            value: None,
-            summary: summary.into(),
-            detail: BTreeMap::new(),
-            severity: None,
+            ..Self::on_file(rule, packet.path(), Side::Head, summary)
         }
     }
 
-    /// As [`Draft::on_line`], about a removed line.
-    pub(crate) fn on_base_line(
+    fn on_base_line(
         rule: &'static str,
         packet: &Packet<'_>,
-        line: &qa_core::packet::Line<'_>,
-        span: std::ops::Range<usize>,
+        line: &Line<'_>,
+        span: Range<usize>,
         summary: impl Into<String>,
     ) -> Self {
         Self {
@@ -320,8 +268,7 @@ impl Draft {
         }
     }
 
-    /// A draft about a place in a text; of a place over several lines, the first line is quoted.
-    pub fn on_text(
+    fn on_text(
         rule: &'static str,
         file: &RepoPath,
         side: Side,
@@ -335,7 +282,6 @@ impl Draft {
             span.start - line_start..(span.end - line_start).min(line.len()).max(span.start - line_start);
         let number = text[..line_start].matches('\n').count() as u64 + 1;
         Self {
-            side,
             start_line: number,
             end_line: number,
             start_column: column(line, columns.start),
@@ -343,30 +289,6 @@ impl Draft {
             quote: line[columns].to_owned(),
             ..Self::on_file(rule, file, side, summary)
         }
-    }
-
-    /// A draft about a file as such.
-    pub fn on_file(rule: &'static str, file: &RepoPath, side: Side, summary: impl Into<String>) -> Self {
-        Self {
-            rule,
-            file: file.clone(),
-            side,
-            start_line: 1,
-            end_line: 1,
-            start_column: 0,
-            end_column: 0,
-            quote: String::new(),
-            value: None,
-            summary: summary.into(),
-            detail: BTreeMap::new(),
-            severity: None,
-        }
-    }
-
-    /// Adds a member to the evidence.
-    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.detail.insert(name.into(), value.into());
-        self
     }
 }
 

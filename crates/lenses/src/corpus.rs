@@ -1,5 +1,6 @@
 //! Runs the pages in `tests/corpus/lenses`: each is the documentation of a lens and its cases at once.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -426,7 +427,10 @@ fn respelled(text: &str, comment: &str) -> String {
 }
 
 /// Counts the drafts of each rule in each file. A comment excuses a test that does nothing.
-fn counted(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> BTreeMap<(String, &'static str), usize> {
+fn counted(
+    lens: &dyn Lens,
+    files: &[(ChangedFile, FileText)],
+) -> BTreeMap<(String, Cow<'static, str>), usize> {
     let mut counts = BTreeMap::new();
     for draft in run_lens(lens, files).into_iter().filter(|draft| draft.rule != "weak-test/checks-nothing") {
         *counts.entry((draft.file.to_text().into_owned(), draft.rule)).or_insert(0) += 1;

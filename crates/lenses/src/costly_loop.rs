@@ -1,7 +1,9 @@
 //! Work that a loop does again and again though once, or all at once, would do.
 
 use super::calls::{CallRule, Calls, Quoted};
-use super::contract::{Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::contract::{
+    Census, Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule,
+};
 use super::parsed::{self, Parsed};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{

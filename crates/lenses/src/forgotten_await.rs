@@ -1,6 +1,6 @@
 //! Calls of asynchronous functions that nothing waits for, so that they never run.
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::parsed::Parsed;
 use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
 use qa_core::packet::{Line, Packet};

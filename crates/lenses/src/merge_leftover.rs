@@ -1,7 +1,7 @@
 //! What was meant to stay on one machine: conflict markers, focused tests, debugger stops and editor files.
 
 use super::calls::{CallRule, Calls, Quoted};
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
 use super::pattern::Pattern;
 use super::scan;
 use qa_contracts::ids::RepoPath;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
+use super::contract::{Draft, DraftExt, Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{

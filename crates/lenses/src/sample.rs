@@ -1,6 +1,6 @@
 //! Paths that exist on one machine only.
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{LensClass, Severity, Strength};
 use qa_core::packet::Packet;

@@ -143,9 +143,6 @@ fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Op
     let whole_lines = lines.len() > 1;
     Some(
         Draft {
-            rule,
-            file: packet.path().clone(),
-            side: Side::Head,
             start_line: first.number,
             end_line: last.number,
             start_column: if whole_lines { 0 } else { column(first.text, quoted.start) },
@@ -153,9 +150,13 @@ fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Op
             quote: first.text[quoted].to_owned(),
             // Keys of one format begin and end alike.
             value: Some(secret[secret.len() / 2].value),
-            summary: format!("{} added", capitalised(detector.title)),
-            detail: std::collections::BTreeMap::new(),
             severity: (detector.id == "json-web-token").then_some(Severity::Medium),
+            ..Draft::on_file(
+                rule,
+                packet.path(),
+                Side::Head,
+                format!("{} added", capitalised(detector.title)),
+            )
         }
         .with("detector", detector.id),
     )
@@ -254,7 +255,7 @@ mod tests {
     fn a_token_is_quoted_masked_with_its_name() {
         let drafts = inspect(["", "", &format!("a\n  é = \"{}\"; x\n", token()), ""]);
         let [draft] = drafts.as_slice() else { panic!("{drafts:?}") };
-        assert_eq!((draft.rule, draft.start_line, draft.end_line), (PROVIDER, 11, 11));
+        assert_eq!((&*draft.rule, draft.start_line, draft.end_line), (PROVIDER, 11, 11));
         assert_eq!(draft.quote, format!("é = \"ghp_{}", "*".repeat(36)));
         assert_eq!((draft.start_column, draft.end_column), (3, 48));
         assert_eq!(draft.summary, "GitHub token added");
@@ -275,7 +276,7 @@ mod tests {
         let drafts = inspect(["x\n", "", &format!("{begin}{body}{end}"), "y\n"]);
         let [draft] = drafts.as_slice() else { panic!("{drafts:?}") };
         assert_eq!(
-            (draft.rule, draft.start_line, draft.end_line, draft.start_column),
+            (&*draft.rule, draft.start_line, draft.end_line, draft.start_column),
             (PRIVATE_KEY, 10, 12, 0)
         );
         assert_eq!(draft.quote, begin.trim_end());

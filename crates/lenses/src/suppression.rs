@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule};
+use super::contract::{
+    Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule,
+};
 use super::idioms::{Idiom, Place, Table, code};
 use super::parsed::{self, Parsed};
 use super::pattern::Pattern;

@@ -1,7 +1,7 @@
 //! Tests that cannot fail, or that wait for a time instead of an event.
 
 use super::calls::{CallRule, Calls, Quoted};
-use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::parsed::{self, Parsed};
 use qa_contracts::v1::{
     ChangedFile, FileClass, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,

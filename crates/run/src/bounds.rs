@@ -3,6 +3,7 @@
 //! Findings over the bound are counted in one finding. It has the severity of the worst of them and is never excused as
 //! moved text. So a bound can hide no fault, and the verdict is the same without it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -22,25 +23,25 @@ pub(super) const PER_RULE: usize = 5_000;
 const PER_RUN: usize = 5_000;
 
 /// Grouping key of counted drafts: everything that decides whether one blocks.
-type Kind = (&'static str, RepoPath, Side, Option<Severity>);
+type Kind = (Cow<'static, str>, RepoPath, Side, Option<Severity>);
 
 /// Keeps the first `most` drafts of each rule; of each file the others become one draft, at the first of their places.
 pub(super) fn bounded(drafts: Vec<Draft>, most: usize) -> Vec<Draft> {
     if drafts.len() <= most {
         return drafts;
     }
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
     let mut rest: BTreeMap<Kind, (Draft, u64)> = BTreeMap::new();
     let mut kept = Vec::new();
     for draft in drafts {
-        let count = counts.entry(draft.rule).or_default();
+        let count = counts.entry(draft.rule.clone()).or_default();
         *count += 1;
         if *count <= most {
             kept.push(draft);
             continue;
         }
         let weight = draft.detail.get(UNLISTED).and_then(Value::as_u64).unwrap_or(1);
-        let kind = (draft.rule, draft.file.clone(), draft.side, draft.severity);
+        let kind = (draft.rule.clone(), draft.file.clone(), draft.side, draft.severity);
         rest.entry(kind).and_modify(|(_, unlisted)| *unlisted += weight).or_insert((draft, weight));
     }
     kept.extend(rest.into_values().map(|(first, unlisted)| stand_in(first, unlisted)));
@@ -124,24 +125,18 @@ mod tests {
 
     fn draft(rule: &'static str, line: u64) -> Draft {
         Draft {
-            rule,
-            file: RepoPath::from_bytes(b"a.py").unwrap(),
-            side: Side::Head,
             start_line: line,
             end_line: line,
             start_column: 1,
             end_column: 2,
             quote: format!("line {line}"),
-            value: None,
-            summary: "a fault".to_owned(),
-            detail: BTreeMap::new(),
-            severity: None,
+            ..Draft::on_file(rule, &RepoPath::from_bytes(b"a.py").unwrap(), Side::Head, "a fault")
         }
     }
 
-    fn shown(drafts: &[Draft]) -> Vec<(&'static str, u64, Option<u64>)> {
+    fn shown(drafts: &[Draft]) -> Vec<(&str, u64, Option<u64>)> {
         let unlisted = |draft: &Draft| draft.detail.get(UNLISTED).and_then(Value::as_u64);
-        drafts.iter().map(|draft| (draft.rule, draft.start_line, unlisted(draft))).collect()
+        drafts.iter().map(|draft| (&*draft.rule, draft.start_line, unlisted(draft))).collect()
     }
 
     #[test]

@@ -362,7 +362,7 @@ impl Execution<'_> {
         let (_, assignments) = self.admitted(plans, &self.refusals(plans));
         let outcomes = self.sweep.part(&assignments, positions.clone())?;
         let files = self.sweep.change_set.files[positions].iter().zip(outcomes);
-        Ok(files.map(|(file, outcome)| parts::stated(&file.path, &assignments, outcome)).collect())
+        Ok(files.map(|(file, outcome)| parts::part_file(&file.path, &assignments, outcome)).collect())
     }
 
     /// Returns the reason why each plan does not run, or `None` if it runs.

@@ -13,7 +13,7 @@ use qa_core::packet::Packet;
 use qa_core::plan::{Candidate, Need};
 use qa_core::policy::Overrides;
 use qa_core::sensitivity;
-pub(crate) use qa_lenses::contract::{Fact, Inspection, LensSpec, RuleSpec, everywhere, presets};
+pub(crate) use qa_lenses::contract::{DraftExt, Fact, Inspection, LensSpec, RuleSpec, everywhere, presets};
 
 macro_rules! spec {
     ($id:literal) => {

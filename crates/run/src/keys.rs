@@ -92,7 +92,7 @@ fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
 
 /// Returns the adapter of plans that use no model (C-28).
 fn builtin_adapter() -> BoundAdapter {
-    BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "1".to_owned() }
+    BoundAdapter { adapter_id: AdapterId::Builtin, adapter_version: "2".to_owned() }
 }
 
 /// Returns the adapters that plans are bound to, by id.

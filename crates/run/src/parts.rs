@@ -6,81 +6,28 @@ use super::ports::PortError;
 use super::sweep::{Assignment, FileInspection, FileOutcome, ShardResults};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
-use qa_contracts::v1::{ChangedFile, PartFile, ShardPart, StatedDraft, StatedFact, StatedOutcome};
+use qa_contracts::v1::{ChangedFile, PartFile, PartOutcome, ShardPart};
 use qa_core::shard::Shard;
-use qa_lenses::contract::{Draft, Fact, Inspection, Lens};
+use qa_lenses::contract::{Inspection, Lens};
 
 /// Converts the outcomes of one file to the contract.
-pub(super) fn stated(file: &RepoPath, assignments: &[Assignment<'_>], outcome: FileOutcome) -> PartFile {
+pub(super) fn part_file(file: &RepoPath, assignments: &[Assignment<'_>], outcome: FileOutcome) -> PartFile {
     let outcomes = assignments.iter().zip(outcome).filter_map(|(assignment, inspection)| {
         let (panicked, Inspection { drafts, facts }) = match inspection {
             FileInspection::NotPlanned => return None,
             FileInspection::Panicked => (true, Inspection::default()),
             FileInspection::Done(inspection) => (false, inspection),
         };
-        Some(StatedOutcome {
-            plan_ordinal: assignment.plan.plan_ordinal,
-            panicked,
-            drafts: drafts.into_iter().map(stated_draft).collect(),
-            facts: facts
-                .into_iter()
-                .map(|fact| StatedFact { value: fact.value, draft: fact.draft.map(stated_draft) })
-                .collect(),
-        })
+        Some(PartOutcome { plan_ordinal: assignment.plan.plan_ordinal, panicked, drafts, facts })
     });
     PartFile { file: file.clone(), outcomes: outcomes.collect() }
 }
 
-fn stated_draft(draft: Draft) -> StatedDraft {
-    StatedDraft {
-        rule: draft.rule.to_owned(),
-        file: draft.file,
-        side: draft.side,
-        start_line: draft.start_line,
-        end_line: draft.end_line,
-        start_column: draft.start_column,
-        end_column: draft.end_column,
-        quote: draft.quote,
-        value: draft.value,
-        summary: draft.summary,
-        detail: draft.detail.into_iter().map(|(name, value)| (name.into_owned(), value)).collect(),
-        severity: draft.severity,
-    }
-}
-
-/// Converts a draft back, if its rule is one of the lens.
-fn draft(stated: StatedDraft, lens: &dyn Lens) -> Option<Draft> {
-    let rule = lens.spec().rules.iter().find(|rule| rule.id == stated.rule)?.id;
-    Some(Draft {
-        rule,
-        file: stated.file,
-        side: stated.side,
-        start_line: stated.start_line,
-        end_line: stated.end_line,
-        start_column: stated.start_column,
-        end_column: stated.end_column,
-        quote: stated.quote,
-        value: stated.value,
-        summary: stated.summary,
-        detail: stated.detail.into_iter().map(|(name, value)| (name.into(), value)).collect(),
-        severity: stated.severity,
-    })
-}
-
-fn inspection(stated: StatedOutcome, lens: &dyn Lens) -> Option<Inspection> {
-    let drafts: Option<Vec<Draft>> = stated.drafts.into_iter().map(|each| draft(each, lens)).collect();
-    let facts: Option<Vec<Fact>> = stated
-        .facts
-        .into_iter()
-        .map(|fact| {
-            let inner = match fact.draft {
-                Some(stated) => Some(draft(stated, lens)?),
-                None => None,
-            };
-            Some(Fact { value: fact.value, draft: inner })
-        })
-        .collect();
-    Some(Inspection { drafts: drafts?, facts: facts? })
+/// Returns whether every draft has a rule of the lens.
+fn is_of_lens(outcome: &PartOutcome, lens: &dyn Lens) -> bool {
+    let rules = lens.spec().rules;
+    let mut drafts = outcome.drafts.iter().chain(outcome.facts.iter().filter_map(|fact| fact.draft.as_ref()));
+    drafts.all(|draft| rules.iter().any(|rule| rule.id == draft.rule))
 }
 
 /// Joined parts of one run.
@@ -144,20 +91,21 @@ impl Parts {
 impl ShardResults for Parts {
     fn outcome(&self, position: usize, assignments: &[Assignment<'_>]) -> Result<FileOutcome, PortError> {
         let file = &self.files[position];
-        let mut stated: BTreeMap<u64, &StatedOutcome> =
+        let mut by_plan: BTreeMap<u64, &PartOutcome> =
             file.outcomes.iter().map(|outcome| (outcome.plan_ordinal, outcome)).collect();
         let outcome = assignments
             .iter()
-            .map(|assignment| match stated.remove(&assignment.plan.plan_ordinal) {
+            .map(|assignment| match by_plan.remove(&assignment.plan.plan_ordinal) {
                 None => Ok(FileInspection::NotPlanned),
                 Some(outcome) if outcome.panicked => Ok(FileInspection::Panicked),
-                Some(outcome) => match inspection(outcome.clone(), assignment.lens) {
-                    Some(inspection) => Ok(FileInspection::Done(inspection)),
-                    None => Err(invalid(file, "a rule that is not its lens's")),
-                },
+                Some(outcome) if is_of_lens(outcome, assignment.lens) => {
+                    let PartOutcome { drafts, facts, .. } = outcome.clone();
+                    Ok(FileInspection::Done(Inspection { drafts, facts }))
+                }
+                Some(_) => Err(invalid(file, "a rule that is not its lens's")),
             })
             .collect::<Result<FileOutcome, PortError>>()?;
-        if stated.is_empty() {
+        if by_plan.is_empty() {
             Ok(outcome)
         } else {
             Err(invalid(file, "an outcome of a plan that does not run"))

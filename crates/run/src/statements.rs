@@ -64,7 +64,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         None => ("", false, Severity::Info),
     };
     Statement {
-        rule_id: draft.rule.to_owned(),
+        rule_id: draft.rule.to_string(),
         severity: draft.severity.unwrap_or(severity),
         fix: fix.to_owned(),
         moves: moves && !draft.detail.contains_key(UNLISTED),

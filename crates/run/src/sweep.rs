@@ -295,7 +295,7 @@ impl Sweep<'_> {
                     drafts
                         .into_iter()
                         .map(|draft| MovedText {
-                            rule_id: draft.rule.to_owned(),
+                            rule_id: draft.rule.into_owned(),
                             scope: file.scope,
                             quote: normalized(&draft.quote),
                             secret: draft.value,

@@ -17,6 +17,7 @@ mod tests;
 mod tree;
 mod triggers;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::ids::RepoPath;
@@ -126,7 +127,7 @@ struct Key {
     file: RepoPath,
     side: Side,
     line: u64,
-    rule: &'static str,
+    rule: Cow<'static, str>,
 }
 
 /// The two trees, where files changed that run something.
@@ -396,8 +397,12 @@ impl ChangeSet<'_> {
     }
 
     fn keep(&mut self, draft: Draft) {
-        let key =
-            Key { file: draft.file.clone(), side: draft.side, line: draft.start_line, rule: draft.rule };
+        let key = Key {
+            file: draft.file.clone(),
+            side: draft.side,
+            line: draft.start_line,
+            rule: draft.rule.clone(),
+        };
         self.drafts.entry(key).or_insert(draft);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::contract::{Draft, Fact, Inspection};
+use super::super::contract::{Draft, DraftExt, Fact, Inspection};
 use super::case::Fit;
 use super::collect;
 use super::sighting::{self, Sighting, fit};

@@ -2,7 +2,7 @@
 
 use super::{THIS_MACHINE, TLS, TRUSTED};
 use crate::calls::AddedLines;
-use crate::contract::{Draft, Fact, Inspection};
+use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::ids::RepoPath;
 use qa_core::classify;

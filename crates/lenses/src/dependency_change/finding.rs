@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::super::contract::Draft;
+use super::super::contract::{Draft, DraftExt};
 use qa_contracts::v1::Side;
 use qa_core::packet::Packet;
 use qa_reading::syntax::Span;

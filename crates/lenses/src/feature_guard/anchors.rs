@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
 use qa_contracts::v1::Side;
 use qa_core::features::FeatureEntry;
 use qa_core::json_places::LineStarts;

@@ -3,6 +3,7 @@
 mod anchors;
 mod compare;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule};
@@ -156,9 +157,9 @@ const MOST_FINDINGS: usize = 20;
 /// Lets the last finding of a rule that is kept speak for all that follow it; it is bound to their features, so that no
 /// waiver covers one that was not there.
 fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
-    let mut seen: BTreeMap<&str, Vec<Draft>> = BTreeMap::new();
+    let mut seen: BTreeMap<Cow<'static, str>, Vec<Draft>> = BTreeMap::new();
     for draft in drafts {
-        seen.entry(draft.rule).or_default().push(draft);
+        seen.entry(draft.rule.clone()).or_default().push(draft);
     }
     let folded = seen.into_values().map(|mut drafts| {
         let others = drafts.split_off(drafts.len().min(MOST_FINDINGS));

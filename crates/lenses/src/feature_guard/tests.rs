@@ -27,8 +27,8 @@ fn judged(base: &str, head: &str) -> (ChangedFile, FileText, Vec<Draft>) {
     (file, text, drafts)
 }
 
-fn rules(drafts: &[Draft]) -> BTreeSet<&'static str> {
-    drafts.iter().map(|draft| draft.rule).collect()
+fn rules(drafts: &[Draft]) -> BTreeSet<&str> {
+    drafts.iter().map(|draft| &*draft.rule).collect()
 }
 
 /// One feature a line, compact, indented, with tabs, or one long line with a mark in front.

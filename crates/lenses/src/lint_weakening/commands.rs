@@ -1,7 +1,7 @@
 //! Numbers of coverage and quality in commands that ask for less than before.
 
 use super::THRESHOLD;
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangedFile, FileClass};
 use qa_core::packet::{HunkView, Line, Packet};

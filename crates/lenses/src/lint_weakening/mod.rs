@@ -10,6 +10,7 @@ mod settings;
 mod tool;
 mod tools;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compare::Weakening;
@@ -153,10 +154,10 @@ impl<'a> Comparison<'a> {
     }
 
     fn drafts(&self) -> Vec<Draft> {
-        let mut drafts: BTreeMap<(RepoPath, u64, &'static str, String), Draft> = BTreeMap::new();
+        let mut drafts: BTreeMap<(RepoPath, u64, Cow<'static, str>, String), Draft> = BTreeMap::new();
         for tool in tools::all() {
             for draft in self.drafts_of(tool) {
-                let key = (draft.file.clone(), draft.start_line, draft.rule, draft.summary.clone());
+                let key = (draft.file.clone(), draft.start_line, draft.rule.clone(), draft.summary.clone());
                 drafts.entry(key).or_insert(draft);
             }
         }

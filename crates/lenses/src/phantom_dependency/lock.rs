@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::contract::{Draft, Fact, Lookups};
+use super::super::contract::{Draft, DraftExt, Fact, Lookups};
 use super::super::imports::{join, split};
 use super::super::mentions::has_word;
 use super::manifest::document;

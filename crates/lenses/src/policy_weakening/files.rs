@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{POLICY_CHANGED, POLICY_REMOVED, RUBRIC_CHANGED, WAIVER_ADDED, whole};
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangeKind, Side};
 use qa_core::packet::{Line, Packet};

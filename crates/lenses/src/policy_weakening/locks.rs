@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Found, LOCKFILE, whole};
-use crate::contract::{Draft, Fact};
+use crate::contract::{Draft, DraftExt, Fact};
 use qa_contracts::v1::{ChangeKind, Scope, ScopeReason, Side};
 use qa_core::classify;
 use qa_core::packet::Packet;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{POLICY_UNREADABLE, POLICY_WEAKENED, RUBRIC_CHANGED, whole};
-use crate::contract::{Draft, Inspection};
+use crate::contract::{Draft, DraftExt, Inspection};
 use qa_contracts::v1::{Registry, Side, WeakenedSetting};
 use qa_core::packet::{Line, Packet};
 use qa_core::policy::file::parse_waivers;

@@ -28,7 +28,7 @@ pub(super) fn swapped(draft: &Draft, policy: &Policy, lookups: &dyn Lookups) -> 
         return None;
     }
     let summary = format!("the rubric in force is replaced by a weaker one: {} conventions", lost.len());
-    Some(Draft { rule: RUBRIC_CHANGED, summary, ..draft.clone() }.with("conventions", lost))
+    Some(Draft { rule: RUBRIC_CHANGED.into(), summary, ..draft.clone() }.with("conventions", lost))
 }
 
 fn rubric(version: u64, side: Side, lookups: &dyn Lookups) -> Option<Rubric> {

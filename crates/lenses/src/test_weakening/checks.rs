@@ -7,7 +7,7 @@ use super::names::{self, Test};
 use super::tests_by_hunk::{self, Side};
 use super::version::{Version, only_side};
 use super::{TEST_EMPTIED, skips, symbols, whole};
-use crate::contract::{Draft, Fact, Inspection};
+use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use qa_core::classify;

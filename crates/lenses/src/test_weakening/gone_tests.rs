@@ -147,7 +147,7 @@ impl Fate {
             Self::Kept => None,
             Self::Missing => Some(draft),
             Self::Retired => Some(Draft {
-                rule: TEST_RETIRED,
+                rule: TEST_RETIRED.into(),
                 summary: "a test is removed together with what it tests".to_owned(),
                 ..draft
             }),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::TEST_SKIPPED;
 use super::tests_by_hunk::{self, Side};
 use super::version::Version;
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
 use crate::idioms::{Idiom, Table, code};
 use crate::pattern::Pattern;
 use crate::scan;

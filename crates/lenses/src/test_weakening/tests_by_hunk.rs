@@ -13,7 +13,7 @@ use super::names::{self, Test, alike};
 use super::skips::is_skipped;
 use super::version::{Version, only_side};
 use super::{TEST_DELETED, TEST_REMOVED};
-use crate::contract::{Draft, Fact, Inspection};
+use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use qa_contracts::v1::ChangeKind;
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};

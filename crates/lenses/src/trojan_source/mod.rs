@@ -6,7 +6,7 @@ mod homoglyphs;
 
 use std::collections::BTreeSet;
 
-use super::contract::{Draft, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
 use super::scan::{self, Kind, Parts};
 use qa_contracts::v1::{
     ChangeKind, FileClass, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,

@@ -8,7 +8,7 @@ use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 use qa_reading::workflow::Value;
 
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
 
 /// A fault in a workflow, wherever it stands.
 #[derive(Debug, Clone)]
