@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use qa_reading::syntax::{Language, parse, parse_surface};
+use qa_reading::syntax::{Language, parse};
 
 fn main() {
     divan::main();
@@ -51,12 +51,6 @@ fn secrets_scan_of_escapes(bencher: Bencher<'_, '_>, lines: usize) {
 fn parse_and_outline(bencher: Bencher<'_, '_>, lines: usize) {
     let text = python(lines, 7);
     bencher.counter(BytesCount::of_str(&text)).bench(|| parse(Language::Python, &text));
-}
-
-#[divan::bench(args = LINES)]
-fn outline_of_the_surface(bencher: Bencher<'_, '_>, lines: usize) {
-    let text = python(lines, 7);
-    bencher.counter(BytesCount::of_str(&text)).bench(|| parse_surface(Language::Python, &text));
 }
 
 #[divan::bench(args = LINES)]

@@ -19,13 +19,13 @@ const WAITS: &str = "costly-loop/awaited-in-turn";
 const OFF: ScopeStrengths = everywhere(Strength::Off);
 const BY_DEFAULT: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..OFF };
 const RATCHET: PresetStrengths = presets(BY_DEFAULT, ScopeStrengths { test: Strength::Advise, ..BY_DEFAULT });
-/// What is written out in full is the same in every turn, so where somebody asks for more it is certain enough.
+/// A literal argument is the same in every turn, which is certain enough to block in `guarded`.
 const CERTAIN: PresetStrengths =
     presets(BY_DEFAULT, ScopeStrengths { product: Strength::Block, test: Strength::Advise, ..OFF });
 
 static SPEC: LensSpec = LensSpec {
     id: "costly-loop",
-    version: "2",
+    version: "3",
     class: LensClass::Performance,
     title: "Work that a loop does again and again",
     required_by_default: true,
@@ -100,7 +100,6 @@ static REGEXES: Calls = Calls::new(&[rule(&ROWS)]);
 static REGEXES_IN_LOOPS: Calls = Calls::new(&[rule(&ROWS_IN_LOOPS)]);
 const ROWS_IN_LOOPS: [Definition; 6] = in_loops(ROWS);
 
-/// The lens.
 pub(crate) struct CostlyLoop;
 
 impl Lens for CostlyLoop {
@@ -109,7 +108,7 @@ impl Lens for CostlyLoop {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        parsed::need(file)
+        parsed::content_need(file)
     }
 
     /// The loop around what costs may be older.
@@ -122,14 +121,14 @@ impl Lens for CostlyLoop {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let Some(text) = &packet.text.full_head else { return Inspection::default() };
         let mut inspection = REGEXES_IN_LOOPS.inspect(packet);
-        let first = first_loop(classify::language(packet.path()), text);
-        let waits =
-            |line: &Line<'_>| line.text.contains("await") && first.is_some_and(|first| first <= line.number);
-        if packet.added().any(|line| waits(&line)) {
-            let path = packet.path().to_text();
-            let file = Parsed::around(&path, text, packet.added().filter(waits));
-            let lines = packet.added().filter(waits);
-            inspection.drafts.extend(lines.flat_map(|line| waits_on(file.as_ref(), packet, &line)));
+        let Some(first) = first_loop(classify::language(packet.path()), text) else { return inspection };
+        let mut lines =
+            packet.added().filter(|line| first <= line.number && line.text.contains("await")).peekable();
+        if lines.peek().is_none() {
+            return inspection;
+        }
+        if let Some(file) = Parsed::new(&packet.path().to_text(), text) {
+            inspection.drafts.extend(lines.flat_map(|line| waits_on(&file, packet, &line)));
         }
         inspection
     }
@@ -146,38 +145,38 @@ impl Lens for CostlyLoop {
             return Census { support: all, complying: all.saturating_sub(in_loops) };
         }
         let may_wait = text.contains("await ") && first_loop(classify::language(file), text).is_some();
-        let Some(file) = Parsed::of(&path, text).filter(|_| may_wait) else { return Census::default() };
+        let Some(file) = Parsed::new(&path, text).filter(|_| may_wait) else { return Census::default() };
         let waits = text.match_indices("await ").map(|(at, _)| at);
         let in_code = waits.filter(|at| file.is_sound(*at));
         in_code.map(|at| !file.outline.waits_in_turn.iter().any(|span| span.start == at)).collect()
     }
 }
 
-/// The first line that something in a loop over something may stand on: where there is none, nothing waits in turn, and
-/// nothing need be parsed.
+/// Returns the first line that may be in a loop over something. Without one nothing waits in turn, and nothing has to
+/// be parsed.
 fn first_loop(name: Option<&str>, text: &str) -> Option<u64> {
-    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
-    let is_word =
-        |at: &usize| !text[..*at].ends_with(is_part) && !text[at + "for".len()..].starts_with(is_part);
-    let mut words = text.match_indices("for").map(|(at, _)| at).filter(is_word);
+    let mut words = text.match_indices("for").map(|(at, _)| at).filter(|&at| {
+        !text[..at].ends_with(is_part_of_word) && !text[at + "for".len()..].starts_with(is_part_of_word)
+    });
     if name == Some("python") {
         // A comprehension waits before it says over what.
         return words.next().map(|_| 1);
     }
-    let opens = |at: &usize| {
-        let is_space = |character: char| character.is_whitespace() || character == '\u{feff}';
-        let rest = text[at + "for".len()..].trim_start_matches(is_space);
+    let first = words.find(|at| {
+        let rest = text[at + "for".len()..]
+            .trim_start_matches(|character: char| character.is_whitespace() || character == '\u{feff}');
         rest.starts_with(['(', '/']) || rest.starts_with("await")
-    };
-    let first = words.find(opens)?;
+    })?;
     Some(1 + text[..first].matches('\n').count() as u64)
 }
 
+fn is_part_of_word(character: char) -> bool {
+    character.is_alphanumeric() || "_$".contains(character)
+}
+
 /// Reports the waits in turn that begin on a line.
-fn waits_on(file: Option<&Parsed>, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
-    let Some((file, start)) = file.and_then(|file| Some((file, file.start(line)?))) else {
-        return Vec::new();
-    };
+fn waits_on(file: &Parsed, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
+    let Some(start) = file.start(line) else { return Vec::new() };
     let here = start..start + line.text.len();
     let waits = file.outline.waits_in_turn.iter();
     let waits = waits.filter(|span| here.contains(&span.start) && file.is_sound(span.start));

@@ -20,7 +20,7 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-cycle",
-    version: "1",
+    version: "2",
     class: LensClass::Architecture,
     title: "Imports that close a cycle",
     required_by_default: true,

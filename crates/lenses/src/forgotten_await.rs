@@ -29,7 +29,6 @@ static SPEC: LensSpec = LensSpec {
     )],
 };
 
-/// The lens.
 pub(crate) struct ForgottenAwait;
 
 impl Lens for ForgottenAwait {
@@ -42,7 +41,7 @@ impl Lens for ForgottenAwait {
         if python { Need::WholeFile } else { Need::Hunks }
     }
 
-    /// Whether added lines call something, or define something asynchronous.
+    /// Returns whether added lines call something, or define something asynchronous.
     fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
         hunks.text.lines().any(may_tell)
     }
@@ -52,7 +51,7 @@ impl Lens for ForgottenAwait {
         let file = packet.text.full_head.as_deref().filter(|text| text.contains("async def "));
         let file = file.filter(|_| packet.added().any(|line| may_tell(line.text)));
         let python = Language::of(&path) == Some(Language::Python);
-        let Some(file) = file.filter(|_| python).and_then(|text| Parsed::of(&path, text)) else {
+        let Some(file) = file.filter(|_| python).and_then(|text| Parsed::new(&path, text)) else {
             return Inspection::default();
         };
         let mut drafts = Vec::new();
@@ -77,7 +76,7 @@ impl Lens for ForgottenAwait {
     }
 }
 
-/// Whether a line may hold a call that is a statement, or the definition of an asynchronous function.
+/// Returns whether a line may have a call as a statement, or the definition of an asynchronous function.
 fn may_tell(line: &str) -> bool {
     let line = line.trim_start();
     let name = line.strip_prefix("self.").unwrap_or(line);

@@ -30,7 +30,7 @@ const GUARDED_CODE: PresetStrengths =
 /// Three of a hundred merged changes add such a place: whoever did not ask for this rule would only learn to skip it.
 const RATCHETED: PresetStrengths =
     presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Ratchet, ..ADVISE });
-/// Where this rule is asked for, a reason costs a line, and whoever reads the change sees it.
+/// Blocking in `guarded`: a reason costs a line, and reviewers see it.
 const REASONED: PresetStrengths =
     presets(everywhere(Strength::Off), ScopeStrengths { product: Strength::Block, ..ADVISE });
 
@@ -85,7 +85,7 @@ impl Lens for Suppression {
 
     /// A file with a grammar is read as a whole, where an added line may suppress something.
     fn need(&self, file: &ChangedFile) -> Need {
-        if is_code(file) { parsed::need(file) } else { Need::Hunks }
+        if is_code(file) { parsed::content_need(file) } else { Need::Hunks }
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
@@ -295,7 +295,7 @@ struct Version<'a> {
 impl<'a> Version<'a> {
     fn new(path: &str, text: Option<&'a str>) -> Option<Self> {
         let text = text?;
-        Some(Self { text, parsed: Parsed::of(path, text)? })
+        Some(Self { text, parsed: Parsed::new(path, text)? })
     }
 }
 
@@ -375,7 +375,7 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
     })
 }
 
-/// What stands behind the names of rules that a suppression lists.
+/// Returns the text behind the names of rules that a suppression lists.
 fn behind_rules(after: &str) -> &str {
     let rest = after.trim_start();
     let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };

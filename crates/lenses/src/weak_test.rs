@@ -82,7 +82,6 @@ static WAITS: Calls = Calls::new(&[CallRule {
 
 const TEST: &[Context] = &[Context::Test];
 
-/// The lens.
 pub(crate) struct WeakTest;
 
 impl Lens for WeakTest {
@@ -91,7 +90,7 @@ impl Lens for WeakTest {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        parsed::need(file)
+        parsed::content_need(file)
     }
 
     /// The test around may be older.
@@ -115,7 +114,7 @@ impl Lens for WeakTest {
 /// Reports tests that begin on an added line and do nothing.
 fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
     let file = packet.text.full_head.as_deref().filter(|_| may_begin(packet));
-    let Some(file) = file.and_then(|text| Parsed::of(&packet.path().to_text(), text)) else {
+    let Some(file) = file.and_then(|text| Parsed::new(&packet.path().to_text(), text)) else {
         return Vec::new();
     };
     let mut drafts = Vec::new();

@@ -1,15 +1,15 @@
-//! What a record keeps of a file's outline: the names others may import and its imports, with their places.
+//! The part of a file's outline that a record keeps: the names that others may import and its imports, with places.
 
 use crate::syntax::{self, Import, ImportKind, Language, Outline, Span, Symbol};
 use qa_contracts::v1::{ImportForm, ModuleOutline, PlacedImport, PlacedName};
 
-/// Longer names are nobody's.
+/// Longer names are left out.
 const MAX_NAME_BYTES: usize = 300;
 
 /// The outline of a file. A file without a grammar has its lines for names, which is what lists of paths are read with.
 pub fn outline(path: &str, text: &str) -> ModuleOutline {
     match Language::of(path) {
-        Some(language) => of_code(language, &syntax::parse_surface(language, text), text),
+        Some(language) => of_code(language, &syntax::parse_once(language, text), text),
         None => of_lines(text),
     }
 }
@@ -18,7 +18,7 @@ pub fn outline(path: &str, text: &str) -> ModuleOutline {
 pub fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
     let Some(language) = Language::of(path) else { return Vec::new() };
     let Some(written) = syntax::written_imports(language, text) else {
-        return of_code(language, &syntax::parse_surface(language, text), text).imports;
+        return of_code(language, &syntax::parse_once(language, text), text).imports;
     };
     let lines = Lines::new(text);
     let kept = |import: &PlacedImport| import.module.name.len() <= MAX_NAME_BYTES;

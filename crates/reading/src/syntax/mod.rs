@@ -1,4 +1,4 @@
-//! What stands where in a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
+//! Outline of a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
 mod coroutines;
 mod ecma;
@@ -13,7 +13,6 @@ mod outline;
 mod pieces;
 mod python;
 mod rust;
-mod skeleton;
 mod test_cases;
 #[cfg(test)]
 mod tests;
@@ -26,7 +25,6 @@ use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use memo::parse_once;
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
-pub use skeleton::{parse_around, parse_surface};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub(crate) use walk::outline;
 pub(crate) use written::written_imports;

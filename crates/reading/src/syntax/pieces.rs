@@ -19,20 +19,3 @@ pub(super) fn texts(pieces: &'static [&'static str], joined: usize) -> impl Iter
             .collect()
     })
 }
-
-/// Programs of statements, the same every time; others stand where one has an `@`.
-pub(super) fn programs(statements: &'static [&'static str]) -> impl Iterator<Item = String> {
-    let mut draw = numbers();
-    (0..4_000).map(move |_| (0..1 + draw(3)).map(|_| statement(statements, &mut draw, 4)).collect())
-}
-
-fn statement(statements: &[&str], draw: &mut impl FnMut(usize) -> usize, depth: usize) -> String {
-    let chosen = statements[draw(statements.len())];
-    let mut text = String::new();
-    for (number, part) in chosen.split('@').enumerate() {
-        let inside = if number > 0 && depth > 0 { draw(4) } else { 0 };
-        text.extend((0..inside).map(|_| statement(statements, draw, depth - 1)));
-        text.push_str(part);
-    }
-    text + "\n"
-}
