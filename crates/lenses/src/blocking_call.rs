@@ -71,7 +71,6 @@ const BLOCKING_IN_RUST: Variable = Variable::one_of(
     ],
 );
 
-/// The lens.
 pub(crate) struct BlockingCall;
 
 impl Lens for BlockingCall {

@@ -1,4 +1,4 @@
-//! Tables of what languages write for one thing: each idiom is an entry with its pattern, never a branch.
+//! Tables of the idioms of languages for one thing: each is an entry with its pattern, never a branch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,11 +16,10 @@ pub(crate) struct Idiom {
     pub(crate) literal: &'static str,
     /// The pattern, matched against one line; group 1, where there is one, is what the finding quotes.
     pub(crate) pattern: &'static str,
-    /// Whether the match must begin in program text, in a comment, or anywhere.
     pub(crate) place: Place,
 }
 
-/// Where a match must begin.
+/// The part of a line in which a match must begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Code,
@@ -103,7 +102,7 @@ impl Table {
         own.iter().map(|&position| &self.idioms[position])
     }
 
-    /// Whether the table knows idioms of a language.
+    /// Returns whether the table has idioms of a language.
     pub(crate) fn knows(&self, language: Option<&str>) -> bool {
         self.of(language).next().is_some()
     }

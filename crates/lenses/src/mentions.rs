@@ -8,7 +8,7 @@ pub fn joins(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Whether a text has a word, with nothing around it that would make it another one. What stands between hyphens in a
+/// Returns whether a text has a word, with nothing around it that would make it another one. A part between hyphens in a
 /// configuration is part of a longer name, such as that of a rule.
 pub fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(start, _)| {
@@ -18,7 +18,7 @@ pub fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a file is of those that are searched. What examples say binds nobody.
+/// Returns whether a file is searched. Examples are not, since they bind nobody.
 pub fn is_of(kind: MentionKind, path: &str) -> bool {
     let language = Language::of(path).filter(|_| !classify::is_example(path));
     match kind {

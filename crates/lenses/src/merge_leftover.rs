@@ -1,4 +1,4 @@
-//! What was meant to stay on one machine: conflict markers, focused tests, debugger stops and editor files.
+//! Leftovers of work on one machine: conflict markers, focused tests, debugger stops and editor files.
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
@@ -239,7 +239,6 @@ static EDITOR_NAMES: Pattern = Pattern::new(concat!(
     r"|^(?:npm|yarn|pnpm|lerna)-(?:debug|error)\.log",
 ));
 
-/// The lens.
 pub(crate) struct MergeLeftover;
 
 impl Lens for MergeLeftover {
@@ -247,8 +246,7 @@ impl Lens for MergeLeftover {
         &SPEC
     }
 
-    /// Only the whole of a document tells whether a marker stands in a fenced example, and only the whole of a source
-    /// file what is a statement.
+    /// Requests whole files of documents, to tell markers in fenced examples, and of source code, to tell statements.
     fn need(&self, file: &ChangedFile) -> Need {
         if scan::is_prose(&file.path) {
             return Need::WholeFile;
@@ -290,7 +288,7 @@ fn editor_file(packet: &Packet<'_>) -> Option<Draft> {
     })
 }
 
-/// What a line says in a merge that stopped.
+/// The conflict marker that a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
     Ours,

@@ -17,22 +17,22 @@ pub(crate) struct Pattern {
     /// boundary makes the search a hundred times slower, so only text that passes this is looked at more closely.
     loose: OnceLock<Regex>,
     full: OnceLock<Regex>,
-    /// How many texts beyond ASCII were looked at; to compile the loose form does not pay for a few.
+    /// Count of the texts beyond ASCII so far; compiling the loose form does not pay for a few.
     looked_at: AtomicUsize,
 }
 
-/// How many texts beyond ASCII are looked at without the loose form, and how long they may be.
+/// Texts beyond ASCII that are searched without the loose form, and their maximum bytes.
 const FEW_TEXTS: usize = 16;
 const SHORT_TEXT: usize = 400;
 
-/// What matched, and its groups.
+/// A match and its groups.
 #[derive(Debug)]
 pub(crate) struct Groups<'t> {
     text: &'t str,
     spans: Vec<Option<Range<usize>>>,
 }
 
-/// One group.
+/// A group of a match.
 #[derive(Debug, Clone)]
 pub(crate) struct Group<'t> {
     text: &'t str,
@@ -111,7 +111,7 @@ impl Pattern {
         Some(self.full.get_or_init(|| compile(self.source)))
     }
 
-    /// Whether it matches anywhere in the text.
+    /// Returns whether it matches anywhere in the text.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         if text.is_ascii() {
             self.ascii().is_match(text.as_bytes())
@@ -120,7 +120,7 @@ impl Pattern {
         }
     }
 
-    /// Where it matches first.
+    /// Returns the first match.
     pub(crate) fn find<'t>(&self, text: &'t str) -> Option<Group<'t>> {
         self.captures(text)?.get(0)
     }

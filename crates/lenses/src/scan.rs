@@ -1,21 +1,19 @@
-//! Where code, string literals and comments stand on a line: a cheap scan by language, made for lines of a diff.
+//! Places of code, string literals and comments on a line: a cheap scan by language, made for lines of a diff.
 
 use qa_contracts::ids::RepoPath;
 use qa_core::packet::{HunkView, Line};
 use qa_reading::syntax::{Outline, Span};
 
-/// What a character is part of.
+/// The part of the program that a character belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Program text.
     Code,
     /// The inside of a string literal.
     Text,
-    /// A comment.
     Comment,
 }
 
-/// How one family of languages marks comments and strings.
+/// The marks of comments and strings in one family of languages.
 #[derive(Debug)]
 struct Syntax {
     /// Begin a comment that ends with the line.
@@ -104,7 +102,7 @@ fn syntax(language: Option<&str>) -> &'static Syntax {
 pub(crate) struct Parts(Vec<(usize, Kind)>);
 
 impl Parts {
-    /// What the byte at an offset is part of.
+    /// Returns the part that the byte at an offset belongs to.
     pub(crate) fn at(&self, offset: usize) -> Kind {
         self.around(offset).1
     }
@@ -164,9 +162,9 @@ pub(crate) fn before(spans: &[Span], line: Span) -> impl Iterator<Item = &Span> 
     spans[..end].iter().rev().take(NEAR)
 }
 
-/// Walks lines in order. What a hunk does not show is unknown: a block comment that opens inside the hunk is carried
-/// on, a long string only when the walk began at the first line of the file, because a closing delimiter looks like an
-/// opening one.
+/// A walk over lines in order. Lines outside of a hunk are unknown: a block comment that opens inside the hunk is
+/// carried on, a long string only when the walk began at the first line of the file, because a closing delimiter looks
+/// like an opening one.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     syntax: &'static Syntax,
@@ -293,7 +291,7 @@ fn begins_inside_block_comment(syntax: &Syntax, text: &str) -> bool {
     syntax.block == C_BLOCK && (rest == "*" || rest.starts_with("* ") && !rest.contains("*/"))
 }
 
-/// Whether people read the file rather than programs, wherever it stands.
+/// Returns whether people read the file rather than programs, in any directory.
 pub(crate) fn is_prose(path: &RepoPath) -> bool {
     const ENDINGS: &[&str] = &["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "txt", "tex", "org"];
     let name = String::from_utf8_lossy(path.file_name()).to_lowercase();

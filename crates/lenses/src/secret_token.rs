@@ -13,9 +13,9 @@ use qa_core::secrets::{self, Kind};
 /// The longest quote, in bytes; a certificate store on one line is not evidence anyone reads.
 const LONGEST_QUOTE: usize = 240;
 
-/// What ships must not carry a secret, and generated files ship too. Tests, documentation and vendored files are full
-/// of passwords made to be published (every hit of the common scanners on 7,986 merged commits was one), so there a
-/// finding asks for a look and does not stop anybody.
+/// Blocking in product and generated files, which ship. Tests, documentation and vendored files are full of passwords
+/// made to be published (every hit of the common scanners on 7,986 merged commits was one), so there a finding is
+/// advisory.
 const BY_SCOPE: ScopeStrengths = ScopeStrengths {
     product: Strength::Block,
     test: Strength::Advise,
@@ -36,7 +36,6 @@ const URL: &str = "secret-token/credential-url";
 const GENERIC: &str = "secret-token/generic-credential";
 const IN_NAME: &str = "secret-token/token-in-name";
 
-/// The lens.
 #[derive(Debug)]
 pub(crate) struct SecretToken;
 
@@ -173,8 +172,8 @@ fn touched<'l, 'a>(added: &'l [Line<'a>], span: &Range<usize>) -> &'l [Line<'a>]
     &added[first..after]
 }
 
-/// What of the first line to show: all of it where the secret goes on below, else up to the end of the secret, so that
-/// the name the value has stands in the quote.
+/// Returns the part of the first line to quote: all of it where the secret goes on below, else up to the end of the
+/// secret, so that the quote has the name of the value.
 fn quoted(line: &Line<'_>, span: &Range<usize>, whole: bool) -> Range<usize> {
     if whole {
         return 0..line.text.len();

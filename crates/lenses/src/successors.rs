@@ -1,8 +1,8 @@
-//! Which tool does the work of which other: successors, umbrellas, and what a general word such as `lint` stands for.
+//! Tools that do the work of others: successors, umbrellas, and the families behind general words such as `lint`.
 
 use std::collections::BTreeSet;
 
-/// What a tool is for; a command that says only that is replaced by any tool for it.
+/// Purposes and their tools; a command that names only the purpose is replaced by any tool for it.
 const FAMILIES: &[(&[&str], &[&str])] = &[
     (
         &["test", "tests"],
@@ -205,7 +205,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "typecheck",
 ];
 
-/// Whether a tool does the work of another.
+/// Returns whether a tool does the work of another.
 pub(crate) fn covers(new: &str, old: &str) -> bool {
     let listed = |tool: &str| COVERS.iter().any(|(own, covered)| *own == tool && covered.contains(&old));
     let general = FAMILIES
@@ -214,12 +214,12 @@ pub(crate) fn covers(new: &str, old: &str) -> bool {
     new == old || listed(new) || general || new == "golangci" && listed("golangci-lint")
 }
 
-/// Whether one of several tools does the work of another.
+/// Returns whether one of several tools does the work of another.
 pub(crate) fn cover(new: &BTreeSet<String>, old: &str) -> bool {
     new.iter().any(|new| covers(new, old))
 }
 
-/// Whether naming a linter no longer makes anything be reported.
+/// Returns whether a linter is deprecated without effect, so that listing it reports nothing.
 pub(crate) fn is_without_effect(linter: &str) -> bool {
     WITHOUT_EFFECT.contains(&linter)
 }

@@ -17,7 +17,7 @@ pub struct Directive {
     pub span: Span,
 }
 
-/// What stands in the place of a module.
+/// The module or directory that a `replace` directive puts in a module's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement<'d> {
     pub module: &'d Part,

@@ -27,7 +27,7 @@ pub(super) struct Comparison<'c> {
     is_paired: Vec<bool>,
 }
 
-/// What two commands of one text have in common besides, so that they are the same.
+/// The surroundings that two commands of one text share, closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closeness {
     UnitAndEffect,

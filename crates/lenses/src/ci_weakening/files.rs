@@ -1,8 +1,8 @@
-//! Which files run checks, by their paths.
+//! Files that run checks, told by their paths.
 
 use qa_core::classify;
 
-/// What a file that runs commands is.
+/// The kind of a file that runs commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A workflow of GitHub, Forgejo or Gitea.

@@ -15,7 +15,7 @@ use super::triggers::Triggers;
 /// Inputs of actions by which they get a command.
 const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
 
-/// What holds for all steps of a job.
+/// The properties of a job that hold for all of its steps.
 #[derive(Debug, Clone, Default)]
 struct Outer {
     marks: Vec<Mark>,

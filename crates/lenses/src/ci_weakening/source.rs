@@ -6,7 +6,7 @@ use super::triggers::Triggers;
 use super::{github, pipeline, recipes};
 use qa_reading::documents::ReadError;
 
-/// What a file runs.
+/// The commands of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Source {
     pub(super) units: Vec<Unit>,

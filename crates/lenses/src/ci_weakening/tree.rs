@@ -34,7 +34,7 @@ pub(super) struct UnitKey {
     pub(super) name: String,
 }
 
-/// What runs a command.
+/// The program that runs a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Runner {
     Ci,
@@ -101,14 +101,14 @@ struct Visit {
     reach: Reach,
 }
 
-/// What came of following a call.
+/// The result of following a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outcome {
     has_checks: bool,
     does_something: bool,
 }
 
-/// How a unit is reached.
+/// The way on which a unit is reached.
 #[derive(Debug, Clone)]
 struct Way {
     marks: Vec<PlacedMark>,

@@ -75,7 +75,7 @@ const PROPOSALS: &[&str] = &[
     "merge_requests",
     "external_pull_requests",
 ];
-/// What a pull request's event is for where nothing is said.
+/// The default `types` of `pull_request`.
 const DEFAULT_TYPES: &[&str] = &["opened", "synchronize", "reopened"];
 
 /// Paths whose change needs no test.

@@ -160,7 +160,6 @@ static CALLS: Calls = Calls::new(&[
 
 const TRUSTED: &str = "TLS certificate verification is disabled";
 
-/// The lens.
 pub(crate) struct DangerousCall;
 
 impl Lens for DangerousCall {

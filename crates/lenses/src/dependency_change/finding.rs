@@ -55,7 +55,7 @@ impl Finding {
 /// The changed lines of one version of a file.
 struct Lines<'t> {
     text: &'t str,
-    /// Where each line begins.
+    /// The offset of each line.
     starts: Vec<usize>,
     /// Numbers from 0 of the changed lines that are not blank.
     changed: BTreeSet<usize>,

@@ -41,7 +41,7 @@ pub(super) enum Meaning {
     Directory,
     /// This value switches a check off.
     Is(&'static str),
-    /// As [`Meaning::Version`], in the place of a version that a dependency asks for: also a directory.
+    /// Like [`Meaning::Version`], for a replacement of a dependency, which may also be a directory.
     Override,
     /// Requirements of Python, some of which have addresses.
     Python,

@@ -179,7 +179,6 @@ fn uncompared() -> Inspection {
     Inspection { drafts: Vec::new(), facts: vec![Fact::new(&Observation::Uncompared, None)] }
 }
 
-/// The lens.
 pub(crate) struct DependencyChange;
 
 impl Lens for DependencyChange {

@@ -31,7 +31,7 @@ impl<'p> Anchors<'p> {
         Self { packet, base, head, base_bytes, added, removed }
     }
 
-    /// Whether a line of a feature at head is added.
+    /// Returns whether a line of a feature at head is added.
     pub(super) fn is_new(&self, entry: &FeatureEntry) -> bool {
         first(&self.head, &self.added, entry.place.clone()).is_some()
     }

@@ -9,9 +9,9 @@ use super::{ADDED_PASSING, DUPLICATE_ID, PASSES_SET, QA_FIELD, REDEFINED, REMOVE
 use crate::contract::Draft;
 use qa_core::features::{FeatureDocument, FeatureEntry};
 
-/// What only QA sets.
+/// The members that only QA sets.
 const PROTECTED: &[&str] = &["passes", "qa_validated", "last_qa_run", "qa_notes", "qa_report_path"];
-/// What a feature is.
+/// The members that define a feature.
 const DEFINITION: &[&str] = &["category", "description", "steps"];
 
 type ById<'d> = BTreeMap<u64, Vec<&'d FeatureEntry>>;
@@ -46,7 +46,7 @@ pub(super) fn compare(
 struct Renumbered {
     /// The ids that are new.
     now: BTreeMap<String, u64>,
-    /// What passed under an id that is gone.
+    /// The descriptions that passed under an id that is gone.
     passed: BTreeSet<String>,
 }
 
@@ -154,7 +154,7 @@ fn definition(before: &FeatureEntry, after: &FeatureEntry, anchors: &Anchors<'_>
     Some(draft.with("feature", after.id).with("members", members))
 }
 
-/// Whether nothing of a feature is left: no word of its description and no step.
+/// Returns whether nothing of a feature is left: no word of its description and no step.
 fn is_another(before: &FeatureEntry, after: &FeatureEntry) -> bool {
     let words = |entry: &FeatureEntry| -> BTreeSet<String> {
         let description = entry.value("description").as_str().unwrap_or("").to_lowercase();

@@ -123,7 +123,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// The lens.
 pub(crate) struct FeatureGuard;
 
 impl Lens for FeatureGuard {
@@ -151,7 +150,7 @@ impl Lens for FeatureGuard {
     }
 }
 
-/// How many findings of one rule a list has at most.
+/// Maximum findings of one rule in one list.
 const MOST_FINDINGS: usize = 20;
 
 /// Lets the last finding of a rule that is kept speak for all that follow it; it is bound to their features, so that no
@@ -173,8 +172,8 @@ fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
     folded.flatten().collect()
 }
 
-/// Whether a path is a list that is worked with: lists that stand among tests, documents, generated or vendored files
-/// are examples.
+/// Returns whether a path is a feature list in use: lists among tests, documents, generated or vendored files are
+/// examples.
 fn is_guarded(path: &RepoPath) -> bool {
     let text = path.to_text();
     let named = text.rsplit('/').next().is_some_and(|name| name == FILE_NAME);

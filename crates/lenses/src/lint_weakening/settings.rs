@@ -15,7 +15,7 @@ const SHARED: &[&str] = &["Cargo.toml", "package.json", "pom.xml", "pyproject.to
 /// Members that tell a tool about versions and nothing about what to report.
 const VERSIONS: &[&str] = &["msrv", "python_version", "pythonVersion", "target-version"];
 
-/// What tells a setting of a configuration from all others.
+/// The identity of a setting within its configuration.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     /// Position in the tool's table.
@@ -35,7 +35,7 @@ pub(super) enum Value {
     Number(f64),
     Entries(BTreeSet<String>),
     Word(String),
-    /// Not written out.
+    /// A value that is not literal.
     Unknown,
 }
 
@@ -129,7 +129,7 @@ impl Configuration {
     }
 }
 
-/// What a way from the section to a value went through.
+/// The keys on the way from the section to a value.
 #[derive(Debug, Clone, Default)]
 struct Way {
     names: Vec<String>,

@@ -55,7 +55,7 @@ pub(super) enum Direction {
     On,
     /// Switching off; on where it is not set.
     OnByDefault,
-    /// Switching on.
+    /// A switch that turns checking off: switching on weakens.
     Off,
     /// A lower level: error, warning, off.
     Level,
@@ -63,9 +63,9 @@ pub(super) enum Direction {
     AtLeast,
     /// A larger number, or none.
     AtMost,
-    /// Fewer entries.
+    /// A list of what is checked: fewer entries weaken.
     Includes,
-    /// More entries.
+    /// A list of what is not checked: more entries weaken.
     Excludes,
     /// A later word of a list from strict to lax.
     Words(&'static [&'static str]),

@@ -128,8 +128,7 @@ fn losses(base: &InForce, head: &InForce, lookups: &dyn Lookups) -> Vec<Loss> {
     of_base.chain(of_head).chain(milder_sections(base, head)).collect()
 }
 
-/// Finds what the paths of a rule of the base lose: the rule is gone, a later one decides in its place, or it has fewer
-/// owners.
+/// Finds the loss of a rule's paths at head: the rule is gone, a later one decides in its place, or it has fewer owners.
 fn loss_of_rule(base: &InForce, head: &InForce, rule: &OwnerRule, lookups: &dyn Lookups) -> Option<Loss> {
     let own: BTreeSet<&str> = rule.owners.iter().map(|owner| owner.text.as_str()).collect();
     let decides = |in_force: &InForce, path: &str, rule: &OwnerRule| {

@@ -1,4 +1,4 @@
-//! What a model is asked to answer, what of its answer is believed, and where in the change it stands.
+//! The schema of a model's answer, the checks on what it says, and the places of its findings in the change.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -35,13 +35,13 @@ pub struct ModelFinding {
     pub file: String,
     /// The rule that is broken.
     pub rule_id: String,
-    /// How bad the model finds it.
+    /// The severity that the model gives.
     pub severity: Severity,
     /// The first line at head that it is about.
     pub start_line: u64,
-    /// What is wrong.
+    /// The fault.
     pub summary: String,
-    /// What to do, where the model knows; null where it does not, and never absent.
+    /// The fix; null where the model knows none, and never absent.
     #[serde(deserialize_with = "nullable")]
     pub suggestion: Option<String>,
 }
@@ -108,7 +108,7 @@ pub fn read(text: &str, rule_ids: &[&str]) -> Result<Vec<ModelFinding>, String> 
     Ok(findings)
 }
 
-/// What an error may repeat of an answer, which is as hostile as the change that it is about.
+/// Returns the part of an answer that an error may repeat; it is as hostile as the change that it is about.
 fn repeated(text: &str) -> String {
     plain(text, REPEATED)
 }
@@ -134,10 +134,10 @@ fn fault(said: &ModelFinding, rule_ids: &[&str]) -> Option<String> {
     }
 }
 
-/// Where the quote of a finding stands: on added lines of the hunk that it claims. The line, and what stands
-/// there verbatim.
+/// Locates the quote of a finding on added lines of the hunk that it claims. Returns the line, and its text there
+/// verbatim.
 ///
-/// Whether the packet is that of the file which the finding names is for the caller to see to.
+/// The caller passes the packet of the file that the finding names.
 pub fn locate(said: &ModelFinding, packet: &Packet<'_>) -> Option<(u64, String)> {
     let quote = Quote::new(&said.evidence_quote)?;
     let is_markup = clean::is_markup(&packet.path().to_text());
@@ -176,8 +176,8 @@ impl<'a> Quote<'a> {
         Some(Self { first, others: lines.collect(), is_telling })
     }
 
-    /// Whether the first of the lines is added and holds the beginning of the quote, and those that follow
-    /// the rest.
+    /// Returns whether the first of the lines is added and has the beginning of the quote, and those that follow have the
+    /// remaining lines.
     fn stands_at(&self, lines: &[HeadLine<'_>]) -> bool {
         let Some((first, following)) = lines.split_first() else { return false };
         let mut following = following.iter().filter(|line| !line.shown.trim().is_empty());
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// What some provider refuses in a schema.
+    /// Returns the parts of a schema that some provider refuses.
     fn outside_the_subset(schema: &Value) -> Vec<String> {
         const KNOWN: &[&str] = &[
             "additionalProperties",

@@ -1,4 +1,4 @@
-//! What a model is asked about structure: boundaries, copies, lost errors, shared state, broken promises.
+//! The review of structure: boundaries, copies, lost errors, shared state, broken promises.
 
 use super::contract::{Canary, ReviewSpec};
 use crate::contract::{everywhere, presets, rule};

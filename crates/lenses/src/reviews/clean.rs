@@ -1,4 +1,4 @@
-//! What is taken out of changed text before a model sees it: whatever a person who reads it would not see.
+//! Removal of text that a person would not see, before a model reads a change.
 
 use std::sync::LazyLock;
 
@@ -6,13 +6,13 @@ use regex::Regex;
 
 use qa_contracts::ids::is_unprintable;
 
-/// What stands for a comment.
+/// The replacement of a removed comment.
 const COMMENT: &str = "[comment removed]";
 /// The ends of the names of files whose comments nobody sees and nothing runs. In a page or a notebook what looks like a
 /// comment may be code, so all of it is shown.
 const MARKUP: &[&str] = &["markdown", "md", "mdc", "mdown", "mkd", "mkdn"];
 
-/// What was taken out of a text before a model sees it.
+/// Counts of what was removed from a text before a model sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// Characters that do not show, or that reorder others.
@@ -24,12 +24,12 @@ pub struct Cleaned {
 }
 
 impl Cleaned {
-    /// Whether a model sees the text as it is.
+    /// Returns whether a model sees the text as it is.
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
-    /// Both together.
+    /// Returns the sum of both counts.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             characters: self.characters + other.characters,
@@ -50,7 +50,7 @@ pub(crate) struct Cleaner {
     cleaned: Cleaned,
 }
 
-/// Where in a tag a line ends.
+/// The state in a tag at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
     Outside,
@@ -78,8 +78,7 @@ impl Cleaner {
         }
     }
 
-    /// A second cleaner that goes on where this one stands, for the other side of a change. It counts from
-    /// nothing.
+    /// Returns a second cleaner in the same state, for the other side of a change. Its counts begin at zero.
     pub(crate) fn fork(&self) -> Self {
         Self { cleaned: Cleaned::default(), ..self.clone() }
     }
@@ -95,7 +94,7 @@ impl Cleaner {
         line
     }
 
-    /// What was taken out so far.
+    /// Returns the counts so far.
     pub(crate) fn cleaned(&self) -> Cleaned {
         self.cleaned
     }
@@ -133,8 +132,7 @@ impl Cleaner {
         out
     }
 
-    /// Empties the brackets of pictures. Brackets pair as renderers pair them, each with the last one that is
-    /// open.
+    /// Empties the brackets of pictures. Brackets pair as renderers pair them, each with the last open one.
     fn without_picture_texts(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut open: Vec<(usize, bool)> = Vec::new();
@@ -197,8 +195,7 @@ impl Tag {
         }
     }
 
-    /// The state after a character, and whether that character shows. `name` collects the name of an
-    /// attribute.
+    /// Returns the state after a character, and whether that character shows. `name` collects the name of an attribute.
     fn after(self, character: char, next: Option<char>, name: &mut String) -> (Self, bool) {
         match self {
             Self::Outside => {
@@ -255,7 +252,7 @@ static HIDDEN_DEFINITION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^[\s>*+-]*\[[^\]]+\]:\s*(?:#|<[^>]{0,100}>)\s*["'(]"#).expect("the expression is valid")
 });
 
-/// Whether a character does not show, or changes where others show. A tab is none.
+/// Returns whether a character is invisible, or moves others on the screen. A tab is not hidden.
 pub(crate) fn is_hidden(character: char) -> bool {
     character != '\t'
         && (is_unprintable(character)
@@ -264,8 +261,8 @@ pub(crate) fn is_hidden(character: char) -> bool {
                 | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'))
 }
 
-/// Whether a file is rendered, so that it may hold text nobody sees: Markdown, HTML and their kin, by the end
-/// of its name.
+/// Returns whether a file is rendered, so that it may have text that nobody sees: Markdown, HTML and their kin, by the
+/// end of its name.
 pub(crate) fn is_markup(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(_, end)| MARKUP.iter().any(|known| end.eq_ignore_ascii_case(known)))

@@ -1,4 +1,4 @@
-//! What a model is asked about conventions: whether an added line keeps those that the maintainers approved.
+//! The review of conventions: added lines that break one that the maintainers approved.
 
 use super::contract::ReviewSpec;
 use crate::contract::{everywhere, presets, rule};

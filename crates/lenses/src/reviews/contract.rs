@@ -1,4 +1,4 @@
-//! What a review is: a lens whose judgement is a model's, described as data. Nothing here asks one.
+//! The contract of a review: a lens whose judgement is a model's, described as data. Nothing here sends a request.
 
 use crate::contract::RuleSpec;
 use qa_contracts::v1::LensClass;
@@ -10,11 +10,9 @@ pub struct ReviewSpec {
     pub id: &'static str,
     /// Changed whenever the same change may be asked about in another way; it is part of the execution key.
     pub(crate) version: &'static str,
-    /// The class.
     pub(crate) class: LensClass,
-    /// One sentence.
     pub title: &'static str,
-    /// What the model is to do: `include_str!("prompts/<word>.v<N>.md")`. A prompt that was released never changes.
+    /// The task of the model: `include_str!("prompts/<word>.v<N>.md")`. A released prompt never changes.
     pub(crate) prompt: &'static str,
     /// The rules, by id. What a model may say is one of them; each title is what it is told of the rule.
     pub rules: &'static [RuleSpec],
@@ -32,6 +30,6 @@ pub(crate) struct Canary {
     pub(crate) extension: &'static str,
     /// Its lines. `{}` stands for a word that differs from change to change.
     pub(crate) lines: &'static [&'static str],
-    /// Which of them are at fault, from 1.
+    /// The faulty lines, counted from 1.
     pub(crate) faulty: std::ops::RangeInclusive<u64>,
 }

@@ -1,4 +1,4 @@
-//! How a change is shown to a model: which line is whose, and no line that its author could have begun.
+//! The text of a change for a model: each line is marked, and none begins with text of the change's author.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use qa_core::canonical::Hasher;
 use qa_core::escape::visible;
 use qa_core::packet::{HunkView, Line, Packet};
 
-/// What happened to a line.
+/// The origin of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Unchanged,
@@ -29,7 +29,7 @@ pub(super) struct HeadLine<'a> {
 pub(super) struct ShownHunk<'a> {
     /// Unchanged, added and unchanged lines, in the order of the file.
     pub(super) head: Vec<HeadLine<'a>>,
-    /// How many of those lines come before what was removed.
+    /// Number of those lines before the removed ones.
     before: usize,
     removed: Vec<String>,
     cleaned: Cleaned,
@@ -52,10 +52,9 @@ pub fn file_block(packet: &Packet<'_>) -> (String, Cleaned) {
     (block, cleaned)
 }
 
-/// A packet: blocks between two lines that no text inside can repeat.
+/// Returns a packet: blocks between two lines that no text inside can repeat.
 ///
-/// Both lines carry digits of a hash over everything between them, so whoever writes the text cannot know
-/// them.
+/// Both lines carry digits of a hash over everything between them, which the author of the text cannot predict.
 pub(crate) fn fenced(blocks: &[String]) -> String {
     let mut hasher = Hasher::default();
     blocks.iter().for_each(|block| hasher.update(block.as_bytes()));
@@ -100,8 +99,7 @@ fn heading(position: usize, hunk: &HunkView<'_>, is_markup: bool) -> (String, Cl
     (format!("hunk {position}{place}\n"), cleaner.cleaned())
 }
 
-/// Cleans a hunk: once as it stands at head, and once what was removed from there on where the two versions
-/// part.
+/// Cleans a hunk: its head version, and its removed lines from where the two versions part.
 pub(super) fn show<'a>(hunk: &HunkView<'a>, is_markup: bool) -> ShownHunk<'a> {
     let mut at_head = Cleaner::new(is_markup);
     let mut head = Vec::new();

@@ -1,4 +1,4 @@
-//! What a model is asked about growth: time, memory and handles that follow data or load.
+//! The review of growth: time, memory and handles that follow data or load.
 
 use super::contract::{Canary, ReviewSpec};
 use crate::contract::{everywhere, presets, rule};

@@ -1,4 +1,4 @@
-//! How the words of a model are made safe to repeat: they lead nowhere, call nobody and command nothing.
+//! Model output made safe to repeat: no links, no mentions and no commands.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,12 +7,11 @@ use regex::{Captures, Regex};
 
 use super::clean::is_hidden;
 
-/// How often the words are looked over. Each look is short, and what one leaves behind is rarely hostile
-/// twice.
+/// Maximum passes over the text. One pass may leave something that only the next finds, rarely twice.
 const LOOKS: usize = 4;
 
-/// What a model says, as plain words on one line: no link, address, mention, issue reference, markup or
-/// hidden character. At most `limit` characters, cut with `…`.
+/// Returns model output as plain words on one line: no link, address, mention, issue reference, markup or hidden
+/// character. At most `limit` characters, cut with `…`.
 pub fn plain(text: &str, limit: usize) -> String {
     let mut words = one_line(text);
     for _ in 0..LOOKS {
@@ -133,7 +132,7 @@ fn drop_calls(out: &mut String, next: char) {
     out.push_str("no. ");
 }
 
-/// Whether a text ends with an ASCII word, however it is written.
+/// Returns whether a text ends with an ASCII word, in any case.
 fn ends_with_word(text: &str, word: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= word.len() && bytes[bytes.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
@@ -156,7 +155,7 @@ mod tests {
 
     static ISSUE: LazyLock<Regex> = LazyLock::new(|| expression(r"(?i)\bGH-\d"));
 
-    /// What holds for every text, whoever wrote it.
+    /// Checks the promises that hold for every text.
     #[track_caller]
     fn check_harmless(text: &str, limit: usize) {
         let said = plain(text, limit);

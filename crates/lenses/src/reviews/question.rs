@@ -1,4 +1,4 @@
-//! What a review asks about some files: the instructions, the packet, and what the answer has to be.
+//! The request of a review about some files: the instructions, the packet, and the schema of the answer.
 
 use serde_json::Value;
 
@@ -17,18 +17,18 @@ const WORDS: [&str; 16] = [
     "linen", "maple", "nectar", "ochre", "pearl",
 ];
 
-/// Whether a path is one of the change.
+/// Returns whether a path is one of the change.
 type Taken<'t> = &'t dyn Fn(&str) -> bool;
 
-/// What is asked.
+/// A request to a model.
 pub struct Question {
-    /// What is asked for; ours alone.
+    /// The task, in our words alone.
     pub instructions: String,
-    /// What it is asked about.
+    /// The change, fenced.
     pub packet: String,
-    /// What the answer has to be.
+    /// The JSON schema of the answer.
     pub schema: Value,
-    /// What was taken out of the text.
+    /// Counts of what was removed from the text.
     pub cleaned: Cleaned,
     /// The defect that nobody wrote.
     pub planted: Option<Planted>,
@@ -39,15 +39,15 @@ pub struct Question {
 pub struct Planted {
     /// Its file, which the change does not have.
     pub path: String,
-    /// Where its fault is.
+    /// The lines of its fault.
     lines: std::ops::RangeInclusive<u64>,
-    /// What stands there.
+    /// The text of those lines.
     faulty: Vec<String>,
     block: String,
 }
 
 impl Planted {
-    /// Whether something that is said of its file names its fault, and quotes it.
+    /// Returns whether a finding about its file names its fault, and quotes it.
     pub fn is_named_by(&self, said: &ModelFinding) -> bool {
         let quoted = said.evidence_quote.lines().map(str::trim).find(|line| !line.is_empty());
         said.file == self.path
@@ -92,8 +92,8 @@ pub fn instructions(spec: &ReviewSpec, rubric: Option<&Rubric>) -> String {
     text
 }
 
-/// What is asked about some files. The seed chooses the canary, where one is wanted and the review has one; its file is
-/// none that is taken, since what is said of it is not told.
+/// Returns the request about some files. The seed chooses the canary, where one is wanted and the review has one; its
+/// path is not one of the change, since findings about it are not reported.
 pub fn question(
     spec: &'static ReviewSpec,
     rubric: Option<&Rubric>,

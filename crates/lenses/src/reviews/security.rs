@@ -1,4 +1,4 @@
-//! What a model is asked about attackers: who can reach what they should not.
+//! The review of security: an attacker's ways to what should be out of reach.
 
 use super::contract::{Canary, ReviewSpec};
 use crate::contract::{everywhere, presets, rule};

@@ -1,4 +1,4 @@
-//! Whether a test that went was renamed, merged or split elsewhere in the change, or went with what it tested.
+//! Removed tests: renamed, merged or split elsewhere in the change, retired with the code under test, or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,24 +44,24 @@ pub(super) const ENOUGH: usize = 60;
 /// Fewer words than this tell nothing about a test.
 pub(super) const TELLING: usize = 3;
 
-/// What is known of one test.
+/// The properties of one test, as the second half of the lens gets them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shape {
     pub(super) path: String,
     pub(super) name: String,
-    /// Whether it checks something in words that are known.
+    /// Set where it has a known assertion.
     pub(super) asserts: bool,
-    /// Whether nothing in it can check anything.
+    /// Set where nothing in it can check anything.
     pub(super) hollow: bool,
-    /// Whether nothing of its file stays.
+    /// Set where its whole file is deleted.
     pub(super) file_gone: bool,
-    /// Whether a runner that goes by names finds its file.
+    /// Set where a runner that goes by names finds its file.
     pub(super) is_collected: bool,
-    /// Whether it is a table of cases.
+    /// Set for a table of cases.
     pub(super) table: bool,
-    /// Whether it is switched off.
+    /// Set where it is skipped.
     pub(super) skipped: bool,
-    /// Whether another test of the same hunk is already taken to be this one under its other name.
+    /// Set where another test of the same hunk is already taken for this one under its other name.
     pub(super) paired: bool,
     /// Every word of it.
     pub(super) words: BTreeSet<String>,
@@ -129,12 +129,12 @@ fn drafts_of_file(file: &Noted, path: &str, own: &[(&Noted, Fate)], change: &Cha
     }
 }
 
-/// What became of a test that is not where it was.
+/// The fate of a test that is not where it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It stands elsewhere, under its name or another.
     Kept,
-    /// What it tested is gone too.
+    /// The code under test is gone too.
     Retired,
     /// Nothing in the change explains it.
     Missing,
@@ -176,7 +176,7 @@ impl<'a> Removed<'a> {
 struct New<'a> {
     shape: &'a Shape,
     roots: BTreeSet<String>,
-    /// Whether it stands for a removed test of its name or of a like name already.
+    /// Set where it is already the replacement of a removed test of its name or of a like name.
     is_taken: bool,
 }
 
@@ -193,7 +193,7 @@ struct Gone {
     parts: BTreeSet<String>,
 }
 
-/// What comes in the change, to look for what went.
+/// The additions of the change, among which replacements are searched.
 struct Change<'a> {
     added: Vec<New<'a>>,
     /// Tests that stay and are tables of cases from now on.
@@ -201,7 +201,7 @@ struct Change<'a> {
     gone: BTreeMap<&'a str, Gone>,
     /// Folders whose manifest is deleted: packages that are gone.
     packages_gone: Vec<String>,
-    /// What deleted source files are about.
+    /// The subjects of deleted source files.
     sources_gone: BTreeSet<&'a str>,
 }
 
@@ -324,7 +324,7 @@ pub(super) fn borrowed(words: &BTreeSet<String>) -> BTreeSet<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// How many of a hundred words stand among others.
+/// Returns the percentage of words that are among others.
 pub(super) fn share<W: Ord>(words: &BTreeSet<W>, among: &BTreeSet<W>) -> usize {
     words.intersection(among).count() * 100 / words.len().max(1)
 }

@@ -1,4 +1,4 @@
-//! How the tests of a file are named in each language, and where each begins.
+//! Names of the tests of a file in each language, and the line on which each begins.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -20,9 +20,9 @@ pub(super) struct Test {
     pub(super) end: usize,
     /// Position of the line that ends the test before others of its body.
     pub(super) cut: Option<usize>,
-    /// What switches it off.
+    /// The mark that skips it.
     pub(super) off: Option<Span>,
-    /// What switches its subtests off.
+    /// The marks that skip its subtests.
     pub(super) nested: Vec<Span>,
 }
 
@@ -55,8 +55,8 @@ static NAMED: &[Idiom] = &[
 ];
 static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
-/// What stands above a test whose own line does not tell, with a text that is in every such line, and how the line of
-/// the name gives it.
+/// Marks above a test whose own line does not tell, with a text that is in every such line, and the pattern that takes
+/// the name from its line.
 static MARKED: [(&[&str], &str, Pattern, Pattern); 6] = [
     (
         &["rust"],
@@ -94,7 +94,7 @@ static MARKED: [(&[&str], &str, Pattern, Pattern); 6] = [
     ),
 ];
 
-/// How many lines may stand between a mark and the name: more attributes and comments.
+/// Maximum lines between a mark and the name: more attributes and comments.
 const MARK_REACH: usize = 8;
 
 /// Returns whether tests of a language are known by name.
@@ -179,7 +179,7 @@ pub(super) fn parts(name: &str) -> BTreeSet<String> {
     words
 }
 
-/// How many characters two names share at both ends.
+/// Returns the number of characters that two names share at both ends.
 pub(super) fn alike(left: &str, right: &str) -> usize {
     let same = |(left, right): &(char, char)| left == right;
     left.chars().zip(right.chars()).take_while(same).count()

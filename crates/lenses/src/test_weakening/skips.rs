@@ -1,4 +1,4 @@
-//! What switches tests off, in each language.
+//! Skipped tests in each language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -91,7 +91,7 @@ pub(super) static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIO
 static CONDITION: Pattern =
     Pattern::new(r"^\s*(?:\}\s*)?(?:if|elif|else|except|rescue|catch|case|unless|switch|default|when)\b");
 
-/// What comes behind `xfail(` when a platform or a version decides. Any other condition may always hold.
+/// The text behind `xfail(` where a platform or a version decides. Any other condition may always hold.
 static PLATFORM: Pattern = Pattern::new(
     r"^\s*(?:condition\s*=\s*)?(?:not\s+)?(?:sys\.(?:platform|version_info|maxsize|implementation|byteorder)|os\.name|platform\.\w+\s*\(|(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32?|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY|cpython|CPYTHON|PY\d+)\w*\b)[^,]*(?:[,)]|$)",
 );

@@ -69,12 +69,12 @@ fn defined(line: &str) -> Option<&str> {
     captures.get(1).map(|name| name.as_str())
 }
 
-/// What lines of one side define, test functions included.
+/// Returns the names that lines of one side define, test functions included.
 fn of_lines<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
     lines.filter_map(|line| defined(line.text)).collect()
 }
 
-/// What the lines of a hunk define, removed ones and added ones.
+/// The names that a hunk defines on removed and on added lines.
 struct Defined<'a> {
     before: BTreeSet<&'a str>,
     after: BTreeSet<&'a str>,

@@ -1,4 +1,4 @@
-//! Which tests only one version of a file has, and what each of them says.
+//! Tests that only one version of a file has, with their words.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -23,7 +23,7 @@ static TABLE: Pattern = Pattern::new(
     r"parametri[sz]e|\.each\b|\bsubTest\b|@(?:ParameterizedTest|DataProvider|\w+Source)\b|#\[(?:case|test_case|rstest)|\[(?:TestCase|InlineData|Theory)|\bt\.Run\(|(?i)\bfor\b.*\b(?:tests?|tt|tc|tcs|cases?|styles?|inputs?)\b",
 );
 
-/// What tests of every kind say, so that it tells none from another where the rest of a file is not known.
+/// Words common to most tests, ignored when comparing tests whose whole file is not known.
 static COMMON: LazyLock<BTreeSet<&str>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
 const COMMON_WORDS: &str = "\
     assert assert_eq assert_ne assertEquals assertThat assertTrue assertFalse assertRaises async await \
@@ -38,16 +38,16 @@ pub(super) struct Side<'a> {
     language: Option<&'a str>,
     pub(super) lines: Vec<&'a str>,
     pub(super) tests: Vec<Test>,
-    /// Whether the tests are those of the syntax tree, which knows where each begins and ends.
+    /// Set where the tests come from the syntax tree, which has the begin and end of each.
     is_parsed: bool,
-    /// What each test says. A test is held against many others, so it is read once, when first asked about.
+    /// The cached words of each test, read on first use, since a test is compared with many others.
     read: Vec<OnceCell<Read<'a>>>,
 }
 
-/// What a test says.
+/// The words of a test.
 struct Read<'a> {
     asserts: bool,
-    /// Whether nothing in it can check anything: no assertion in words that are known and no call that could hide one.
+    /// Set where nothing in it can check anything: no known assertion and no call that could have one.
     is_hollow: bool,
     is_skipped: bool,
     words: BTreeSet<&'a str>,
@@ -79,7 +79,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// What a test says; the line of its name only where it says more than the name.
+    /// Returns the lines of a test; the line of its name only where it has more than the name.
     pub(super) fn body(&self, position: usize) -> &[&'a str] {
         let test = &self.tests[position];
         let name = self.lines[test.at].trim_end();
@@ -121,7 +121,7 @@ impl<'a> Side<'a> {
         top
     }
 
-    /// Where a mark of several lines that ends at a position begins: at an annotation with no statement in between.
+    /// Returns the begin of a mark of several lines that ends at a position: an annotation with no statement in between.
     fn opening_of_mark(&self, end: usize) -> Option<usize> {
         let lines = (end.saturating_sub(12)..=end).rev();
         let is_part = |at: &usize| {
@@ -205,7 +205,7 @@ fn number_of(position: usize) -> u64 {
     position as u64 + 1
 }
 
-/// Returns whether an added line belongs to a test that only the new version has, by name. What marks a test stands
+/// Returns whether an added line belongs to a test that only the new version has, by name. The marks of a test stand
 /// above it.
 pub(super) fn is_of_new_test(base: &Side<'_>, head: &Side<'_>, line: &Line<'_>) -> bool {
     let at = position_of(line);
@@ -342,7 +342,7 @@ fn grown_tables(
     grown.map(|position| Fact::new(&Found::Grown(shape(position)), None)).collect()
 }
 
-/// What each hunk says that adds to a test.
+/// Returns the words of each hunk that adds to a test.
 fn grown_tests<'a>(packet: &Packet<'a>, head: &Side<'_>) -> Vec<BTreeSet<&'a str>> {
     let is_in_a_test = |line: Line<'_>| head.owner(position_of(&line)).is_some();
     let hunks = packet.hunks().filter(|hunk| hunk.added().any(is_in_a_test));

@@ -13,9 +13,9 @@ pub(super) struct Version<'t> {
     /// The text without comments and code that never runs.
     pub(super) live: String,
     pub(super) tests: Vec<Test>,
-    /// What stands outside of tests and may switch them off.
+    /// Marks outside of tests that may skip them.
     pub(super) marks: Vec<Mark>,
-    /// Whether the tests are those of the tree, which knows where each ends.
+    /// Set where the tests come from the syntax tree, which has the end of each.
     pub(super) is_parsed: bool,
 }
 

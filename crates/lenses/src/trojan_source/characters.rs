@@ -1,4 +1,4 @@
-//! Which characters reorder, hide or do not show, and where a script or an emoji needs them.
+//! Characters that reorder, hide or do not show, and the places where a script or an emoji needs them.
 
 use crate::scan::{Kind, Parts};
 
@@ -18,8 +18,8 @@ pub(super) fn is_right_to_left(character: char) -> bool {
         | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Whether controls beside right-to-left letters are typography. Prose may isolate and embed as long as it closes what
-/// it opens; code may only hold marks, inside strings and comments. An override never is.
+/// Returns whether controls beside right-to-left letters are typography. Prose may isolate and embed as long as it
+/// closes what it opens; code may only have marks, inside strings and comments. An override never is.
 pub(super) fn bidi_belongs(text: &str, offsets: &[usize], prose: bool, parts: &Parts) -> bool {
     let is_mark = |offset: &usize| text[*offset..].starts_with(['\u{200e}', '\u{200f}', '\u{61c}']);
     if prose {

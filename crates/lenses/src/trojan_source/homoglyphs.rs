@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// How a word looks: equal for words no one can tell apart.
+/// Returns the appearance of a word: equal for words that no one can tell apart.
 fn look(word: &str) -> String {
     skeleton(word).collect()
 }
@@ -118,13 +118,13 @@ fn is_foreign(letter: char) -> bool {
         | '\u{10400}'..='\u{1044f}' | '\u{1d400}'..='\u{1d7ff}')
 }
 
-/// Whether a letter of another script looks like one plain letter.
+/// Returns whether a letter of another script looks like one plain letter.
 fn is_look_alike(letter: char) -> bool {
     let mut buffer = [0; 4];
     is_foreign(letter) && skeleton(letter.encode_utf8(&mut buffer)).all(|plain| plain.is_ascii_alphanumeric())
 }
 
-/// Whether a name mixes Latin letters with look-alikes of another script.
+/// Returns whether a name mixes Latin letters with look-alikes of another script.
 pub(super) fn imitates(name: &str) -> bool {
     let letters: Vec<char> = name.chars().collect();
     if !letters.iter().any(char::is_ascii_alphabetic) {

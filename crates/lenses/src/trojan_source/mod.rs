@@ -20,7 +20,7 @@ const INVISIBLE: &str = "trojan-source/invisible-character";
 const PROSE: &str = "trojan-source/invisible-in-prose";
 const MIXED: &str = "trojan-source/mixed-script-identifier";
 
-/// How many blanks before more text are taken as an attempt to push it off the screen.
+/// Minimum blanks before more text that count as an attempt to push it off the screen.
 const OFF_SCREEN: usize = 200;
 
 const BLOCK: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
@@ -92,7 +92,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// The lens.
 pub(crate) struct TrojanSource;
 
 impl Lens for TrojanSource {
@@ -142,10 +141,10 @@ impl Lens for TrojanSource {
     }
 }
 
-/// What the file's name says about how to read its lines.
+/// The properties of a file that decide how its lines are read.
 struct Setting {
     prose: bool,
-    /// Not known to be written by people: bytes that are no text make it data, such as drawings.
+    /// Set for files not known to be written by people: bytes that are no text make it data, such as drawings.
     data: bool,
     test: bool,
     locale: bool,
@@ -239,7 +238,7 @@ impl Marked {
     }
 }
 
-/// Where text stands behind so many blanks that no one scrolls to it.
+/// Returns the text that stands behind so many blanks that no one scrolls to it.
 fn off_screen(text: &str) -> Option<std::ops::Range<usize>> {
     let mut blanks = 0;
     for (offset, byte) in text.bytes().enumerate() {

@@ -36,7 +36,7 @@ pub const MAX_LEAVES: usize = 1 << 20;
 /// Notation of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// What a module of JavaScript or TypeScript exports by default, as far as it is written out.
+    /// The default export of a JavaScript or TypeScript module, as far as it is literal.
     Ecma,
     /// `name = value` below `[section]`, as Python's configparser reads it.
     Ini,

@@ -117,7 +117,7 @@ impl LockFormat {
 /// Returns the packages of a lockfile, in the order of the text.
 ///
 /// # Errors
-/// As [`lockfile`].
+/// Returns the errors of [`lockfile`].
 pub fn locked_packages(format: LockFormat, text: &str) -> Result<Vec<LockedPackage>, ReadError> {
     lockfile(format, text).map(|lockfile| lockfile.packages)
 }

@@ -70,7 +70,7 @@ pub(super) enum NamePat {
     Any(usize),
 }
 
-/// What a node has to be.
+/// A condition on a node.
 #[derive(Debug)]
 pub(super) enum Pat {
     /// A variable, by its position.

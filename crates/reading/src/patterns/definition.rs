@@ -1,6 +1,6 @@
 //! Patterns as pages of rules state them, and the words that each brings into a file.
 
-/// What runs around a match.
+/// The code that has to run around a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// The innermost function is asynchronous.
@@ -19,11 +19,11 @@ pub struct Variable {
     pub name: &'static str,
     /// Dotted names, one of which it has to be; as a name behind a dot, one of these words.
     pub names: &'static [&'static str],
-    /// Whether it has to be, or must not be, written out in full.
+    /// Requires (`true`) or forbids (`false`) a literal; `None` allows both.
     pub literal: Option<bool>,
     /// Regular expression over the value of a string, or over the text of anything else; empty for any.
     pub matches: &'static str,
-    /// As `matches`, for what it must not be.
+    /// Like `matches`, for values that are excluded.
     pub not_matches: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub struct Definition {
     pub inside: &'static [Context],
     /// Patterns that take a match back where they match the same node.
     pub unless: &'static [&'static str],
-    /// Whether the match has to be a statement.
+    /// Requires the match to be a statement.
     pub statement: bool,
     /// Regular expression that takes a match back where the text of the statement has a match; empty for none.
     pub not_near: &'static str,

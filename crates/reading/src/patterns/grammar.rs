@@ -30,7 +30,7 @@ const PARSED: usize = 11;
 /// Meaning of a kind of node to a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A comment.
+    /// A node that is passed over, such as a comment.
     Skip,
     /// Parentheses, a cast, a reference: stands for the node inside. The node is a field, or the first named child.
     Wrap(&'static str),
@@ -40,12 +40,12 @@ pub(super) enum Role {
     /// Names with dots, `::` or the like between them.
     Dotted,
     Member(&'static str, &'static str),
-    /// As `Member`, without fields.
+    /// Like `Member`, for grammars whose node has no fields.
     MemberPair,
     /// `object["name"]`.
     Index(&'static str, &'static str),
     Call(&'static str, &'static str),
-    /// As `Call`, with the callee as first child and the arguments among the others.
+    /// Like `Call`, with the callee as first child and the arguments among the others.
     CallFirst,
     /// A call with fields for the object, the name and the arguments; without arguments a member.
     Method(&'static str, &'static str),
@@ -57,7 +57,7 @@ pub(super) enum Role {
     Literal,
     /// `name: value`, `name=value`, `name => value`.
     Pair(&'static str, &'static str),
-    /// As `Pair`, with the name as first child and the value as second; stands for its child where it has but one.
+    /// Like `Pair`, with the name as first child and the value as second; stands for its only child where it has one.
     PairChildren,
     Assign(&'static str, &'static str),
     Binary,

@@ -14,11 +14,11 @@ const MAX_DEPTH: usize = 32;
 /// Names that are passed over between a pattern's arguments, at most.
 const MOST_ARGUMENTS: usize = 1_000;
 
-/// What the variables of a pattern stand for so far.
+/// The bindings of a pattern's variables so far.
 #[derive(Debug, Clone)]
 pub(super) struct Captured<'t> {
     nodes: Vec<Option<Capture<'t>>>,
-    /// Where the part stands that is to be reported.
+    /// The part to report, where the pattern marks one.
     pub(super) report: Option<Span>,
 }
 
@@ -114,8 +114,8 @@ impl<'a, 't> Attempt<'a, 't> {
         }
     }
 
-    /// Returns whether a dotted name is the expected one. Where the file does not say what it is, it is what is usually
-    /// called so.
+    /// Returns whether a dotted name is the expected one. A name that the file does not bind is taken for the module that
+    /// usually has it.
     fn is_name(&self, expected: &Resolved, path: &str) -> bool {
         let (Resolved::Imported(expected) | Resolved::Unbound(expected)) = expected;
         match self.code.resolved(path) {

@@ -124,7 +124,6 @@ impl<'t> Code<'t> {
         Self { text, parsed }
     }
 
-    /// The text.
     pub fn text(&self) -> &'t str {
         self.text
     }
@@ -160,7 +159,7 @@ fn parse_ranges(grammar: Grammar, text: &str, spans: &[Span]) -> Tree {
 /// A script in a page.
 struct Script {
     span: Span,
-    /// Whether it is TypeScript.
+    /// Set for TypeScript.
     typed: bool,
 }
 

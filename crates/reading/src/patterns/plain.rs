@@ -110,7 +110,7 @@ pub(super) enum Kind {
     Literal,
     /// A name, and a child.
     Pair,
-    /// What is set, and the value.
+    /// An assignment: the target, and the value.
     Assign,
     /// Brackets with what stands in them, or several nodes that are one argument.
     Group,

@@ -45,12 +45,12 @@ pub struct Match {
     pub key: String,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
     /// In the order of the text.
     pub matches: Vec<Match>,
-    /// Whether the text was read to its end.
+    /// False where the search stopped before the end of the text.
     pub is_complete: bool,
 }
 
@@ -132,7 +132,7 @@ fn holds_statements(kind: &str) -> bool {
     )
 }
 
-/// What is known of a node above another.
+/// An ancestor of the current node.
 struct Level<'t> {
     statement: Span,
     role: Role,

@@ -32,7 +32,7 @@ pub(super) enum Callee<'t> {
     Method(Option<Node<'t>>, Word<'t>),
 }
 
-/// What a node is.
+/// The kind of a node, with the parts that patterns compare.
 #[derive(Debug, Clone)]
 pub(super) enum Shape<'t> {
     Name(Cow<'t, str>),

@@ -7,7 +7,7 @@ use super::definition::Definition;
 /// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
 pub struct Words {
-    /// Sorted.
+    /// Sorted, for the binary search.
     words: Vec<&'static str>,
     /// For each first byte the lengths of the words that begin with it, as bits; the last bit stands for longer ones.
     lengths: [u64; 256],

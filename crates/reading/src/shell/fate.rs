@@ -47,7 +47,7 @@ pub struct Lost {
 /// None where a failure shows.
 pub(super) type Fate = Option<Lost>;
 
-/// What becomes of a failure inside of a construct.
+/// The constructs around a command that decide what its failure does.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
     /// If the construct fails as a whole.

@@ -3,7 +3,7 @@
 use super::words::{Decoded, Word, joined};
 use super::{Command, Options};
 
-/// What runs a script.
+/// The program that runs a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interpreter {
     /// A shell of the Bourne family with its settings.

@@ -110,7 +110,7 @@ impl Decoded {
     }
 }
 
-/// What a backslash escapes.
+/// The characters that a backslash escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escapes {
     None,

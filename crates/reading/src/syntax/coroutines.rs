@@ -10,7 +10,7 @@ use super::walk::{Found, children, has_word, span};
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
 
-/// What a name belongs to: everything that is bound inside one of these is bound there.
+/// A node that has its own names: everything bound inside is bound there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     Module,
@@ -18,15 +18,15 @@ enum Scope {
     Function(Span),
 }
 
-/// Where a node stands.
+/// The surroundings of a node.
 #[derive(Debug, Clone, Copy)]
 struct Around {
     scope: Scope,
     /// The class around, also outside of a function.
     class: Option<Span>,
-    /// Whether the innermost function is asynchronous.
+    /// Set where the innermost function is asynchronous.
     asynchronous: bool,
-    /// Whether a test expects an error or a warning of what is done here.
+    /// Set where a test expects an error or a warning from this code.
     expected: bool,
 }
 
@@ -37,12 +37,13 @@ struct Step<'n> {
     inside: Around,
 }
 
-/// A function.
+/// A definition of a function.
 #[derive(Debug, Clone, Copy)]
 struct Definition {
     scope: Scope,
     name: Span,
-    /// Whether a call of it gives a coroutine for sure: decorators give what they like, and generators something else.
+    /// Set where a call certainly returns a coroutine: the result of a decorator is unknown, and a generator returns
+    /// something else.
     coroutine: bool,
 }
 
@@ -68,8 +69,8 @@ struct Names<'t> {
 /// Functions of one name in one file; where there are more, none is looked at.
 const MOST_OF_A_NAME: usize = 64;
 
-/// Notes the calls of a file. Where anything about a name is unclear, or the file could not be parsed as a whole, there
-/// are none.
+/// Records the calls of a file whose coroutine is not awaited. Records none where a name is ambiguous or the file could
+/// not be parsed as a whole.
 pub(super) fn note(found: &mut Found<'_>, root: Node<'_>) {
     if !found.text.contains("async def ") || !found.outline.broken.is_empty() {
         return;
@@ -199,7 +200,7 @@ fn bare_call<'t>(found: &Found<'t>, statement: Node<'_>, around: Around) -> Opti
     Some(Call { name: found.text(name), class, span: span(call) })
 }
 
-/// Whether a name is defined as a function, read, called or handed on here, and not made to mean something else.
+/// Returns whether a name is defined as a function, read, called or passed on here, and not rebound.
 fn is_harmless(steps: &[Step<'_>], field: Option<&str>) -> bool {
     let [.., parent] = steps else { return true };
     match parent.node.kind() {

@@ -1,4 +1,4 @@
-//! What runs again and what runs later: bodies of loops, functions and closures, and loops that wait in turn.
+//! Code that runs again or later: bodies of loops, functions and closures, and loops that wait in turn.
 
 use tree_sitter::Node;
 
@@ -8,14 +8,14 @@ use super::walk::{Found, children, has_word, span};
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
 
-/// What runs again, and what runs later.
+/// When code runs that does not run once in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
     Again,
     Later,
 }
 
-/// When what stands in a node of a kind runs, if not just once where it stands.
+/// Returns when the content of a node of this kind runs, or `None` where it runs once in its place.
 pub(super) fn runs(kind: &str) -> Option<Runs> {
     match kind {
         "do_statement"
@@ -141,7 +141,7 @@ impl Outline {
         inside.then_some(body)
     }
 
-    /// Whether what runs at a place is an asynchronous function, and not one inside of it.
+    /// Returns whether the innermost function at a place is asynchronous.
     pub fn is_asynchronous(&self, at: usize) -> bool {
         innermost(&self.functions, at).is_some_and(|function| self.asynchronous.contains(&function))
     }

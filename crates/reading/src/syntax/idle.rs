@@ -16,7 +16,8 @@ pub(super) fn note_test(found: &mut Found<'_>, node: Node<'_>, body: Option<Node
     }
 }
 
-/// Whether a statement neither does anything nor says why: nothing, text, a print of a text, or a truth.
+/// Returns whether a statement has no effect and no reason: a pass, a literal, a print of a literal, or a true
+/// assertion.
 fn is_idle(found: &Found<'_>, statement: Node<'_>) -> bool {
     const NOTHING: &[&str] = &[
         "...",

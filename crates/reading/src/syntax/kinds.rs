@@ -1,4 +1,4 @@
-//! What the kinds of nodes of a grammar are, asked once: of each node only the number of its kind is read.
+//! Properties of the node kinds of a grammar, computed once, so that of each node only the number of its kind is read.
 
 use std::sync::OnceLock;
 
@@ -8,10 +8,10 @@ use super::flow::{self, Runs};
 /// The kinds of one grammar, by number.
 pub(super) struct Kinds(Vec<Kind>);
 
-/// One kind.
+/// Properties of one node kind.
 pub(super) struct Kind {
     pub(super) word: String,
-    /// Whether it is more than punctuation or a word of the language.
+    /// False for punctuation and keywords.
     pub(super) named: bool,
     pub(super) comment: bool,
     pub(super) string: bool,

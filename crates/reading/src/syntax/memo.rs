@@ -1,11 +1,11 @@
-//! Keeps the outlines of the last texts: lenses ask about the same file one after the other, and it is parsed once.
+//! Cache of the outlines of the last texts: lenses ask about the same file one after the other, and it is parsed once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Language, Outline, parse};
 
-/// How much text is kept; beyond it everything is forgotten.
+/// Cache budget in bytes of text; when exceeded, the whole cache is dropped.
 const MOST_BYTES: usize = 2 << 20;
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept { bytes: 0, outlines: BTreeMap::new() });
@@ -31,7 +31,7 @@ impl Kept {
     }
 }
 
-/// As [`parse`], which it is for a text that was not asked about lately. Whoever asks while it is parsed waits.
+/// Like [`parse`], but cached; concurrent callers for the same text block on one parse.
 pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
     let place = KEPT.lock().unwrap_or_else(PoisonError::into_inner).place((language, text.to_owned()));
     Arc::clone(place.get_or_init(|| Arc::new(parse(language, text))))

@@ -9,7 +9,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether two parts share a byte, or one is empty and inside the other.
+    /// Returns whether two spans share a byte, or one is empty and inside the other.
     pub fn touches(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }
@@ -20,7 +20,7 @@ impl Span {
     }
 }
 
-/// What kind of thing a symbol is.
+/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {
     Class,
@@ -45,20 +45,19 @@ pub enum SymbolKind {
 pub struct Symbol {
     pub name: String,
     pub kind: SymbolKind,
-    /// Whether other files may name it, by the language's own rules; for Python every name of a module that does not
+    /// Set where other files may name it, by the language's own rules; for Python every name of a module that does not
     /// begin with an underscore.
     pub exported: bool,
-    /// Whether it is a name of the file's own scope and not of something in it.
+    /// Set for a name of the file's own scope.
     pub top_level: bool,
-    /// Whether it is defined only under some condition.
+    /// Set where it is defined only under some condition.
     pub(crate) conditional: bool,
-    /// Where all of it stands.
+    /// The whole definition.
     pub span: Span,
-    /// Where the name stands.
     pub name_span: Span,
 }
 
-/// How a file asks for another.
+/// The form of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ImportKind {
     /// An import at its usual place.
@@ -81,28 +80,28 @@ pub struct ImportedName {
     pub(crate) span: Span,
 }
 
-/// One import.
+/// An import of a module or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     pub(crate) kind: ImportKind,
-    /// What is imported from, as the language writes it and without quotes: `./util`, `..pkg.mod`, `crate::a::b`.
+    /// The imported module, as the language writes it and without quotes: `./util`, `..pkg.mod`, `crate::a::b`.
     pub module: String,
     pub module_span: Span,
     /// The names asked for; empty where the module itself is.
     pub(crate) names: Vec<ImportedName>,
     /// The name the module itself gets here, if it is given one.
     pub(crate) alias: Option<String>,
-    /// Whether every name is asked for.
+    /// Set where every name is imported.
     pub(crate) star: bool,
-    /// Whether it says that it is for types alone.
+    /// Set where it is declared to import types only.
     pub type_only: bool,
-    /// Whether it brings types alone, said or not, so that a compiler leaves it out.
+    /// Set where it imports types only, declared or not, so that a compiler leaves it out.
     pub(crate) erased: bool,
-    /// Whether it stands in the file's own scope.
+    /// Set where it stands in the file's own scope.
     pub(crate) top_level: bool,
-    /// Whether it happens only under some condition: in a branch, behind `cfg`.
+    /// Set where it happens only under some condition: in a branch, behind `cfg`.
     pub(crate) conditional: bool,
-    /// Whether its failure is caught.
+    /// Set where its failure is caught.
     pub guarded: bool,
     pub span: Span,
 }
@@ -115,7 +114,7 @@ pub struct DroppedCoroutine {
     pub definition: Span,
 }
 
-/// What a file defines and asks for. Every list is in the order of the text.
+/// The definitions and imports of a file. Every list is in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     pub symbols: Vec<Symbol>,
@@ -130,7 +129,7 @@ pub struct Outline {
     pub(crate) functions: Vec<Span>,
     /// Those of them that others run beside while they wait.
     pub(crate) asynchronous: Vec<Span>,
-    /// Where a loop over something waits, though no turn needs what an earlier one left.
+    /// Awaits inside of loops whose turns do not depend on one another.
     pub waits_in_turn: Vec<Span>,
     /// Calls of the file's own coroutine functions, as statements of asynchronous functions; Python alone.
     pub dropped_coroutines: Vec<DroppedCoroutine>,
@@ -138,13 +137,13 @@ pub struct Outline {
     pub tests: Vec<Span>,
     /// Those of them that do nothing and say nothing of why.
     pub idle_tests: Vec<Span>,
-    /// Where the text could not be parsed, or was not. What stands there, or touches it, is not to be judged.
+    /// The parts of the text that could not be parsed, or were not. Nothing there, or touching it, is to be judged.
     pub broken: Vec<Span>,
-    /// Whether names may come to be in ways the symbols do not show: macros, `globals()`, `module.exports`.
+    /// Set where names may be defined in ways that the symbols do not show: macros, `globals()`, `module.exports`.
     pub(crate) dynamic: bool,
-    /// Whether modules below the file may be found in ways that the tree does not show: a package that sets its
+    /// Set where modules below the file may be found in ways that the tree does not show: a package that sets its
     /// `__path__` or works on what the interpreter has loaded.
     pub(crate) relocates: bool,
-    /// Whether the file is a module by the language's own rules, and not a script or a declaration for all files.
+    /// Set where the file is a module by the language's own rules, and not a script or a declaration for all files.
     pub(crate) module: bool,
 }

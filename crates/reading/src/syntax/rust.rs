@@ -56,7 +56,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     }
 }
 
-/// What attributes before an item say.
+/// The attributes before an item.
 struct Attributes {
     conditional: bool,
     test: bool,

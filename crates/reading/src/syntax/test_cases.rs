@@ -20,7 +20,7 @@ pub struct TestCase {
     pub span: Span,
     /// The statements of the test; empty where it has none.
     pub body: Span,
-    /// What may switch the test off, its own first, then that of the groups around it.
+    /// Marks that may skip the test, its own first, then those of the groups around it.
     pub marks: Vec<Mark>,
     /// Statement that ends the test before others of its body.
     pub cut: Option<Span>,
@@ -48,7 +48,7 @@ pub enum MarkKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestFile {
     pub cases: Vec<TestCase>,
-    /// What may switch off every test of the file.
+    /// Marks that may skip every test of the file.
     pub marks: Vec<Mark>,
     /// Comments, and code that never runs.
     pub dead: Vec<Span>,
@@ -319,7 +319,8 @@ impl<'t> Reader<'t> {
         assignments.filter(is_of_name).last()
     }
 
-    /// What may switch off all that a body holds: its own statements, those of its setup, and constraints of the file.
+    /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
+    /// file.
     fn marks_of_body(&self, body: Node<'_>) -> Vec<Mark> {
         let mut marks = Vec::new();
         for statement in statements(body) {
@@ -351,7 +352,7 @@ impl<'t> Reader<'t> {
         marks
     }
 
-    /// What may switch off the subtests of a body.
+    /// Returns the marks that may skip subtests of a body.
     fn nested_marks(&self, body: Node<'_>, depth: usize) -> Vec<Mark> {
         let mut marks = Vec::new();
         for statement in statements(body) {

@@ -1,4 +1,4 @@
-//! What outlines say of code as people write it, in each language, and that none can stop the parser.
+//! Tests of outlines on common code in each language, and of the parser on texts made to stop it.
 
 use proptest::prelude::*;
 
@@ -528,7 +528,7 @@ fn piece() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// What the lines that have a mark say: `again`, `later` (in a loop, but in a function) or neither.
+/// Checks the lines with a mark: `again`, `later` (in a loop, but in a function) or neither.
 #[track_caller]
 fn check_flow(language: Language, text: &str) {
     let outline = parse(language, text);

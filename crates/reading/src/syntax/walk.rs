@@ -11,7 +11,7 @@ use super::{Language, coroutines, ecma, flow, go, java, python, rust};
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
 
-/// What is known of the place of a node.
+/// The properties that a node inherits from those around it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
     /// Inside something that has a scope of its own.
@@ -28,7 +28,7 @@ pub(super) struct Place {
     pub(super) type_parameters: bool,
 }
 
-/// What is found so far.
+/// The outline so far.
 pub(super) struct Found<'t> {
     pub(super) text: &'t str,
     pub(super) outline: Outline,
@@ -111,7 +111,7 @@ pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     (0..count).filter_map(move |index| node.named_child(index))
 }
 
-/// Whether one of the direct children is this word.
+/// Returns whether one of the direct children is this word.
 pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
     (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
 }
@@ -148,7 +148,7 @@ pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     }
 }
 
-/// Whether a parser stumbled over `in` or `out` before a type parameter, which is newer than the grammar and hides
+/// Returns whether the error is `in` or `out` before a type parameter, which is newer than the grammar and hides
 /// nothing around it.
 fn is_variance(node: Node<'_>, place: Place, text: &str) -> bool {
     let part = |character: char| character.is_alphanumeric() || " _$".contains(character);

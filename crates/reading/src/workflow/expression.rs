@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 64;
 /// Longer chains of one sign are not read.
 const MAX_CHAIN: usize = 512;
 
-/// What stands between `${{` and `}}`, or in an `if`.
+/// The expression between `${{` and `}}`, or in an `if`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
     Literal(Literal),

@@ -35,7 +35,7 @@ pub struct Workflow<'d> {
     pub jobs: Vec<Job<'d>>,
 }
 
-/// An `action.yml`.
+/// An action, as `action.yml` defines it.
 #[derive(Debug, Clone)]
 pub struct Action<'d> {
     pub value: Value<'d>,

@@ -32,7 +32,7 @@ pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
     Some(found)
 }
 
-/// Whether a statement may begin here: on a line of its own, or behind what ends another one.
+/// Returns whether a statement may begin here: on a line of its own, or behind the end of another one.
 fn begins_statement(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches(is_space);
     let is_first = before.is_empty() || text[before.len()..at].contains(ends_line);
@@ -72,7 +72,7 @@ fn called(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
     Ok((is_plain && ends).then(|| import(ImportKind::Call, tokens.text, span, module)))
 }
 
-/// What follows `import` at the beginning of a statement.
+/// Reads the declaration that follows `import` at the beginning of a statement.
 fn declared(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
     let Some(mut token) = next(tokens)? else { return Ok(None) };
     if let Token::Text(module) = token {
@@ -135,7 +135,7 @@ fn assigned(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
     Ok(call.map(|call| Import { kind: ImportKind::Static, ..call }))
 }
 
-/// What follows `export`.
+/// Reads the reexport that follows `export`.
 fn exported(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
     if !begins_statement(tokens.text, start) {
         return Ok(None);
@@ -180,7 +180,7 @@ fn space_of_names(tokens: &mut Tokens<'_>) -> Result<bool, Odd> {
     Ok(is_named && matches!(next(tokens)?, Some(Token::Word(_) | Token::Text(_))))
 }
 
-/// `from "module"`.
+/// Reads `from "module"`.
 fn from(tokens: &mut Tokens<'_>) -> Found<Span> {
     let is_from = next(tokens)?.is_some_and(|token| tokens.is_word(token, "from"));
     if is_from { module(tokens) } else { Ok(None) }

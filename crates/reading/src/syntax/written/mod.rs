@@ -1,4 +1,4 @@
-//! The imports of a text, told by its statements without a parse of it.
+//! The imports of a text, found by its statements without a parse.
 
 mod ecma;
 mod python;
@@ -18,11 +18,11 @@ pub(crate) fn written_imports(language: Language, text: &str) -> Option<Vec<Impo
     }
 }
 
-/// What the work on a text may cost, in bytes that are looked at.
+/// The bytes that may still be scanned in a text.
 struct Budget(usize);
 
 impl Budget {
-    /// How many times the length of the text may be looked at.
+    /// Scanned bytes per byte of the text, at most.
     const MOST_READINGS: usize = 8;
     const FREE_BYTES: usize = 1 << 16;
 

@@ -33,8 +33,8 @@ pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
     Some(found)
 }
 
-/// Whether a statement may begin at a place of the line that begins at another, and then whether it may be one of the
-/// module itself: whatever is indented, or stands behind a colon, belongs to something.
+/// Returns whether a statement that begins at `at`, in the line that begins at `line`, may be one of the module
+/// itself: an indented one, or one behind a colon, is not. Returns `None` where no statement can begin.
 fn begins_statement(text: &str, line: usize, at: usize) -> Option<bool> {
     let before = text[line..at].trim_end_matches([' ', '\t', '\u{c}', '\u{feff}']);
     if before.is_empty() {

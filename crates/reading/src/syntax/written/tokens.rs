@@ -1,4 +1,4 @@
-//! What statements are made of, as far as imports have it.
+//! Tokens of statements, as far as imports use them.
 
 use super::super::outline::Span;
 
@@ -6,7 +6,7 @@ use super::super::outline::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Word(Span),
-    /// What stands in quotes.
+    /// The inside of a quoted string.
     Text(Span),
     Mark(char),
 }
@@ -17,7 +17,7 @@ pub(super) struct Tokens<'t> {
     pub(super) at: usize,
 }
 
-/// Whether a character ends a line by the rules of any of the languages.
+/// Returns whether a character ends a line by the rules of any of the languages.
 pub(super) fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
@@ -26,7 +26,7 @@ pub(super) fn is_space(character: char) -> bool {
     character.is_whitespace() || character == '\u{feff}'
 }
 
-/// Whether a character may be part of a name; which of those beyond ASCII may is for a parse to say.
+/// Returns whether a character may be part of a name; every character beyond ASCII counts.
 pub(super) fn is_part_of_word(character: char) -> bool {
     let is_foreign = !character.is_ascii() && !is_space(character);
     is_foreign || character.is_ascii_alphanumeric() || "_$".contains(character)
@@ -77,8 +77,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// The next token of Python; what ends a statement is a line's end, and inside of parentheses a line's end is a
-    /// space.
+    /// Returns the next token of Python. A line's end ends a statement, but inside of parentheses it is a space.
     pub(super) fn next_python(&mut self, in_parentheses: bool) -> Token {
         const END: Token = Token::Mark('\n');
         loop {
