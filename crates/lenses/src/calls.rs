@@ -66,7 +66,7 @@ pub(crate) struct CallMatch {
 impl Row {
     fn patterns(&self, grammar: Grammar) -> &[Pattern] {
         self.patterns.get_or_init(|| {
-            let named = |name: &&&'static str| Grammar::named(name) == Some(grammar);
+            let named = |name: &&&'static str| Grammar::for_language(name) == Some(grammar);
             let language = self.definition.languages.iter().find(named).expect("rows are kept by language");
             Pattern::compile(self.definition, language).expect("a test compiles every pattern")
         })
@@ -80,10 +80,10 @@ impl Calls {
     }
 
     fn rows(&self, path: &str) -> Option<&Rows> {
-        let grammar = Grammar::of(path)?.family();
+        let grammar = Grammar::for_path(path)?.family();
         let languages = self.languages.get_or_init(|| {
             let named = self.rules.iter().flat_map(|rule| rule.rows).flat_map(|row| row.languages);
-            named.filter_map(|name| Some((Grammar::named(name)?, OnceLock::new()))).collect()
+            named.filter_map(|name| Some((Grammar::for_language(name)?, OnceLock::new()))).collect()
         });
         Some(languages.get(&grammar)?.get_or_init(|| Rows::new(self.rules, grammar)))
     }
@@ -124,7 +124,7 @@ impl Calls {
         if possible.is_empty() {
             return nothing;
         }
-        let Some((parsed, grammar)) = ParsedText::parse(path, text).zip(Grammar::of(path)) else {
+        let Some((parsed, grammar)) = ParsedText::parse(path, text).zip(Grammar::for_path(path)) else {
             return nothing;
         };
         let chosen: Vec<Chosen<'_>> = possible
@@ -178,7 +178,7 @@ struct Chosen<'r> {
 impl Rows {
     fn new(rules: &'static [CallRule], grammar: Grammar) -> Self {
         let is_for = |row: &&'static Definition| {
-            row.languages.iter().any(|language| Grammar::named(language) == Some(grammar))
+            row.languages.iter().any(|language| Grammar::for_language(language) == Some(grammar))
         };
         let rows: Vec<Row> = rules
             .iter()

@@ -87,7 +87,7 @@ pub fn instructions(text: &str) -> Result<Vec<Instruction>, ReadError> {
             ("SHELL", Some(words)) => {
                 let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
                 // A shell of one word has no settings of a workflow.
-                interpreter = Interpreter::of(&format!("{} -", words.join(" ")));
+                interpreter = Interpreter::of_command(&format!("{} -", words.join(" ")));
             }
             _ => {}
         }
@@ -143,17 +143,17 @@ impl Instruction {
             digest = Some(reference.slice(at + 1..end));
             end = at;
         }
-        let name_begin = text[..end].rfind('/').map_or(0, |at| at + 1);
         let mut tag = None;
-        if let Some(at) = find_outside(&text[..end], ':').filter(|at| *at >= name_begin) {
+        // A colon before a slash is the port of a registry.
+        if let Some(at) = find_outside(&text[..end], ':').filter(|at| !text[*at..end].contains('/')) {
             tag = Some(reference.slice(at + 1..end));
             end = at;
         }
         Some(Image { name: reference.slice(0..end), tag, digest, alias })
     }
 
-    /// Names and values of `ENV` and `ARG`; expansions stay as written.
-    pub fn variables(&self) -> Vec<(Part, Option<Part>)> {
+    /// Returns the variables of `ENV` and `ARG`; expansions stay as written.
+    pub fn variables(&self) -> Vec<Variable> {
         let words = words_of(&self.arguments);
         match (self.keyword.as_str(), words.as_slice()) {
             ("ENV", [name, value, ..]) if !name.text.contains('=') => {
@@ -161,7 +161,7 @@ impl Instruction {
                 let at = self.arguments.text.find(&value.text).unwrap_or(0);
                 let text = self.arguments.text[at..].trim_end();
                 let span = Span { start: value.span.start, end: last.span.end };
-                vec![(name.clone(), Some(Part::new(text, span)))]
+                vec![Variable { name: name.clone(), value: Some(Part::new(text, span)) }]
             }
             ("ENV" | "ARG", words) => words.iter().map(split_variable).collect(),
             _ => Vec::new(),
@@ -169,11 +169,20 @@ impl Instruction {
     }
 }
 
-fn split_variable(word: &Part) -> (Part, Option<Part>) {
-    let Some((name, value)) = word.text.split_once('=') else { return (word.clone(), None) };
+/// A variable of `ENV` or `ARG`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    pub name: Part,
+    pub value: Option<Part>,
+}
+
+fn split_variable(word: &Part) -> Variable {
+    let Some((name, value)) = word.text.split_once('=') else {
+        return Variable { name: word.clone(), value: None };
+    };
     let mut value_part = word.slice(word.text.len() - value.len()..word.text.len());
     value_part.text = value.trim_matches(['"', '\'']).to_owned();
-    (word.slice(0..name.len()), Some(value_part))
+    Variable { name: word.slice(0..name.len()), value: Some(value_part) }
 }
 
 /// Last place of a sign that stands in no `${…}`.
@@ -231,10 +240,10 @@ struct Logical {
 impl<'t> Reader<'t> {
     fn line(&mut self) -> Option<(&'t str, usize)> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let length = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        let line = rest.split_inclusive('\n').next()?;
         let start = self.at;
-        self.at += length;
-        Some((rest[..length].trim_end_matches(['\n', '\r']), start))
+        self.at += line.len();
+        Some((line.trim_end_matches(['\n', '\r']), start))
     }
 
     /// Reads `# escape=` at the top.
@@ -268,8 +277,8 @@ impl<'t> Reader<'t> {
             let goes_on = body.ends_with(self.escape);
             let kept = if goes_on { &body[..body.len() - self.escape.len_utf8()] } else { body };
             content.push(kept.get(lead..).unwrap_or_default(), start + lead);
-            let begin = span.map_or(start + lead, |span| span.start);
-            span = Some(Span { start: begin, end: start + body.len() });
+            let end = start + body.len();
+            span = Some(Span { end, ..span.unwrap_or(Span { start: start + lead, end }) });
             if !goes_on {
                 break;
             }
@@ -308,8 +317,8 @@ impl<'t> Reader<'t> {
         let mut span = logical.span;
         let mut heredocs = Vec::new();
         if matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") {
-            for (delimiter, strips_tabs) in heredoc_signs(&arguments.text) {
-                heredocs.push(self.heredoc(delimiter, strips_tabs, span)?);
+            for sign in heredoc_signs(&arguments.text) {
+                heredocs.push(self.heredoc(sign, span)?);
                 span.end = self.text[..self.at].trim_end_matches(['\n', '\r']).len();
             }
         }
@@ -318,7 +327,8 @@ impl<'t> Reader<'t> {
         Ok(Instruction { keyword, deferred, flags, arguments, exec, heredocs, interpreter, span })
     }
 
-    fn heredoc(&mut self, delimiter: String, strips_tabs: bool, from: Span) -> Result<Heredoc, ReadError> {
+    fn heredoc(&mut self, sign: HeredocSign, from: Span) -> Result<Heredoc, ReadError> {
+        let HeredocSign { delimiter, strips_tabs } = sign;
         let mut text = Decoded::default();
         while let Some((line, start)) = self.line() {
             let tabs = if strips_tabs { line.len() - line.trim_start_matches('\t').len() } else { 0 };
@@ -349,20 +359,26 @@ fn flag(content: &Decoded, word: &str, at: usize) -> Flag {
     Flag { name: Part::new(name, Span { start: name_at, end: name_at + name.len() }), value }
 }
 
-/// Delimiters of `<<EOF`, `<<-EOF`, `<<"EOF"`, and whether tabs are taken away.
-fn heredoc_signs(text: &str) -> Vec<(String, bool)> {
+/// The begin of a heredoc: `<<EOF`, `<<-EOF` or `<<"EOF"`.
+struct HeredocSign {
+    delimiter: String,
+    strips_tabs: bool,
+}
+
+fn heredoc_signs(text: &str) -> Vec<HeredocSign> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("<<") {
         let before = text[..at].chars().next_back();
         let is_sign = before.is_none_or(|before| before.is_whitespace() || before.is_ascii_digit());
         let rest = &text[at + 2..];
-        let (strips, rest) = rest.strip_prefix('-').map_or((false, rest), |rest| (true, rest));
+        let strips_tabs = rest.starts_with('-');
+        let rest = rest.strip_prefix('-').unwrap_or(rest);
         let word =
             rest.split(|next: char| next.is_whitespace() || ";&|<>()".contains(next)).next().unwrap_or("");
         let delimiter = word.trim_matches(['"', '\'']);
         let is_name = delimiter.starts_with(|first: char| first.is_alphabetic() || first == '_');
         if is_sign && is_name {
-            found.push((delimiter.to_owned(), strips));
+            found.push(HeredocSign { delimiter: delimiter.to_owned(), strips_tabs });
         }
     }
     found
@@ -392,13 +408,16 @@ mod tests {
     use super::*;
     use crate::shell::Script;
 
-    fn shown(text: &str) -> Vec<String> {
+    fn text_of(part: &Option<Part>) -> &str {
+        part.as_ref().map(|part| part.text.as_str()).unwrap_or_default()
+    }
+
+    fn rendered(text: &str) -> Vec<String> {
         let found = instructions(text).unwrap();
-        let line = |instruction: &Instruction| {
+        let lines = found.iter().map(|instruction| {
             let mut words = vec![instruction.keyword.clone()];
             for Flag { name, value } in &instruction.flags {
-                let value = value.as_ref().map_or("", |value| &value.text);
-                words.push(format!("--{}={value}", name.text));
+                words.push(format!("--{}={}", name.text, text_of(value)));
             }
             let parts = instruction.words();
             for part in &parts {
@@ -406,8 +425,8 @@ mod tests {
             }
             words.extend(parts.into_iter().map(|part| part.text));
             words.join(" ")
-        };
-        found.iter().map(line).collect()
+        });
+        lines.collect()
     }
 
     #[test]
@@ -418,31 +437,24 @@ mod tests {
             "from a\r\n\n# c\nrun --mount=type=cache \\\n  # c\n\n  make \\  \n test\ncmd [ \"make\",\\\n\"test\" ]",
             "# escape=`\nFROM a\nRUN --mount=type=cache `\n make test\nCMD [\"make\", \"te\\u0073t\"]\n",
         ] {
-            assert_eq!(shown(text), expected, "{text}");
+            assert_eq!(rendered(text), expected, "{text}");
         }
-        assert_eq!(shown("FROM a\nRUN ['make']\n")[1], "RUN ['make']");
+        assert_eq!(rendered("FROM a\nRUN ['make']\n")[1], "RUN ['make']");
         assert!(instructions("FROM a\nMAKE x\n").is_err() && instructions("RUN <<E\nx\n").is_err());
     }
 
     #[test]
     fn an_image_has_name_tag_digest_and_alias() {
-        let part = |part: &Option<Part>| part.as_ref().map_or("-".to_owned(), |part| part.text.clone());
         for (text, expected) in [
-            ("FROM a", "a - - -"),
-            ("FROM --platform=x h:5000/a/b:1.0@sha256:x as Build", "h:5000/a/b 1.0 sha256:x Build"),
-            ("FROM h:5000/a", "h:5000/a - - -"),
-            ("FROM a:${TAG:-1@2}", "a ${TAG:-1@2} - -"),
-            ("FROM ${IMAGE:-a:1}", "${IMAGE:-a:1} - - -"),
+            ("FROM a", "a|||"),
+            ("FROM --platform=x h:5000/a/b:1.0@sha256:x as Build", "h:5000/a/b|1.0|sha256:x|Build"),
+            ("FROM h:5000/a", "h:5000/a|||"),
+            ("FROM a:${TAG:-1@2}", "a|${TAG:-1@2}||"),
+            ("FROM ${IMAGE:-a:1}", "${IMAGE:-a:1}|||"),
         ] {
             let image = instructions(text).unwrap()[0].image().unwrap();
-            let shown = format!(
-                "{} {} {} {}",
-                image.name.text,
-                part(&image.tag),
-                part(&image.digest),
-                part(&image.alias)
-            );
-            assert_eq!(shown, expected, "{text}");
+            let [tag, digest, alias] = [&image.tag, &image.digest, &image.alias].map(text_of);
+            assert_eq!(format!("{}|{tag}|{digest}|{alias}", image.name.text), expected, "{text}");
         }
     }
 
@@ -486,7 +498,7 @@ mod tests {
             let variables = instructions(text).unwrap()[0].variables();
             let shown: Vec<String> = variables
                 .iter()
-                .map(|(name, value)| {
+                .map(|Variable { name, value }| {
                     let value = value.as_ref().map(|value| format!("={}", value.text)).unwrap_or_default();
                     format!("{}{value}", name.text)
                 })

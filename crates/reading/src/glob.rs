@@ -1,5 +1,7 @@
 //! Matches paths as .gitignore and CODEOWNERS do.
 
+use std::ops::RangeInclusive;
+
 /// Most steps of one match; a pattern that needs more matches nothing.
 const MAX_STEPS: usize = 100_000;
 
@@ -38,23 +40,29 @@ fn match_wild(
     mut is_match: impl FnMut(usize, usize) -> bool,
 ) -> bool {
     let (mut at, mut from) = (0, 0);
-    let mut back: Option<(usize, usize)> = None;
+    // The last wildcard, and the first place behind what it takes.
+    let mut wild: Option<Wild> = None;
     while from < text {
         if at < pattern && is_wild(at) {
-            back = Some((at, from));
+            wild = Some(Wild { at, end: from });
             at += 1;
         } else if at < pattern && is_match(at, from) {
             at += 1;
             from += 1;
-        } else if let Some((wild, begin)) = back {
-            back = Some((wild, begin + 1));
-            at = wild + 1;
-            from = begin + 1;
+        } else if let Some(last) = &mut wild {
+            last.end += 1;
+            at = last.at + 1;
+            from = last.end;
         } else {
             return false;
         }
     }
     (at..pattern).all(is_wild)
+}
+
+struct Wild {
+    at: usize,
+    end: usize,
 }
 
 enum Piece {
@@ -64,7 +72,7 @@ enum Piece {
     One,
     Character(char),
     Class {
-        ranges: Vec<(char, char)>,
+        ranges: Vec<RangeInclusive<char>>,
         negated: bool,
     },
 }
@@ -76,7 +84,7 @@ impl Piece {
             Self::One => true,
             Self::Character(own) => *own == character,
             Self::Class { ranges, negated } => {
-                let inside = ranges.iter().any(|(first, last)| (*first..=*last).contains(&character));
+                let inside = ranges.iter().any(|range| range.contains(&character));
                 inside != *negated
             }
         }
@@ -94,7 +102,7 @@ fn pieces(segment: &str) -> Option<Vec<Piece>> {
             '\\' => Piece::Character(characters.next()?),
             '[' => {
                 let negated = characters.next_if(|next| matches!(next, '!' | '^')).is_some();
-                let mut ranges: Vec<(char, char)> = Vec::new();
+                let mut ranges: Vec<RangeInclusive<char>> = Vec::new();
                 loop {
                     let mut first = characters.next()?;
                     if first == ']' && !ranges.is_empty() {
@@ -107,11 +115,11 @@ fn pieces(segment: &str) -> Option<Vec<Piece>> {
                     if characters.peek() == Some(&'-') {
                         characters.next();
                         match characters.peek() {
-                            Some(']') => ranges.push(('-', '-')),
+                            Some(']') => ranges.push('-'..='-'),
                             _ => last = characters.next()?,
                         }
                     }
-                    ranges.push((first, last));
+                    ranges.push(first..=last);
                 }
                 Piece::Class { ranges, negated }
             }

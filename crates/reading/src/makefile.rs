@@ -97,7 +97,7 @@ impl Makefile {
     /// Settings of the shell that runs recipes, by `.SHELLFLAGS`.
     pub fn options(&self) -> Options {
         let flags = self.variables.iter().rev().find(|variable| variable.name.text == ".SHELLFLAGS");
-        let words = flags.map_or("", |flags| flags.value.text.as_str());
+        let words = flags.map(|flags| flags.value.text.as_str()).unwrap_or_default();
         crate::shell::options_of(words.split_whitespace())
     }
 
@@ -137,9 +137,9 @@ impl<'t> Reader<'t> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
         let mut length = 0;
         loop {
-            let more = rest[length..].find('\n').map_or(rest.len() - length, |at| at + 1);
-            let line = rest[length..length + more].trim_end_matches(['\n', '\r']);
-            length += more;
+            let line = rest[length..].split_inclusive('\n').next()?;
+            length += line.len();
+            let line = line.trim_end_matches(['\n', '\r']);
             let escapes = line.len() - line.trim_end_matches('\\').len();
             if escapes % 2 == 0 || length == rest.len() {
                 break;
@@ -378,22 +378,25 @@ fn word(text: &str, begin: usize, end: usize, start: usize) -> Part {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> Vec<String> {
-        let read = Makefile::parse(text);
-        let texts = |parts: &[Part]| parts.iter().map(|part| part.text.clone()).collect::<Vec<_>>().join(" ");
+    fn joined(parts: &[Part]) -> String {
+        parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn rendered(text: &str) -> Vec<String> {
+        let makefile = Makefile::parse(text);
         let mut lines = Vec::new();
-        for rule in &read.rules {
-            lines.push(format!("{}: {}", texts(&rule.targets), texts(&rule.prerequisites)));
+        for rule in &makefile.rules {
+            lines.push(format!("{}: {}", joined(&rule.targets), joined(&rule.prerequisites)));
             for recipe in &rule.recipe {
                 let sign = if recipe.ignores_failure { "-" } else { "" };
                 lines.push(format!("  {sign}{}", recipe.script.text));
             }
         }
-        for Variable { name, operator, value, target } in &read.variables {
+        for Variable { name, operator, value, target } in &makefile.variables {
             let target = target.as_ref().map(|target| format!("{}: ", target.text)).unwrap_or_default();
             lines.push(format!("{target}{} {operator} {}", name.text, value.text));
         }
-        lines.extend(read.broken.iter().map(|span| format!("broken {}", span.of(text))));
+        lines.extend(makefile.broken.iter().map(|span| format!("broken {}", span.of(text))));
         lines
     }
 
@@ -422,7 +425,7 @@ mod tests {
                 vec![".ONESHELL: ", "a: ", "  if x; then\n$(Y)\nfi"],
             ),
         ] {
-            assert_eq!(shown(text), expected, "{text}");
+            assert_eq!(rendered(text), expected, "{text}");
         }
     }
 

@@ -135,7 +135,7 @@ const PIECES: &[&str] = &[
     "//",
 ];
 
-fn text() -> impl Strategy<Value = String> {
+fn any_text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
 }
 
@@ -186,7 +186,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn documents(text in text()) {
+    fn documents(text in any_text()) {
         for format in FORMATS {
             let Ok(document) = Document::parse(*format, &text) else { continue };
             for root in document.roots() {
@@ -202,10 +202,10 @@ proptest! {
     }
 
     #[test]
-    fn workflows(text in text()) {
+    fn workflows(text in any_text()) {
         let text = format!("jobs:\n  a:\n    steps:\n    - run: {text}");
         let Ok(document) = Document::parse(Format::Yaml, &text) else { return Ok(()) };
-        let Ok(workflow) = Workflow::read(&document) else { return Ok(()) };
+        let Ok(workflow) = Workflow::parse(&document) else { return Ok(()) };
         for step in workflow.jobs.iter().flat_map(|job| &job.steps) {
             node_inside(&text, step.value.node());
             let Some(parsed) = step.run.and_then(|run| run.parse()) else { continue };
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn lockfiles(text in text()) {
+    fn lockfiles(text in any_text()) {
         for format in LOCKS {
             if let Ok(packages) = locked_packages(*format, &text) {
                 packages_inside(&text, &packages);
@@ -226,13 +226,13 @@ proptest! {
     }
 
     #[test]
-    fn dockerfiles(text in text()) {
+    fn dockerfiles(text in any_text()) {
         for instruction in dockerfile::instructions(&text).unwrap_or_default() {
             inside(&text, instruction.span);
             for word in instruction.words() {
                 part_inside(&text, &word);
             }
-            for (name, value) in instruction.variables() {
+            for dockerfile::Variable { name, value } in instruction.variables() {
                 part_inside(&text, &name);
                 value.iter().for_each(|value| part_inside(&text, value));
             }
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn makefiles(text in text()) {
+    fn makefiles(text in any_text()) {
         let read = makefile::Makefile::parse(&text);
         for rule in &read.rules {
             inside(&text, rule.span);
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn lists(text in text()) {
+    fn lists(text in any_text()) {
         let owners = codeowners::CodeOwners::parse(&text);
         owners.rules_of("a/é/b");
         owners.rules.iter().for_each(|rule| inside(&text, rule.span));
@@ -279,7 +279,7 @@ proptest! {
     }
 
     #[test]
-    fn manifests(text in text()) {
+    fn manifests(text in any_text()) {
         for directive in go_mod::directives(&text).unwrap_or_default() {
             inside(&text, directive.span);
             directive.words.iter().for_each(|word| part_inside(&text, word));

@@ -159,8 +159,8 @@ fn package(words: &[Part], span: Span) -> Result<Package, ReadError> {
             text.push(' ');
             text.push_str(&word.text);
         }
-        let end = own.last().map_or(span.end, |last| last.span.end);
-        package.marker = Some(Part::new(text.trim(), Span { start: own[at].span.start, end }));
+        let last = own.last().unwrap_or(&own[at]);
+        package.marker = Some(Part::new(text.trim(), Span { start: own[at].span.start, ..last.span }));
     }
     if is_address {
         package.address = body.first().cloned();
@@ -168,15 +168,17 @@ fn package(words: &[Part], span: Span) -> Result<Package, ReadError> {
         package.name = named.map(|(_, name)| part_of(first, name.split(['&', '[']).next().unwrap_or(name)));
         return Ok(package);
     }
-    named(&body, &mut package)?;
+    read_name(&body, &mut package)?;
     Ok(package)
 }
 
 /// Reads `name[extra] >=1,<2` or `name @ address`.
-fn named(body: &[Part], package: &mut Package) -> Result<(), ReadError> {
+fn read_name(body: &[Part], package: &mut Package) -> Result<(), ReadError> {
     let Some(first) = body.first() else { return Ok(()) };
-    let is_name = |next: char| next.is_alphanumeric() || matches!(next, '.' | '-' | '_' | '$' | '{' | '}');
-    let end = first.text.find(|next| !is_name(next)).unwrap_or(first.text.len());
+    let behind = first.text.trim_start_matches(|next: char| {
+        next.is_alphanumeric() || matches!(next, '.' | '-' | '_' | '$' | '{' | '}')
+    });
+    let end = first.text.len() - behind.len();
     if end == 0 {
         let message = format!("expected a name before `{}`", first.text);
         return Err(ReadError::Syntax { message, at: first.span.start });
@@ -189,18 +191,19 @@ fn named(body: &[Part], package: &mut Package) -> Result<(), ReadError> {
     rest.extend_from_slice(&body[1..]);
     let Some(last) = rest.last() else { return Ok(()) };
     let joined: String = rest.iter().map(|part| part.text.as_str()).collect();
-    let at = |offset: usize| Span { start: place_in(&rest, offset), end: last.span.end };
     let mut text = joined.as_str();
     if let Some((extras, behind)) = text.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
-        let span = Span { end: place_in(&rest, extras.len() + 1), ..at(1) };
+        let span = Span { start: place_in(&rest, 1), end: place_in(&rest, extras.len() + 1) };
         package.extras = extras.split(',').map(|extra| Part::new(extra.trim(), span)).collect();
         text = behind;
     }
     let offset = joined.len() - text.len();
     if let Some(address) = text.strip_prefix('@') {
-        package.address = Some(Part::new(address, at(offset + 1)));
+        let span = Span { start: place_in(&rest, offset + 1), ..last.span };
+        package.address = Some(Part::new(address, span));
     } else if !text.is_empty() {
-        package.specifier = Some(Part::new(text.trim_matches(['(', ')']), at(offset)));
+        let span = Span { start: place_in(&rest, offset), ..last.span };
+        package.specifier = Some(Part::new(text.trim_matches(['(', ')']), span));
     }
     Ok(())
 }
@@ -215,7 +218,7 @@ fn place_in(parts: &[Part], offset: usize) -> usize {
         }
         before += part.text.len();
     }
-    parts.last().map_or(0, |last| last.span.end)
+    parts.last().map(|last| last.span.end).unwrap_or_default()
 }
 
 fn is_address(text: &str) -> bool {
@@ -267,8 +270,8 @@ fn words(logical: &Decoded) -> Vec<Part> {
             // The last byte may be the last of several of one character.
             found.push(Part::new(word, Span { start, end: end.max(start) }));
         }
-        let blank = text[at + word.len()..].chars().next().map_or(0, char::len_utf8);
-        at += word.len() + blank;
+        let blank = text[at + word.len()..].chars().next();
+        at += word.len() + blank.map(char::len_utf8).unwrap_or_default();
     }
     found
 }
@@ -277,11 +280,11 @@ fn words(logical: &Decoded) -> Vec<Part> {
 mod tests {
     use super::*;
 
-    fn shown(requirement: &Requirement) -> String {
+    fn rendered(requirement: &Requirement) -> String {
         match requirement {
             Requirement::Option { name, value, .. } => {
-                let value = value.as_ref().map_or("", |value| &value.text);
-                format!("{} {value}", name.text).trim().to_owned()
+                let words = [Some(name), value.as_ref()].into_iter().flatten().map(|part| part.text.as_str());
+                words.collect::<Vec<_>>().join(" ")
             }
             Requirement::Package(package) => {
                 let mut words = Vec::new();
@@ -317,7 +320,7 @@ mod tests {
             ("# c\n\n", vec![]),
         ] {
             let read = requirements(text).unwrap();
-            assert_eq!(read.iter().map(shown).collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(read.iter().map(rendered).collect::<Vec<_>>(), expected, "{text}");
         }
         for text in ["--index-url\n", "==1\n", "-e\n"] {
             assert!(requirements(text).is_err(), "{text}");

@@ -28,7 +28,7 @@ struct Outer {
 /// A file that GitHub refuses.
 pub(super) fn workflow(text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
-    let workflow = Workflow::read(&document)?;
+    let workflow = Workflow::parse(&document)?;
     let units = workflow.jobs.iter().map(job).collect();
     Ok(Source { units, triggers: Triggers::of_workflow(&workflow) })
 }
@@ -39,7 +39,7 @@ pub(super) fn workflow(text: &str) -> Result<Source, ReadError> {
 /// A file that GitHub refuses.
 pub(super) fn action(text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
-    let Some(action) = Action::read(&document)? else { return Ok(Source::default()) };
+    let Some(action) = Action::parse(&document)? else { return Ok(Source::default()) };
     let mut unit = Unit::default();
     for step in &action.steps {
         unit.steps.extend(steps(step, &Outer::default()));

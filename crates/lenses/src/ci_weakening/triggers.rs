@@ -280,7 +280,7 @@ mod tests {
         let read = |text: &str| {
             let text = format!("{text}\njobs: {{}}\n");
             let document = Document::parse(Format::Yaml, &text).unwrap();
-            Triggers::of_workflow(&Workflow::read(&document).unwrap())
+            Triggers::of_workflow(&Workflow::parse(&document).unwrap())
         };
         let found = read(base).narrowings(&read(head)).into_iter();
         let shown = |found: Narrowing| {

@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 use qa_contracts::ids::RepoPath;
 use qa_core::classify;
 use qa_core::packet::Packet;
-use qa_reading::dockerfile;
+use qa_reading::dockerfile::{self, Variable};
 use qa_reading::documents::{Document, Format, Node, ReadError, Step};
 use qa_reading::makefile::Makefile;
 use qa_reading::shell::{Command, MAX_BYTES, Options, Script, Word};
@@ -125,7 +125,7 @@ fn moved(spans: Vec<Span>, source_of: impl Fn(usize) -> usize) -> Vec<Span> {
 fn in_dockerfile(text: &str) -> Result<Vec<Span>, ReadError> {
     let mut found = Vec::new();
     for instruction in dockerfile::instructions(text)? {
-        for (name, value) in instruction.variables() {
+        for Variable { name, value } in instruction.variables() {
             let Some(value) = value else { continue };
             if switches_off(&name.text, &value.text) {
                 found.push(Span { start: name.span.start, end: value.span.end });

@@ -2,7 +2,7 @@
 
 use super::manifests::Meaning::{self, Any, Is, Registry};
 use super::manifests::{Claim, OPTIONS, constant, row_claims};
-use qa_reading::dockerfile;
+use qa_reading::dockerfile::{self, Variable};
 use qa_reading::documents::{Document, Format, Step};
 use qa_reading::makefile::Makefile;
 use qa_reading::shell::{Options, Script};
@@ -94,7 +94,7 @@ fn script_claims(script: &Script) -> Vec<Claim> {
 fn dockerfile_claims(text: &str) -> Vec<Claim> {
     let mut claims = Vec::new();
     for instruction in dockerfile::instructions(text).unwrap_or_default() {
-        for (name, value) in instruction.variables() {
+        for Variable { name, value } in instruction.variables() {
             let value = value.map(|value| value.text).unwrap_or_default();
             claims.extend(row_claims(VARIABLES, &name.text, &value, name.span));
         }

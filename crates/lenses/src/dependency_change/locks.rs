@@ -143,7 +143,7 @@ fn name(package: &LockedPackage) -> &str {
 }
 
 fn source(package: &LockedPackage) -> &str {
-    package.source.as_ref().map_or("", |source| source.text.as_str())
+    package.source_text()
 }
 
 /// Finds checksums that the entry did not have before.

@@ -39,9 +39,9 @@ impl<'d> Model<'d> {
     /// A file that GitHub refuses.
     pub(super) fn read(is_workflow: bool, document: &'d Document<'d>) -> Result<Self, ReadError> {
         let model = if is_workflow {
-            Self::Workflow(Workflow::read(document)?)
+            Self::Workflow(Workflow::parse(document)?)
         } else {
-            Action::read(document)?.map_or(Self::Unrelated, Self::Action)
+            Action::parse(document)?.map_or(Self::Unrelated, Self::Action)
         };
         let has_merge_keys = document.text().contains("<<:");
         match document.shadowed().first() {

@@ -35,17 +35,23 @@ fn ours(node: Node<'_>, expected: &Value) -> Value {
 fn integer(text: &str) -> String {
     let text = text.replace('_', "");
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
-        if let Some(digits) = text.strip_prefix(prefix) {
-            return i64::from_str_radix(digits, radix).map_or(text.clone(), |number| number.to_string());
+        if let Some(number) =
+            text.strip_prefix(prefix).and_then(|digits| i64::from_str_radix(digits, radix).ok())
+        {
+            return number.to_string();
         }
     }
-    text.parse::<i64>().map_or(text, |number| number.to_string())
+    match text.parse::<i64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => text,
+    }
 }
 
 fn float(text: &str) -> String {
-    text.replace('_', "")
-        .parse::<f64>()
-        .map_or(text.to_owned(), |number| format!("{number:?}").to_lowercase())
+    match text.replace('_', "").parse::<f64>() {
+        Ok(number) => format!("{number:?}").to_lowercase(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 /// Floats of the suite in one spelling.

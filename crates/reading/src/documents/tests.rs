@@ -3,7 +3,7 @@
 use super::*;
 
 /// One line for each leaf: path, value as the tool sees it, and the source text of its place.
-fn shown(format: Format, text: &str) -> Vec<String> {
+fn rendered(format: Format, text: &str) -> Vec<String> {
     let document = Document::parse(format, text).unwrap();
     let mut lines = Vec::new();
     for root in document.roots() {
@@ -33,12 +33,12 @@ fn step(step: &Step<'_>) -> String {
 
 #[track_caller]
 fn check(format: Format, text: &str, expected: &[&str]) {
-    assert_eq!(shown(format, text), expected, "{text}");
+    assert_eq!(rendered(format, text), expected, "{text}");
 }
 
 /// Paths and values alone.
 fn values(format: Format, text: &str) -> Vec<String> {
-    shown(format, text).iter().map(|line| line.split(" @ ").next().unwrap_or("").to_owned()).collect()
+    rendered(format, text).iter().map(|line| line.split(" @ ").next().unwrap_or("").to_owned()).collect()
 }
 
 #[test]

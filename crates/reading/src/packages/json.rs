@@ -36,10 +36,10 @@ pub(super) fn npm(root: Node<'_>) -> Packages {
     Ok(found)
 }
 
-fn content(package: &LockedPackage) -> (String, String, String, Vec<String>) {
-    let text = |part: &Option<Part>| part.as_ref().map(|part| part.text.clone()).unwrap_or_default();
-    let sums = package.checksums.iter().map(|checksum| checksum.sum.text.clone());
-    (package.name.text.clone(), text(&package.version), text(&package.source), sums.collect())
+fn content(package: &LockedPackage) -> Vec<String> {
+    let own = [package.name.text.as_str(), package.version_text(), package.source_text()];
+    let sums = package.checksums.iter().map(|checksum| checksum.sum.text.as_str());
+    own.into_iter().chain(sums).map(str::to_owned).collect()
 }
 
 fn npm_package(name: Part, value: Node<'_>) -> LockedPackage {
@@ -154,8 +154,10 @@ pub(super) fn composer(root: Node<'_>) -> Packages {
             package.source = dist.or(repository);
             package.add_checksum(part_at(value, &["dist", "shasum"]));
             // A released version is of one commit, and mostly has no other checksum.
-            let version = package.version.as_ref().map_or("dev-", |version| version.text.as_str());
-            if !version.starts_with("dev-") && !version.ends_with("-dev") {
+            let version = package.version_text();
+            let is_released =
+                !version.is_empty() && !version.starts_with("dev-") && !version.ends_with("-dev");
+            if is_released {
                 let commits = [&["dist", "reference"], &["source", "reference"]];
                 package.add_checksum(commits.iter().find_map(|path| part_at(value, *path)));
             }

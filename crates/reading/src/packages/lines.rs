@@ -82,8 +82,8 @@ pub(super) fn gemfile(text: &str) -> Packages {
         return Err(ReadError::Syntax { message: "the lockfile has no section".to_owned(), at: 0 });
     }
     for package in &mut found {
-        let version = package.version.as_ref().map_or("", |version| &version.text);
-        let own = sums.get(&format!("{} ({version})", package.name.text)).into_iter().flatten();
+        let key = format!("{} ({})", package.name.text, package.version_text());
+        let own = sums.get(&key).into_iter().flatten();
         package.checksums.extend(own.map(|sum| Checksum { sum: sum.clone(), file: None }));
     }
     Ok(found)

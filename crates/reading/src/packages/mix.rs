@@ -12,7 +12,7 @@ struct Token<'t> {
     is_text: bool,
 }
 
-pub(super) fn read(text: &str) -> Packages {
+pub(super) fn packages(text: &str) -> Packages {
     let tokens = tokens(text)?;
     let begins = matches!(tokens.as_slice(), [percent, open, ..] if percent.text == "%" && open.text == "{");
     if !begins {
@@ -56,20 +56,25 @@ fn unexpected(token: &Token<'_>) -> ReadError {
 }
 
 fn package(name: Part, span: Span, values: &[&Token<'_>]) -> LockedPackage {
-    let part = |index: usize| values.get(index).map(|token| Part::new(token.text, token.span));
+    let mut parts = values.iter().map(|token| Part::new(token.text, token.span)).skip(1);
     let mut package = LockedPackage::new(name, span);
     if values.first().is_some_and(|kind| kind.text == ":git") {
-        package.version = part(2);
-        package.source = at_commit(part(1), part(2));
-        package.add_checksum(part(2));
+        let address = parts.next();
+        package.version = parts.next();
+        package.source = at_commit(address, package.version.clone());
+        package.add_checksum(package.version.clone());
     } else {
-        package.version = part(2);
-        package.add_checksum(part(3));
+        package.version = parts.nth(1);
+        package.add_checksum(parts.next());
         // Lists between are left out, so the repository and the outer checksum follow at once.
-        package.source = part(4);
-        package.add_checksum(part(5));
+        package.source = parts.next();
+        package.add_checksum(parts.next());
     }
     package
+}
+
+fn is_part_of_word(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '.' | '-' | '@')
 }
 
 fn tokens(text: &str) -> Result<Vec<Token<'_>>, ReadError> {
@@ -89,10 +94,11 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, ReadError> {
             }
             _ if character.is_whitespace() || character == ',' => character.len_utf8(),
             _ => {
-                let word = |next: char| next.is_alphanumeric() || matches!(next, '_' | '.' | '-' | '@');
-                let first = character.len_utf8();
-                let more = rest[first..].find(|next| !word(next)).unwrap_or(rest.len() - first);
-                let length = if character == ':' || word(character) { first + more } else { first };
+                let mut length = character.len_utf8();
+                if character == ':' || is_part_of_word(character) {
+                    length +=
+                        rest[length..].find(|next| !is_part_of_word(next)).unwrap_or(rest.len() - length);
+                }
                 let span = Span { start: at, end: at + length };
                 tokens.push(Token { text: span.of(text), span, is_text: false });
                 length

@@ -135,7 +135,7 @@ pub fn lockfile(format: LockFormat, text: &str) -> Result<Lockfile, ReadError> {
         LockFormat::GoSum => lines::go_sum(text).map(listed),
         LockFormat::Gemfile => lines::gemfile(text).map(Lockfile::from),
         LockFormat::Gradle => lines::gradle(text).map(Lockfile::from),
-        LockFormat::Mix => mix::read(text).map(Lockfile::from),
+        LockFormat::Mix => mix::packages(text).map(Lockfile::from),
         LockFormat::Yarn if lines::is_yarn_1(text) => lines::yarn(text).map(Lockfile::from),
         LockFormat::Yarn => in_document(Format::Yaml, text, yaml::yarn),
         LockFormat::Pnpm => {
@@ -175,8 +175,8 @@ fn listed(packages: Vec<LockedPackage>) -> Lockfile {
     let mut known = BTreeMap::new();
     let mut repeated = Vec::new();
     for package in &packages {
-        let text = |part: &Option<Part>| part.as_ref().map(|part| part.text.clone());
-        let identity = (package.name.text.clone(), text(&package.version), text(&package.source));
+        let identity = [Some(&package.name), package.version.as_ref(), package.source.as_ref()]
+            .map(|part| part.map(|part| &part.text));
         if let Some(first) = known.insert(identity, package.span) {
             repeated.push(Repeated { name: package.name.text.clone(), first, last: package.span });
         }
@@ -210,6 +210,16 @@ impl Part {
 impl LockedPackage {
     fn new(name: Part, span: Span) -> Self {
         Self { name, version: None, source: None, checksums: Vec::new(), install_script: None, span }
+    }
+
+    /// Returns the version; empty where the lockfile has none.
+    pub fn version_text(&self) -> &str {
+        self.version.as_ref().map(|version| version.text.as_str()).unwrap_or_default()
+    }
+
+    /// Returns the source; empty where the lockfile has none.
+    pub fn source_text(&self) -> &str {
+        self.source.as_ref().map(|source| source.text.as_str()).unwrap_or_default()
     }
 
     fn add_checksum(&mut self, sum: Option<Part>) {

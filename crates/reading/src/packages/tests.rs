@@ -3,7 +3,7 @@
 use super::*;
 
 /// One line for each package: name, version, source, checksums with their files.
-fn shown(format: LockFormat, text: &str) -> Vec<String> {
+fn rendered(format: LockFormat, text: &str) -> Vec<String> {
     let packages = locked_packages(format, text).unwrap_or_else(|error| panic!("{error}: {text}"));
     packages.iter().map(|package| line(package, text)).collect()
 }
@@ -24,7 +24,7 @@ fn line(package: &LockedPackage, text: &str) -> String {
 #[track_caller]
 fn check(format: LockFormat, texts: &[&str], expected: &[&str]) {
     for text in texts {
-        assert_eq!(shown(format, text), expected, "{text}");
+        assert_eq!(rendered(format, text), expected, "{text}");
     }
 }
 

@@ -18,9 +18,7 @@ pub(super) fn cargo(root: Node<'_>) -> Packages {
         let mut package = LockedPackage::new(name(value)?, value.span());
         package.version = part(value.get("version"));
         package.source = part(value.get("source"));
-        let version = package.version.as_ref().map_or("", |version| &version.text);
-        let source = package.source.as_ref().map_or("", |source| &source.text);
-        let key = format!("{} {version} ({source})", package.name.text);
+        let key = format!("{} {} ({})", package.name.text, package.version_text(), package.source_text());
         package.add_checksum(part(value.get("checksum").or(metadata.get(key.as_str()).copied())));
         found.push(package);
     }
@@ -59,8 +57,7 @@ pub(super) fn python(root: Node<'_>) -> Packages {
                 add_file(&mut package, file);
             }
         }
-        let version = package.version.as_ref().map_or("", |version| &version.text);
-        let with_version = format!("{} {version}", package.name.text);
+        let with_version = format!("{} {}", package.name.text, package.version_text());
         let old = old_files.and_then(|files| files.get(&package.name.text).or(files.get(&with_version)));
         for file in old.into_iter().flat_map(Node::items) {
             add_file(&mut package, file);

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::definition::{Context, Definition, Variable, is_part};
+use super::definition::{Context, Definition, is_part};
 use super::grammar::{Grammar, Role};
 use super::names::{Bindings, Resolved};
 use super::shape::{Callee, Node, Shape};
@@ -128,7 +128,8 @@ impl Pattern {
     /// # Errors
     /// The reason, with the part of the definition that is at fault.
     pub fn compile(definition: &Definition, language: &str) -> Result<Vec<Self>, PatternError> {
-        let grammar = Grammar::named(language).ok_or_else(|| PatternError::Language(language.to_owned()))?;
+        let grammar =
+            Grammar::for_language(language).ok_or_else(|| PatternError::Language(language.to_owned()))?;
         for regex in regexes(definition) {
             if let Err(error) = Regex::new(regex) {
                 return Err(PatternError::Regex(regex.to_owned(), error.to_string()));
@@ -179,10 +180,10 @@ fn regexes(definition: &Definition) -> impl Iterator<Item = &'static str> {
 
 /// Checks that every variable and what is reported stands in a pattern.
 fn check_names(definition: &Definition) -> Result<(), PatternError> {
-    let code = || definition.code.iter().chain(definition.unless);
     for variable in definition.variables {
         let name = format!("${}", variable.name);
-        if !code().any(|code| code.contains(&name)) {
+        let mut code = definition.code.iter().chain(definition.unless);
+        if !code.any(|code| code.contains(&name)) {
             return Err(PatternError::UnknownVariable(variable.name.to_owned()));
         }
     }
@@ -194,14 +195,14 @@ fn check_names(definition: &Definition) -> Result<(), PatternError> {
 
 fn demands(definition: &Definition, grammar: Grammar, using: &str) -> Vec<Demand> {
     let bindings = bindings(grammar, using);
-    let demand = |variable: &Variable| Demand {
+    let demands = definition.variables.iter().map(|variable| Demand {
         name: variable.name.to_owned(),
         names: variable.names.iter().filter_map(|name| bindings.resolve_pattern(grammar, name)).collect(),
         literal: variable.literal,
         matches: LazyRegex::new(variable.matches),
         not_matches: LazyRegex::new(variable.not_matches),
-    };
-    definition.variables.iter().map(demand).collect()
+    });
+    demands.collect()
 }
 
 /// Returns the names that import statements bind.
@@ -214,8 +215,8 @@ fn bindings(grammar: Grammar, using: &str) -> Bindings {
 
 /// Texts around a pattern in which it is tried, in order.
 fn surroundings(grammar: Grammar, code: &str) -> &'static [(&'static str, &'static str)] {
-    let name_ends = code.find(|character: char| !(is_part(character) || "$'\"".contains(character)));
-    let behind_name = name_ends.map_or("", |end| &code[end..]);
+    let behind_name =
+        code.trim_start_matches(|character: char| is_part(character) || "$'\"".contains(character));
     match grammar {
         Grammar::Bash => &[("", "")],
         Grammar::Go => &[("package a\nvar a = T{", "}"), ("package a\nfunc f() {\n", "\n}")],
@@ -390,14 +391,12 @@ impl Compiler<'_> {
 fn covering<'t>(code: &Code<'t>, span: Span) -> Option<Node<'t>> {
     match &code.parsed.tree {
         super::Tree::Parsed(tree) => {
-            let node = tree.root_node().named_descendant_for_byte_range(span.start, span.end)?;
-            let mut node = node;
+            let mut node = tree.root_node().named_descendant_for_byte_range(span.start, span.end)?;
             while let Some(parent) = node.parent().filter(|parent| parent.byte_range() == node.byte_range()) {
                 node = parent;
             }
-            // A wrapper of the same span says nothing.
-            let is_root = |node: &tree_sitter::Node<'_>| node.parent().is_none();
-            if is_root(&node) {
+            // A wrapper of the same span adds nothing.
+            if node.parent().is_none() {
                 node = node.named_child(0)?;
             }
             let fits = node.start_byte() == span.start && node.end_byte() >= span.end;
@@ -405,10 +404,10 @@ fn covering<'t>(code: &Code<'t>, span: Span) -> Option<Node<'t>> {
             (fits && rest.trim_matches([';', '\n']).is_empty()).then_some(Node::Parsed(node))
         }
         super::Tree::Plain(tree) => {
-            let is_inside =
-                |node: &super::plain::Data| span.start <= node.span.start && node.span.end <= span.end;
-            let found = tree.nodes[..tree.root].iter().rposition(is_inside)?;
-            Some(Node::Plain(tree, found))
+            let last_inside = tree.nodes[..tree.root]
+                .iter()
+                .rposition(|node| span.start <= node.span.start && node.span.end <= span.end)?;
+            Some(Node::Plain(tree, last_inside))
         }
         super::Tree::Unread => None,
     }

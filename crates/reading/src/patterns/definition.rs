@@ -1,5 +1,7 @@
 //! Patterns as pages of rules state them, and the words that each brings into a file.
 
+use super::words::{Choice, Needs, Spelling};
+
 /// The code that has to run around a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
@@ -135,11 +137,12 @@ impl Definition {
         Self { statement: true, ..self }
     }
 
-    /// Returns for each spelling the lists of words of which the text of a file with a match has one each.
-    pub(super) fn words(&self) -> Vec<Vec<Vec<&'static str>>> {
+    /// Returns the words that a file with a match has.
+    pub(super) fn words(&self) -> Needs<&'static str> {
         let of_code = self.code.iter().map(|&code| words_of(code, self.variables));
-        let of_imports = (!self.imports.is_empty()).then(|| vec![self.imports.to_vec()]);
-        of_code.chain(of_imports).collect()
+        let of_imports = (!self.imports.is_empty())
+            .then(|| Spelling { choices: vec![Choice { words: self.imports.to_vec() }] });
+        Needs { spellings: of_code.chain(of_imports).collect() }
     }
 }
 
@@ -149,21 +152,21 @@ const SPELLED_OTHERWISE: &[&str] =
 
 /// Returns the words that one spelling brings into a file. Of a dotted name these are the last name, and the one before,
 /// which is written in an import or before the dot; a type may be known to a file that does not say where it is from.
-fn words_of(code: &'static str, variables: &[Variable]) -> Vec<Vec<&'static str>> {
-    let mut words = Vec::new();
+fn words_of(code: &'static str, variables: &[Variable]) -> Spelling<&'static str> {
+    let mut choices = Vec::new();
     let mut chain: Vec<&'static str> = Vec::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
         let is_variable = first == '$' && rest[1..].starts_with(|next: char| next.is_ascii_uppercase());
         let from = usize::from(is_variable);
         if is_variable || is_part(first) {
-            let end = rest[from..].find(|next| !is_part(next)).map_or(rest.len(), |end| from + end);
-            let word = &rest[from..end];
-            rest = &rest[end..];
+            let behind = rest[from..].trim_start_matches(is_part);
+            let word = &rest[from..rest.len() - behind.len()];
+            rest = behind;
             if is_variable {
-                let variable = variables.iter().find(|variable| variable.name == word);
-                let names = variable.map_or(&[][..], |variable| variable.names);
-                words.extend(path_words(names));
+                if let Some(variable) = variables.iter().find(|variable| variable.name == word) {
+                    choices.extend(path_words(variable.names));
+                }
                 chain.clear();
             } else {
                 chain.push(word);
@@ -172,7 +175,7 @@ fn words_of(code: &'static str, variables: &[Variable]) -> Vec<Vec<&'static str>
             let inside = rest[1..].split(first).next().unwrap_or("");
             rest = rest.get(inside.len() + 2..).unwrap_or("");
             let names = rest.trim_start().starts_with([':', '=']) && inside.chars().all(is_part);
-            words.extend(names.then(|| vec![inside]));
+            choices.extend(names.then(|| Choice { words: vec![inside] }));
         } else {
             rest = &rest[first.len_utf8()..];
         }
@@ -184,38 +187,42 @@ fn words_of(code: &'static str, variables: &[Variable]) -> Vec<Vec<&'static str>
             rest = &rest[dot.len()..];
             continue;
         }
-        words.extend(chain_words(&chain));
+        choices.extend(chain_words(&chain));
         chain.clear();
     }
-    words
+    Spelling { choices }
 }
 
 pub(super) fn is_part(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-fn chain_words(chain: &[&'static str]) -> Vec<Vec<&'static str>> {
+fn chain_words(chain: &[&'static str]) -> Vec<Choice<&'static str>> {
     let Some((last, before)) = chain.split_last() else { return Vec::new() };
     if SPELLED_OTHERWISE.contains(last) || last.starts_with(|first: char| first.is_ascii_digit()) {
         return Vec::new();
     }
     let is_type = last.starts_with(char::is_uppercase);
     let before = before.last().filter(|_| !is_type);
-    [Some(last), before].into_iter().flatten().map(|word| vec![*word]).collect()
+    [Some(last), before].into_iter().flatten().map(|word| Choice { words: vec![*word] }).collect()
 }
 
-/// Returns the lists of words that one of some dotted names brings into a file.
-fn path_words(paths: &[&'static str]) -> Vec<Vec<&'static str>> {
-    let names = |from_end: usize| -> Option<Vec<&'static str>> {
-        let name = |path: &&'static str| {
-            let is_type =
-                path.rsplit(NAME_ENDS).next().is_some_and(|last| last.starts_with(char::is_uppercase));
-            let name = path.rsplit(NAME_ENDS).filter(|name| !name.is_empty()).nth(from_end);
-            name.filter(|_| from_end == 0 || !is_type)
-        };
-        paths.iter().map(name).collect()
-    };
-    [names(0), names(1)].into_iter().flatten().filter(|names| !names.is_empty()).collect()
+/// Returns the words that one of some dotted names brings into a file.
+fn path_words(paths: &[&'static str]) -> Vec<Choice<&'static str>> {
+    let choices = [0, 1].into_iter().filter_map(|from_end| {
+        let words: Option<Vec<_>> = paths.iter().map(|path| word_of_path(path, from_end)).collect();
+        words.filter(|words| !words.is_empty()).map(|words| Choice { words })
+    });
+    choices.collect()
+}
+
+/// Returns a word of a dotted name, counted from its end; `None` for the ones before a type.
+fn word_of_path(path: &'static str, from_end: usize) -> Option<&'static str> {
+    let is_type = path.rsplit(NAME_ENDS).next().is_some_and(|last| last.starts_with(char::is_uppercase));
+    if from_end > 0 && is_type {
+        return None;
+    }
+    path.rsplit(NAME_ENDS).filter(|word| !word.is_empty()).nth(from_end)
 }
 
 /// Signs between the names of a dotted name.

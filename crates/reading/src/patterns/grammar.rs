@@ -340,7 +340,7 @@ impl Grammar {
     /// Returns the grammar of a path by its ending, or `None` where no rule knows the language.
     ///
     /// A page counts as JavaScript: its scripts are read and nothing else.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn for_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
         if let Some(language) = Language::of(path) {
@@ -352,7 +352,7 @@ impl Grammar {
             "php" => Self::Php,
             "pyx" => Self::Python,
             "gemspec" | "rake" | "rb" => Self::Ruby,
-            _ => Self::Plain(Style::of(ending)?),
+            _ => Self::Plain(Style::for_ending(ending)?),
         })
     }
 
@@ -399,7 +399,7 @@ impl Grammar {
     }
 
     /// Returns the grammar that a page of a rule calls by this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn for_language(name: &str) -> Option<Self> {
         Some(match name {
             "go" => Self::Go,
             "java" => Self::Java,
@@ -409,7 +409,7 @@ impl Grammar {
             "ruby" => Self::Ruby,
             "rust" => Self::Rust,
             "shell" => Self::Bash,
-            _ => Self::Plain(Style::named(name)?),
+            _ => Self::Plain(Style::for_language(name)?),
         })
     }
 
@@ -465,12 +465,15 @@ impl Grammar {
         static ALL: [OnceLock<Roles>; PARSED] = [const { OnceLock::new() }; PARSED];
         ALL[self.position()].get_or_init(|| {
             let Some(parser) = self.parser() else { return Roles(Vec::new()) };
-            let role = |kind: u16| {
+            let count = u16::try_from(parser.node_kind_count()).unwrap_or(u16::MAX);
+            let roles = (0..count).map(|kind| {
                 let word = parser.node_kind_for_id(kind).filter(|_| parser.node_kind_is_named(kind));
-                let row = self.rows().iter().find(|(name, _)| Some(*name) == word);
-                row.map_or(Other, |(_, role)| *role)
-            };
-            Roles((0..u16::try_from(parser.node_kind_count()).unwrap_or(u16::MAX)).map(role).collect())
+                match self.rows().iter().find(|(name, _)| Some(*name) == word) {
+                    Some((_, role)) => *role,
+                    None => Other,
+                }
+            });
+            Roles(roles.collect())
         })
     }
 }
@@ -491,14 +494,11 @@ mod tests {
             Grammar::Ruby,
             Grammar::Rust,
         ] {
-            let parser = grammar.parser().unwrap();
+            let parsers: [Parser; 2] =
+                [grammar.parser().unwrap(), tree_sitter_typescript::LANGUAGE_TSX.into()];
             for (kind, role) in grammar.rows() {
-                let of_typescript = tree_sitter_typescript::LANGUAGE_TSX.into();
-                let known = |parser: &Parser| parser.id_for_node_kind(kind, true) != 0;
-                assert!(
-                    known(&parser) || known(&of_typescript) || *kind == "type_assertion",
-                    "{grammar:?} {kind}"
-                );
+                let is_known = parsers.iter().any(|parser| parser.id_for_node_kind(kind, true) != 0);
+                assert!(is_known || *kind == "type_assertion", "{grammar:?} {kind}");
                 let fields = if let Role::Member(one, two)
                 | Role::Index(one, two)
                 | Role::Call(one, two)
@@ -513,8 +513,8 @@ mod tests {
                     Vec::new()
                 };
                 for field in fields.into_iter().filter(|field| !field.is_empty()) {
-                    let known = |parser: &Parser| parser.field_id_for_name(field).is_some();
-                    assert!(known(&parser) || known(&of_typescript), "{grammar:?} {kind} {field}");
+                    let is_known = parsers.iter().any(|parser| parser.field_id_for_name(field).is_some());
+                    assert!(is_known, "{grammar:?} {kind} {field}");
                 }
             }
         }

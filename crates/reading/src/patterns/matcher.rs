@@ -40,13 +40,13 @@ impl<'a, 't> Attempt<'a, 't> {
     /// Matches a pattern of the definition and those that take a match back.
     pub(super) fn run(&mut self, node: Node<'t>) -> Option<Captured<'t>> {
         let pattern = self.pattern;
-        let nothing = || Captured { nodes: vec![None; pattern.demands.len()], report: None };
-        let mut captured = nothing();
+        let unbound = Captured { nodes: vec![None; pattern.demands.len()], report: None };
+        let mut captured = unbound.clone();
         if !self.is(&pattern.pat, node, &mut captured) {
             return None;
         }
-        let excused = pattern.unless.iter().any(|pat| self.is(pat, node, &mut nothing()));
-        (!excused).then_some(captured)
+        let is_excluded = pattern.unless.iter().any(|pat| self.is(pat, node, &mut unbound.clone()));
+        (!is_excluded).then_some(captured)
     }
 
     fn step(&mut self) -> bool {
@@ -121,11 +121,9 @@ impl<'a, 't> Attempt<'a, 't> {
         match self.code.resolved(path) {
             Some(Resolved::Imported(found)) => found == *expected,
             Some(Resolved::Unbound(found)) => {
-                let is_tail = || {
-                    let before = expected.strip_suffix(found.as_str());
-                    before.is_some_and(|before| before.ends_with(['.', '/']))
-                };
-                found == *expected || is_telling(self.code.grammar(), &found) && is_tail()
+                let is_tail =
+                    expected.strip_suffix(&found).is_some_and(|before| before.ends_with(['.', '/']));
+                found == *expected || is_tail && is_telling(self.code.grammar(), &found)
             }
             None => false,
         }
@@ -136,11 +134,10 @@ impl<'a, 't> Attempt<'a, 't> {
             NamePat::Is(expected) => word.text == *expected,
             NamePat::Any(variable) => {
                 let names = &self.pattern.demands[*variable].names;
-                let is = |name: &Resolved| {
-                    let (Resolved::Imported(name) | Resolved::Unbound(name)) = name;
-                    word.text == *name
-                };
-                (names.is_empty() || names.iter().any(is))
+                let is_named = names
+                    .iter()
+                    .any(|(Resolved::Imported(name) | Resolved::Unbound(name))| word.text == *name);
+                (names.is_empty() || is_named)
                     && self.keep(*variable, Capture::Word(word.clone()), true, captured)
             }
         }
@@ -273,17 +270,18 @@ impl<'t> Code<'t> {
         }
     }
 
+    fn are_literal(&self, nodes: &[Node<'t>], depth: usize) -> bool {
+        nodes.len() <= MOST_ARGUMENTS && nodes.iter().all(|node| self.is_literal(*node, depth))
+    }
+
     /// Returns whether a value is written out in full: nothing in it is a name or a call.
     pub(super) fn is_literal(&self, node: Node<'t>, depth: usize) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
-        let all = |nodes: &[Node<'t>]| {
-            nodes.len() <= MOST_ARGUMENTS && nodes.iter().all(|node| self.is_literal(*node, depth + 1))
-        };
         match self.shape(node) {
             Shape::Text(_) | Shape::Literal(_) => true,
-            Shape::Record(items) | Shape::List(items) => all(&items),
+            Shape::Record(items) | Shape::List(items) => self.are_literal(&items, depth + 1),
             Shape::Pair(_, value) => self.is_literal(value, depth + 1),
             Shape::Other(kind, _, children) => {
                 // Of a condition only what it chooses from is the value.
@@ -298,7 +296,7 @@ impl<'t> Code<'t> {
                     _ => None,
                 };
                 if let Some(branches) = branches {
-                    return all(&branches);
+                    return self.are_literal(&branches, depth + 1);
                 }
                 let of_values = matches!(
                     kind,
@@ -312,7 +310,7 @@ impl<'t> Code<'t> {
                         | "group"
                         | "symbol"
                 );
-                of_values && all(&children)
+                of_values && self.are_literal(&children, depth + 1)
             }
             Shape::Name(_) | Shape::Member(..) | Shape::Call(..) | Shape::Template | Shape::Assign(..) => {
                 false

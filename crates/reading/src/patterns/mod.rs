@@ -65,7 +65,7 @@ pub struct Code<'t> {
 impl ParsedText {
     /// Parses a text by the language of its path, or returns `None` where that has no grammar.
     pub fn parse(path: &str, text: &str) -> Option<Self> {
-        let grammar = Grammar::of(path)?;
+        let grammar = Grammar::for_path(path)?;
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_page = syntax::Language::of(path).is_none() && grammar == Grammar::JavaScript;
         if is_page {
@@ -152,8 +152,10 @@ impl<'t> Code<'t> {
 
 fn parse_ranges(grammar: Grammar, text: &str, spans: &[Span]) -> Tree {
     let parser = grammar.parser();
-    let tree = parser.and_then(|parser| syntax::parse_tree(&parser, text, spans));
-    tree.map_or(Tree::Unread, Tree::Parsed)
+    match parser.and_then(|parser| syntax::parse_tree(&parser, text, spans)) {
+        Some(tree) => Tree::Parsed(tree),
+        None => Tree::Unread,
+    }
 }
 
 /// A script in a page.
@@ -178,7 +180,10 @@ fn scripts(name: &str, text: &str) -> Vec<Script> {
     while let Some(tag) = lower[from..].find("<script") {
         let tag = from + tag;
         let Some(open) = lower[tag..].find('>').map(|end| tag + end + 1) else { break };
-        let end = lower[open..].find("</script").map_or(text.len(), |end| open + end);
+        let end = match lower[open..].find("</script") {
+            Some(length) => open + length,
+            None => text.len(),
+        };
         let attributes = &lower[tag..open];
         let is_data = attributes.contains("json") || attributes.contains("template");
         if !is_data && open < end {

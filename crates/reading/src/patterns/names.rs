@@ -17,7 +17,20 @@ pub(super) struct Bindings {
     /// Names that the file defines.
     locals: BTreeSet<String>,
     /// Modules that are imported, each with its statement.
-    pub(super) modules: Vec<(String, Span)>,
+    pub(super) modules: Vec<ImportedModule>,
+}
+
+/// An imported module, with its statement.
+#[derive(Debug)]
+pub(super) struct ImportedModule {
+    pub(super) name: String,
+    pub(super) span: Span,
+}
+
+/// A variable that is another name of an imported one.
+struct Alias {
+    name: String,
+    path: String,
 }
 
 /// A dotted name, as far as the file says what it is.
@@ -121,7 +134,7 @@ impl<'t> Code<'t> {
             found.walk(tree);
         }
         let Found { mut bindings, aliases, .. } = found;
-        for (name, path) in aliases {
+        for Alias { name, path } in aliases {
             let resolved = match path.strip_prefix('\u{0}') {
                 Some(module) => Some(Resolved::Imported(module.to_owned())),
                 None => bindings.resolve(self.parsed.grammar, &path),
@@ -148,7 +161,7 @@ struct Found<'c, 't> {
     code: &'c Code<'t>,
     bindings: Bindings,
     /// Names that are set to a dotted name.
-    aliases: Vec<(String, String)>,
+    aliases: Vec<Alias>,
 }
 
 /// Returns whether a node of this kind defines the names in this field.
@@ -240,12 +253,18 @@ impl<'t> Found<'_, 't> {
         self.code.node_text(Node::Parsed(node))
     }
 
+    /// Returns the text of a field of a node; empty where the node has none.
+    fn field_text(&self, node: Parsed<'_>, field: &str) -> &'t str {
+        node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
+    }
+
     fn import(&mut self, name: &str, path: String) {
         self.bindings.imports.insert(name.to_owned(), path);
     }
 
     fn module(&mut self, module: &str, statement: Parsed<'_>) {
-        self.bindings.modules.push((module.to_owned(), self.code.span(Node::Parsed(statement))));
+        let span = self.code.span(Node::Parsed(statement));
+        self.bindings.modules.push(ImportedModule { name: module.to_owned(), span });
     }
 
     /// Visits every node once.
@@ -337,9 +356,8 @@ impl<'t> Found<'_, 't> {
                 "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
                 _ => (Some(child), None),
             };
-            let Some(name) = name.map(|name| self.text(name)) else { continue };
-            let here = alias.map_or(name, |alias| self.text(alias));
-            self.import(here, format!("{module}.{name}"));
+            let Some(name) = name else { continue };
+            self.import(self.text(alias.unwrap_or(name)), format!("{module}.{}", self.text(name)));
         }
     }
 
@@ -372,23 +390,23 @@ impl<'t> Found<'_, 't> {
     fn named_imports(&mut self, list: Parsed<'t>, module: &str) {
         let mut cursor = list.walk();
         for specifier in list.named_children(&mut cursor) {
-            let Some(name) = specifier.child_by_field_name("name").map(|name| self.text(name)) else {
-                continue;
+            let Some(name) = specifier.child_by_field_name("name") else { continue };
+            let alias = specifier.child_by_field_name("alias").unwrap_or(name);
+            let path = match self.text(name) {
+                "default" => module.to_owned(),
+                name => format!("{module}.{name}"),
             };
-            let alias = specifier.child_by_field_name("alias");
-            let here = alias.map_or(name, |alias| self.text(alias));
-            let path = if name == "default" { module.to_owned() } else { format!("{module}.{name}") };
-            self.import(here, path);
+            self.import(self.text(alias), path);
         }
     }
 
     fn go_import(&mut self, node: Parsed<'t>) {
         let path = node.child_by_field_name("path");
         let Some(path) = path.and_then(|path| self.code.text_value(Node::Parsed(path))) else { return };
-        let is_version = |part: &str| part.starts_with('v') && part[1..].parse::<u32>().is_ok();
-        let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(&path).to_owned();
-        let last = last.split_once(".v").map_or(last.as_str(), |(name, _)| name);
-        let name = node.child_by_field_name("name").map_or(last, |name| self.text(name));
+        let name = match node.child_by_field_name("name") {
+            Some(name) => self.text(name),
+            None => go_package_name(&path),
+        };
         self.import(name, path.clone());
     }
 
@@ -396,15 +414,10 @@ impl<'t> Found<'_, 't> {
         if depth > LONGEST_CHAIN {
             return;
         }
-        let join = |name: &str| {
-            let name = name.replace("::", ".");
-            if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
-        };
         match tree.kind() {
             "scoped_use_list" => {
-                let path = tree.child_by_field_name("path").map_or("", |path| self.text(path));
                 if let Some(list) = tree.child_by_field_name("list") {
-                    let prefix = join(path);
+                    let prefix = joined_rust_path(&prefix, self.field_text(tree, "path"));
                     self.rust_use(list, prefix, depth + 1);
                 }
             }
@@ -415,16 +428,15 @@ impl<'t> Found<'_, 't> {
                 }
             }
             "use_as_clause" => {
-                let path = tree.child_by_field_name("path").map_or("", |path| self.text(path));
-                let alias = tree.child_by_field_name("alias").map_or("", |alias| self.text(alias));
-                self.import(alias, join(path));
+                let path = joined_rust_path(&prefix, self.field_text(tree, "path"));
+                self.import(self.field_text(tree, "alias"), path);
             }
             "self" => {
                 let last = prefix.rsplit('.').next().unwrap_or("").to_owned();
                 self.import(&last, prefix);
             }
             "identifier" | "scoped_identifier" => {
-                let path = join(self.text(tree));
+                let path = joined_rust_path(&prefix, self.text(tree));
                 let last = path.rsplit('.').next().unwrap_or("").to_owned();
                 self.import(&last, path);
             }
@@ -450,16 +462,13 @@ impl<'t> Found<'_, 't> {
 
     /// Notes a name that is set to a dotted name, or to the names of a module's members.
     fn alias(&mut self, node: Parsed<'t>) -> bool {
-        let field = |first: &str, second: &str| {
-            node.child_by_field_name(first).or_else(|| node.child_by_field_name(second))
-        };
-        let (Some(left), Some(right)) = (field("left", "name"), field("right", "value")) else {
-            return false;
-        };
+        let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
+        let right = node.child_by_field_name("right").or_else(|| node.child_by_field_name("value"));
+        let (Some(left), Some(right)) = (left, right) else { return false };
         let Some(path) = self.aliased(Node::Parsed(right)) else { return false };
         match left.kind() {
             "identifier" => {
-                self.aliases.push((self.text(left).to_owned(), path));
+                self.aliases.push(Alias { name: self.text(left).to_owned(), path });
                 true
             }
             "object_pattern" => {
@@ -473,9 +482,11 @@ impl<'t> Found<'_, 't> {
                         _ => (Some(child), None),
                     };
                     let name = name.and_then(|name| name.child_by_field_name("left").or(Some(name)));
-                    let Some(key) = key.map(|key| self.text(key)) else { continue };
-                    let here = name.map_or(key, |name| self.text(name));
-                    self.aliases.push((here.to_owned(), format!("{path}.{key}")));
+                    let Some(key) = key else { continue };
+                    self.aliases.push(Alias {
+                        name: self.text(name.unwrap_or(key)).to_owned(),
+                        path: format!("{path}.{}", self.text(key)),
+                    });
                 }
                 true
             }
@@ -493,4 +504,20 @@ impl<'t> Found<'_, 't> {
         }
         self.code.path(value)
     }
+}
+
+/// Returns the name of the package that an import path of Go has: its last part that is no version.
+fn go_package_name(path: &str) -> &str {
+    let last = path.rsplit('/').find(|part| !is_go_version(part)).unwrap_or(path);
+    last.split_once(".v").map(|(name, _)| name).unwrap_or(last)
+}
+
+fn is_go_version(part: &str) -> bool {
+    part.strip_prefix('v').is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// Returns a path of Rust behind another, with dots.
+fn joined_rust_path(before: &str, path: &str) -> String {
+    let path = path.replace("::", ".");
+    if before.is_empty() { path } else { format!("{before}.{path}") }
 }

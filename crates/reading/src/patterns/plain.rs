@@ -22,7 +22,7 @@ pub enum Style {
 }
 
 impl Style {
-    pub(super) fn of(ending: &str) -> Option<Self> {
+    pub(super) fn for_ending(ending: &str) -> Option<Self> {
         Some(match ending {
             "c" | "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "ipp" | "m" | "mm" => Self::C,
             "cs" => Self::CSharp,
@@ -37,7 +37,7 @@ impl Style {
         })
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn for_language(name: &str) -> Option<Self> {
         Some(match name {
             "c" => Self::C,
             "c#" => Self::CSharp,
@@ -199,12 +199,14 @@ impl Reader<'_> {
             && self.rest().starts_with(open.as_bytes())
         {
             let inside = self.at + open.len();
-            let end = memchr::memmem::find(&self.text.as_bytes()[inside..], close.as_bytes());
-            self.at = end.map_or(self.text.len(), |end| inside + end + close.len());
+            self.at = match memchr::memmem::find(&self.text.as_bytes()[inside..], close.as_bytes()) {
+                Some(length) => inside + length + close.len(),
+                None => self.text.len(),
+            };
             return true;
         }
         if self.rest().starts_with(self.style.line_comment().as_bytes()) {
-            self.at = memchr::memchr(b'\n', self.rest()).map_or(self.text.len(), |end| self.at + end);
+            self.at += memchr::memchr(b'\n', self.rest()).unwrap_or(self.rest().len());
             return true;
         }
         false
@@ -233,22 +235,24 @@ impl Reader<'_> {
         }
     }
 
+    fn is_sign(&self, item: usize, sign: &str) -> bool {
+        self.nodes[item].span.of(self.text) == sign
+    }
+
     /// Makes one node of the last nodes if they are a name, `=` or `+=`, and a value.
     fn join_assignment(&mut self, items: &mut Vec<usize>, begin: usize) {
-        let is = |item: usize, sign: &str| self.nodes[item].span.of(self.text) == sign;
-        let Some(sign) = items.iter().skip(begin).position(|item| is(*item, "=")).map(|at| begin + at) else {
-            return;
-        };
-        let [before @ .., _] = &items[begin..=sign] else { return };
+        let Some(length) = items.iter().skip(begin).position(|item| self.is_sign(*item, "=")) else { return };
+        let sign = begin + length;
+        let before = &items[begin..sign];
         let before = match before {
-            [before @ .., plus] if is(*plus, "+") => before,
+            [before @ .., plus] if self.is_sign(*plus, "+") => before,
             before => before,
         };
         let (Some(left), Some(first)) = (before.last().copied(), items.get(sign + 1).copied()) else {
             return;
         };
         let is_named = matches!(self.nodes[left].kind, Kind::Name | Kind::Member | Kind::Call);
-        if !is_named || is(first, "=") || is(first, ">") {
+        if !is_named || self.is_sign(first, "=") || self.is_sign(first, ">") {
             return;
         }
         let at = begin + before.len() - 1;
@@ -384,8 +388,8 @@ impl Reader<'_> {
             return false;
         }
         let rest = &self.rest()[..self.rest().len().min(LONGEST)];
-        let inside = |byte: &u8| is_word(*byte) || b"<>., ?[]".contains(byte);
-        let end = rest.iter().position(|byte| !inside(byte)).unwrap_or(rest.len());
+        let end = rest.iter().position(|byte| !is_word(*byte) && !b"<>., ?[]".contains(byte));
+        let end = end.unwrap_or(rest.len());
         let is_call = rest.get(end) == Some(&b'(') && end > 0 && rest[end - 1] == b'>';
         if is_call {
             self.at += end;
@@ -502,7 +506,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn shown(style: Style, text: &str) -> String {
+    fn rendered(style: Style, text: &str) -> String {
         let tree = parse(style, text);
         fn show(tree: &PlainTree, text: &str, id: usize) -> String {
             let node = &tree.nodes[id];
@@ -540,7 +544,7 @@ mod tests {
             (Style::Kotlin, "val a = f()\nb { x -> y }", "[val set(a call(f)) call(b [x - > y])]"),
         ];
         for (style, text, expected) in cases {
-            assert_eq!(shown(style, text), expected, "{text}");
+            assert_eq!(rendered(style, text), expected, "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ use super::compile::{Class, Pat, Pattern};
 use super::definition::Context;
 use super::grammar::Role;
 use super::matcher::Attempt;
+use super::names::ImportedModule;
 use super::plain::PlainTree;
 use super::shape::{Callee, Node, Shape};
 use super::{Code, Tree};
@@ -256,13 +257,12 @@ impl<'p, 't> Search<'p, 't> {
         let node = self.code.unwrapped(node);
         let role = self.code.role(node);
         let Node::Parsed(parsed) = node else { return self.head_by_shape(node) };
-        let field = |name: &str| parsed.child_by_field_name(name);
-        // The usual kinds without making a list of their arguments.
         if let Role::Member(_, name) | Role::Method(_, name) = role {
-            return Some(Cow::Borrowed(self.code.node_text(Node::Parsed(field(name)?))));
+            let name = parsed.child_by_field_name(name)?;
+            return Some(Cow::Borrowed(self.code.node_text(Node::Parsed(name))));
         }
         if let Role::Call(named, _) | Role::Assign(named, _) = role {
-            return self.head_of_named(Node::Parsed(field(named)?));
+            return self.head_of_named(Node::Parsed(parsed.child_by_field_name(named)?));
         }
         self.head_by_shape(node)
     }
@@ -307,10 +307,10 @@ impl<'p, 't> Search<'p, 't> {
         if self.patterns.imports.is_empty() {
             return;
         }
-        for (module, span) in &self.code.bindings().modules {
+        for ImportedModule { name, span } in &self.code.bindings().modules {
             for position in &self.patterns.imports {
                 let Pat::Import(modules) = &self.patterns.patterns[*position].pat else { continue };
-                if self.touches(*span) && modules.contains(module) {
+                if self.touches(*span) && modules.contains(name) {
                     let key = span.of(self.code.text()).split_whitespace().collect();
                     let (span, parts) = (*span, vec![*span]);
                     self.matches.push(Match { pattern: *position, span, report: span, parts, key });

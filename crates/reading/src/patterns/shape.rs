@@ -151,9 +151,8 @@ impl<'t> Code<'t> {
     }
 
     fn other(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
-        let operator = node
-            .child_by_field_name("operator")
-            .map_or("", |operator| self.node_text(Node::Parsed(operator)));
+        let operator = node.child_by_field_name("operator");
+        let operator = operator.map(|operator| self.node_text(Node::Parsed(operator))).unwrap_or_default();
         Shape::Other(node.kind(), operator, self.children(Node::Parsed(node)))
     }
 
@@ -164,15 +163,13 @@ impl<'t> Code<'t> {
 
     /// Returns the shape by the kind's role, or `None` where the node lacks a part.
     fn parsed_shape(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
-        let field = |name: &str| node.child_by_field_name(name);
-        let value = |name: &str| field(name).map(Node::Parsed);
         let own_text = self.node_text(Node::Parsed(node));
         Some(match self.role_of(node) {
             Role::Name => Shape::Name(Cow::Borrowed(own_text)),
             Role::Dotted => self.dotted(node),
-            Role::Member(object, name) => match value(object) {
-                Some(object) => Shape::Member(object, self.word(field(name)?)),
-                None => Shape::Name(Cow::Borrowed(self.node_text(value(name)?))),
+            Role::Member(object, name) => match field(node, object) {
+                Some(object) => Shape::Member(object, self.word(node.child_by_field_name(name)?)),
+                None => Shape::Name(Cow::Borrowed(self.node_text(field(node, name)?))),
             },
             Role::MemberPair => {
                 let children = self.children(Node::Parsed(node));
@@ -181,16 +178,19 @@ impl<'t> Code<'t> {
                 Shape::Member(object, Word { text: Cow::Borrowed(self.node_text(name)), span })
             }
             Role::Index(object, index) => {
-                let index = value(index)?;
+                let index = field(node, index)?;
                 let name = self.text_value(index)?;
                 let span = self.span(index);
-                Shape::Member(value(object)?, Word { text: Cow::Owned(name), span })
+                Shape::Member(field(node, object)?, Word { text: Cow::Owned(name), span })
             }
             Role::Call(callee, arguments) => {
-                Shape::Call(Callee::Node(value(callee)?), self.arguments(field(arguments)))
+                let arguments = self.arguments(node.child_by_field_name(arguments));
+                Shape::Call(Callee::Node(field(node, callee)?), arguments)
             }
             Role::CallFirst => self.call_first(node)?,
-            Role::Method(object, name) => self.method(node, value(object), field(name)?),
+            Role::Method(object, name) => {
+                self.method(node, field(node, object), node.child_by_field_name(name)?)
+            }
             Role::Command => self.command(node)?,
             Role::Macro => self.macro_call(node)?,
             Role::Text => self.string(node),
@@ -202,16 +202,16 @@ impl<'t> Code<'t> {
             Role::Pair(name, value) => {
                 let value = match value {
                     "" => self.last_child(node)?,
-                    value => field(value)?,
+                    value => node.child_by_field_name(value)?,
                 };
-                Shape::Pair(self.pair_name(field(name)?), Node::Parsed(value))
+                Shape::Pair(self.pair_name(node.child_by_field_name(name)?), Node::Parsed(value))
             }
             Role::PairChildren => {
                 let children = self.children(Node::Parsed(node));
                 let [Node::Parsed(name), value] = children[..] else { return None };
                 Shape::Pair(self.pair_name(name), value)
             }
-            Role::Assign(left, right) => Shape::Assign(value(left)?, value(right)?),
+            Role::Assign(left, right) => Shape::Assign(field(node, left)?, field(node, right)?),
             Role::Binary => match self.concatenated(node) {
                 Some(text) => Shape::Text(text),
                 None => return None,
@@ -296,11 +296,12 @@ impl<'t> Code<'t> {
         const PIECES: &[&str] =
             &["content", "fragment", "escape", "start", "end", "literal", "heredoc_beginning"];
         let mut cursor = node.walk();
-        let is_piece = |child: tree_sitter::Node<'_>| {
-            let body = child.kind() == "heredoc_body" || child.kind() == "nowdoc_body";
-            body && child.named_child_count() <= 1 || PIECES.iter().any(|piece| child.kind().contains(piece))
-        };
-        if node.named_children(&mut cursor).any(|child| !is_piece(child)) {
+        let is_constant = node.named_children(&mut cursor).all(|child| {
+            let is_body = matches!(child.kind(), "heredoc_body" | "nowdoc_body");
+            is_body && child.named_child_count() <= 1
+                || PIECES.iter().any(|piece| child.kind().contains(piece))
+        });
+        if !is_constant {
             return Shape::Template;
         }
         Shape::Text(value(self.node_text(Node::Parsed(node))))
@@ -352,21 +353,20 @@ impl<'t> Code<'t> {
     fn plain_shape(&self, tree: &'t PlainTree, id: usize) -> Shape<'t> {
         let data = &tree.nodes[id];
         let text = data.span.of(self.text);
-        let child = |index: usize| Node::Plain(tree, data.children[index]);
-        let name = || Word { text: Cow::Borrowed(data.name.of(self.text)), span: data.name };
-        let children = |from: usize| data.children[from..].iter().map(|id| Node::Plain(tree, *id)).collect();
+        let children: Vec<Node<'t>> = data.children.iter().map(|id| Node::Plain(tree, *id)).collect();
+        let name = Word { text: Cow::Borrowed(data.name.of(self.text)), span: data.name };
         match data.kind {
             plain::Kind::Name => Shape::Name(Cow::Borrowed(text)),
-            plain::Kind::Member => Shape::Member(child(0), name()),
-            plain::Kind::Call => Shape::Call(Callee::Node(child(0)), children(1)),
+            plain::Kind::Member => Shape::Member(children[0], name),
+            plain::Kind::Call => Shape::Call(Callee::Node(children[0]), children[1..].to_vec()),
             plain::Kind::Text => Shape::Text(value(text)),
             plain::Kind::Template => Shape::Template,
             plain::Kind::Literal => Shape::Literal(Cow::Borrowed(text)),
-            plain::Kind::Pair => Shape::Pair(name(), child(0)),
-            plain::Kind::Assign => Shape::Assign(child(0), child(1)),
+            plain::Kind::Pair => Shape::Pair(name, children[0]),
+            plain::Kind::Assign => Shape::Assign(children[0], children[1]),
             plain::Kind::Group => {
                 let bracket = text.get(..1).filter(|bracket| ["(", "[", "{"].contains(bracket));
-                Shape::Other("group", bracket.unwrap_or(""), children(0))
+                Shape::Other("group", bracket.unwrap_or(""), children)
             }
             plain::Kind::Symbol => Shape::Other("symbol", text, Vec::new()),
         }
@@ -385,7 +385,10 @@ pub(super) fn value(written: &str) -> String {
     let run = quoted.chars().take_while(|character| *character == quote).count();
     let marks = if run >= 3 { 3 } else { 1 };
     let Some(inside) = quoted.get(marks..) else { return String::new() };
-    let end = inside.rfind(quote).map_or(inside.len(), |last| (last + 1).saturating_sub(marks));
+    let end = match inside.rfind(quote) {
+        Some(last) => (last + 1).saturating_sub(marks),
+        None => inside.len(),
+    };
     let inside = inside.get(..end).unwrap_or("");
     let is_raw = prefix.contains(['r', 'R', '@']) || !inside.contains('\\');
     if is_raw { inside.to_owned() } else { unescaped(inside) }
@@ -424,6 +427,11 @@ fn unescaped(text: &str) -> String {
         }
     }
     out
+}
+
+/// Returns a field of a node.
+fn field<'t>(node: tree_sitter::Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name).map(Node::Parsed)
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ const NOTHING: Definition = Definition::new(&[], &[]);
 const ANY: Variable = Variable::any("X");
 
 /// Returns what a definition reports in a text.
-fn found(definition: &Definition, path: &str, text: &str) -> Vec<String> {
-    let grammar = Grammar::of(path).unwrap().family();
+fn matched_texts(definition: &Definition, path: &str, text: &str) -> Vec<String> {
+    let grammar = Grammar::for_path(path).unwrap().family();
     let language =
         ["go", "java", "javascript", "php", "python", "ruby", "rust", "shell", "c#", "kotlin", "dart"];
-    let language = language.into_iter().find(|name| Grammar::named(name) == Some(grammar)).unwrap();
+    let language = language.into_iter().find(|name| Grammar::for_language(name) == Some(grammar)).unwrap();
     let patterns = Pattern::compile(definition, language).unwrap_or_else(|error| panic!("{error}"));
     let patterns: Patterns<'_> = patterns.iter().collect();
     let parsed = ParsedText::parse(path, text).unwrap();
@@ -27,10 +27,10 @@ fn found(definition: &Definition, path: &str, text: &str) -> Vec<String> {
 #[track_caller]
 fn check(definition: &Definition, path: &str, hits: &[&str], misses: &[&str]) {
     for text in hits {
-        assert_eq!(found(definition, path, text).len(), 1, "{text}");
+        assert_eq!(matched_texts(definition, path, text).len(), 1, "{text}");
     }
     for text in misses {
-        assert_eq!(found(definition, path, text), [""; 0], "{text}");
+        assert_eq!(matched_texts(definition, path, text), [""; 0], "{text}");
     }
 }
 
@@ -96,7 +96,10 @@ fn named_arguments_stand_in_any_order() {
             "subprocess.Popen(x, shell=True)",
         ],
     );
-    assert_eq!(found(&definition, "a.py", "subprocess.run(x,\n  shell  =  True)"), ["shell  =  True"]);
+    assert_eq!(
+        matched_texts(&definition, "a.py", "subprocess.run(x,\n  shell  =  True)"),
+        ["shell  =  True"]
+    );
 }
 
 #[test]
@@ -371,7 +374,7 @@ fn only_the_scripts_of_a_page_are_read() {
         &["<p>eval(a)</p>", "<script type=\"application/json\">eval(a)</script>", "<script></script>"],
     );
     assert_eq!(
-        found(&definition, "a.astro", "---\neval(a)\n---\n<p/>\n<script>eval(b)</script>"),
+        matched_texts(&definition, "a.astro", "---\neval(a)\n---\n<p/>\n<script>eval(b)</script>"),
         ["eval(a)", "eval(b)"]
     );
 }

@@ -1,8 +1,9 @@
 //! Tells by words alone whether a pattern can match, so that most texts need not be parsed.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use super::definition::Definition;
+use super::definition::{Definition, is_part};
 
 /// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
@@ -12,36 +13,61 @@ pub struct Words {
     /// For each first byte the lengths of the words that begin with it, as bits; the last bit stands for longer ones.
     lengths: [u64; 256],
     /// The definitions, by position.
-    definitions: Vec<Needs>,
+    definitions: Vec<Needs<usize>>,
 }
 
-/// Words that a definition needs.
+/// Words that a definition needs: texts, or positions in [`Words::words`].
 #[derive(Debug)]
-struct Needs {
-    spellings: Vec<Spelling>,
+pub(super) struct Needs<W> {
+    pub(super) spellings: Vec<Spelling<W>>,
 }
 
-/// Words that one spelling needs.
+/// Words that one spelling needs, one of each choice.
 #[derive(Debug)]
-struct Spelling {
-    /// One of each list, by position in [`Words::words`].
-    lists: Vec<Vec<usize>>,
+pub(super) struct Spelling<W> {
+    pub(super) choices: Vec<Choice<W>>,
+}
+
+/// Words of which a text has at least one.
+#[derive(Debug)]
+pub(super) struct Choice<W> {
+    pub(super) words: Vec<W>,
+}
+
+impl<W: Copy> Spelling<W> {
+    fn words(&self) -> impl Iterator<Item = W> {
+        self.choices.iter().flat_map(|choice| &choice.words).copied()
+    }
+}
+
+impl Spelling<&'static str> {
+    /// Returns the same words as positions in a sorted list.
+    fn positions_in(&self, sorted: &[&'static str]) -> Spelling<usize> {
+        let choices = self.choices.iter().map(|choice| {
+            let words = choice.words.iter().map(|word| sorted.binary_search(&core_of(word)).unwrap_or(0));
+            Choice { words: words.collect() }
+        });
+        Spelling { choices: choices.collect() }
+    }
+}
+
+impl Spelling<usize> {
+    /// Returns whether a text has one word of each choice.
+    fn is_in(&self, present: &[bool]) -> bool {
+        self.choices.iter().all(|choice| choice.words.iter().any(|word| present[*word]))
+    }
 }
 
 impl Words {
     /// Collects the words of definitions, none of which is compiled.
     pub fn new<'d>(definitions: impl IntoIterator<Item = &'d Definition>) -> Self {
-        let lists: Vec<Vec<Vec<Vec<&'static str>>>> =
-            definitions.into_iter().map(Definition::words).collect();
-        let words: BTreeSet<&'static str> =
-            lists.iter().flatten().flatten().flatten().map(|word| core_of(word)).collect();
+        let needs: Vec<Needs<&'static str>> = definitions.into_iter().map(Definition::words).collect();
+        let spellings = needs.iter().flat_map(|needs| &needs.spellings);
+        let words: BTreeSet<&'static str> = spellings.flat_map(Spelling::words).map(core_of).collect();
         let words: Vec<&'static str> = words.into_iter().collect();
-        let position = |word: &&'static str| words.binary_search(&core_of(word)).unwrap_or(0);
-        let spelling = |lists: &Vec<Vec<&'static str>>| Spelling {
-            lists: lists.iter().map(|list| list.iter().map(position).collect()).collect(),
-        };
-        let definitions =
-            lists.iter().map(|spellings| Needs { spellings: spellings.iter().map(spelling).collect() });
+        let definitions = needs.iter().map(|needs| Needs {
+            spellings: needs.spellings.iter().map(|spelling| spelling.positions_in(&words)).collect(),
+        });
         let definitions = definitions.collect();
         let mut lengths = [0; 256];
         for word in &words {
@@ -82,29 +108,21 @@ impl Words {
     /// that a spelling needs is in the file, and one of them, or another name for it, is in the lines.
     pub fn possible(&self, lines: &str, file: &str) -> Vec<usize> {
         let in_file = self.present(file);
-        let is_possible =
-            |spelling: &&Spelling| spelling.lists.iter().all(|list| list.iter().any(|word| in_file[*word]));
-        let possible: Vec<(usize, &Spelling)> = self
-            .definitions
-            .iter()
-            .enumerate()
-            .flat_map(|(position, needs)| {
-                needs.spellings.iter().filter(is_possible).map(move |spelling| (position, spelling))
-            })
-            .collect();
+        let mut possible: Vec<(usize, &Spelling<usize>)> = Vec::new();
+        for (position, needs) in self.definitions.iter().enumerate() {
+            let spellings = needs.spellings.iter().filter(|spelling| spelling.is_in(&in_file));
+            possible.extend(spellings.map(|spelling| (position, spelling)));
+        }
         if possible.is_empty() {
             return Vec::new();
         }
         let in_lines = self.present(lines);
-        let words: BTreeSet<usize> =
-            possible.iter().flat_map(|(_, spelling)| spelling.lists.iter().flatten().copied()).collect();
-        let renamed = || self.renamed(&words, file).any(|name| has_word(lines, name));
-        let is_renamed = std::cell::LazyCell::new(renamed);
+        let words: BTreeSet<usize> = possible.iter().flat_map(|(_, spelling)| spelling.words()).collect();
+        let is_renamed = LazyCell::new(|| self.renamed(&words, file).any(|name| has_word(lines, name)));
         let mut positions: Vec<usize> = possible
             .into_iter()
             .filter(|(_, spelling)| {
-                let shows = spelling.lists.iter().flatten().any(|word| in_lines[*word]);
-                spelling.lists.is_empty() || shows || *is_renamed
+                spelling.choices.is_empty() || spelling.words().any(|word| in_lines[word]) || *is_renamed
             })
             .map(|(position, _)| position)
             .collect();
@@ -150,12 +168,11 @@ fn length_bit(length: usize) -> u64 {
 
 /// Returns the longest part of a name that is one word.
 fn core_of(name: &'static str) -> &'static str {
-    let parts = name.split(|character: char| !(character.is_alphanumeric() || character == '_'));
+    let parts = name.split(|character| !is_part(character));
     parts.max_by_key(|part| part.len()).unwrap_or(name)
 }
 
 fn has_word(text: &str, word: &str) -> bool {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
     text.match_indices(word).any(|(start, _)| {
         !text[..start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
     })

@@ -14,10 +14,12 @@ impl Walker<'_> {
     pub(super) fn command(&mut self, node: Node<'_>, redirects: &[Node<'_>], context: Context) {
         let parts = self.split_assignments(node);
         let fate = context.fate(self.options);
-        let mut command = Command::at(self.frame, span_of(node), self.options);
-        command.span.start = parts.first().map_or(command.span.start, Node::start_byte);
+        let mut command = Command::new(self.frame, span_of(node), self.options);
+        if let Some(first) = parts.first() {
+            command.span.start = first.start_byte();
+        }
         command.lost = fate;
-        self.parts(&parts, &mut command);
+        self.add_parts(&parts, &mut command);
         for redirect in redirects {
             self.redirect(*redirect, &mut command);
             command.span.end = command.span.end.max(end_of_sign(*redirect));
@@ -62,7 +64,7 @@ impl Walker<'_> {
         parts
     }
 
-    fn parts(&self, parts: &[Node<'_>], command: &mut Command) {
+    fn add_parts(&self, parts: &[Node<'_>], command: &mut Command) {
         let mut at = 0;
         while let Some(&part) = parts.get(at) {
             at += 1;
@@ -183,21 +185,16 @@ impl Walker<'_> {
 
     /// Takes over the commands of an inner script, at their places in this one.
     pub(super) fn adopt(&mut self, inner: Script, text: &Decoded, by: usize, fate: super::fate::Fate) {
-        let place = |span: Span| {
-            let start = text.source_of(span.start);
-            let last = span.end.saturating_sub(1).max(span.start);
-            Span { start, end: (text.source_of(last) + (span.end - last)).max(start) }
-        };
         let (commands, frames) = (self.script.commands.len(), self.script.frames.len());
         let outer = self.frame;
         self.script.frames.extend(inner.frames.into_iter().map(|frame| Frame {
-            span: place(frame.span),
+            span: text.source_span(frame.span),
             outer: frame.outer.map(|outer| outer + frames).or(outer),
             surrounding: frame.surrounding,
         }));
-        self.script.broken.extend(inner.broken.into_iter().map(place));
+        self.script.broken.extend(inner.broken.into_iter().map(|span| text.source_span(span)));
         for mut command in inner.commands {
-            command.move_by(&place);
+            command.move_by(&|span| text.source_span(span));
             command.frame = command.frame.map(|frame| frame + frames).or(outer);
             command.interpreted_by = command.interpreted_by.map(|index| index + commands).or(Some(by));
             command.lost = command.lost.or(fate);

@@ -114,12 +114,12 @@ impl Context {
 
     /// Inside of the condition of a branch: `then` runs if it succeeds, and `otherwise` if it fails.
     pub(super) fn condition(self, then: Outcome, otherwise: Outcome, options: Options, span: Span) -> Self {
-        let fate_of = |outcome| match outcome {
+        let [success, failure] = [then, otherwise].map(|outcome| match outcome {
             Outcome::Exits => self.exit,
             Outcome::Fails => self.fate(options),
             Outcome::Succeeds | Outcome::Unknown => Some(Lost { loss: Loss::Condition, span }),
-        };
-        Self { success: Some(fate_of(then)), ..self.tested(fate_of(otherwise), span) }
+        });
+        Self { success: Some(success), ..self.tested(failure, span) }
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) fn apply_options<'w>(words: impl Iterator<Item = &'w str>, options: &
 impl Interpreter {
     /// Reads a command line that runs a script: a shebang without its `#!`, or the `shell` of a workflow, where the
     /// bare names `bash` and `sh` stand for GitHub's own command lines.
-    pub fn of(command: &str) -> Self {
+    pub fn of_command(command: &str) -> Self {
         let words: Vec<&str> = command.split_whitespace().collect();
         let mut words = words.as_slice();
         while let [first, rest @ ..] = words
@@ -148,10 +148,7 @@ impl Interpreter {
     pub fn of_shebang(text: &str) -> Option<Self> {
         let line = text.strip_prefix("#!")?.lines().next()?.trim();
         // A bare name here has no options: only a workflow gives it some.
-        Some(match Self::of(&format!("{line} -")) {
-            Self::Shell(options) => Self::Shell(options),
-            Self::Other => Self::Other,
-        })
+        Some(Self::of_command(&format!("{line} -")))
     }
 }
 

@@ -7,7 +7,7 @@ const STRICT: Options = Options { pipefail: true, ..ERREXIT };
 const NONE: Options = Options { errexit: false, ..ERREXIT };
 
 /// One line for each command: assignments, effective words, and the loss of a failure with the text that causes it.
-fn shown(text: &str, options: Options) -> Vec<String> {
+fn rendered(text: &str, options: Options) -> Vec<String> {
     let script = Script::parse(text, options);
     let mut lines: Vec<String> = script.commands.iter().map(|command| line(command, text)).collect();
     lines.extend(script.broken.iter().map(|span| format!("broken {:?}", span.of(text))));
@@ -33,7 +33,7 @@ fn line(command: &Command, text: &str) -> String {
 
 #[track_caller]
 fn check(text: &str, options: Options, expected: &[&str]) {
-    assert_eq!(shown(text, options), expected, "{text}");
+    assert_eq!(rendered(text, options), expected, "{text}");
 }
 
 #[test]
@@ -173,14 +173,14 @@ fn expressions_of_github_are_words() {
 fn a_command_knows_what_stands_around_it() {
     let text = "f() { if a; then (b | c) && d & fi; }";
     let script = Script::parse(text, NONE);
-    let around = |program: &str| -> Vec<Surrounding> {
+    let [in_if, in_pipeline, behind_and] = ["a", "b", "d"].map(|program| -> Vec<Surrounding> {
         let command = script.commands.iter().find(|command| command.program() == Some(program)).unwrap();
         script.surroundings(command).map(|(surrounding, _)| surrounding.clone()).collect()
-    };
+    });
     let function = Surrounding::Function("f".to_owned());
-    assert_eq!(around("a"), [Surrounding::IfCondition, function.clone()]);
+    assert_eq!(in_if, [Surrounding::IfCondition, function.clone()]);
     assert_eq!(
-        around("b"),
+        in_pipeline,
         [
             Surrounding::Pipeline { last: false },
             Surrounding::Subshell,
@@ -190,28 +190,27 @@ fn a_command_knows_what_stands_around_it() {
             function,
         ]
     );
-    assert_eq!(around("d")[0], Surrounding::AndRight);
+    assert_eq!(behind_and[0], Surrounding::AndRight);
 }
 
 #[test]
 fn interpreters_that_are_no_shell_are_named_so() {
-    let shell = |options| Interpreter::Shell(options);
     for (command, expected) in [
-        ("bash", shell(STRICT)),
-        ("sh", shell(ERREXIT)),
-        ("bash {0}", shell(NONE)),
-        ("bash --noprofile --norc -eo pipefail {0}", shell(STRICT)),
-        ("/usr/bin/env bash -e", shell(ERREXIT)),
+        ("bash", Interpreter::Shell(STRICT)),
+        ("sh", Interpreter::Shell(ERREXIT)),
+        ("bash {0}", Interpreter::Shell(NONE)),
+        ("bash --noprofile --norc -eo pipefail {0}", Interpreter::Shell(STRICT)),
+        ("/usr/bin/env bash -e", Interpreter::Shell(ERREXIT)),
         ("pwsh", Interpreter::Other),
         ("powershell", Interpreter::Other),
         ("cmd", Interpreter::Other),
         ("python", Interpreter::Other),
         ("", Interpreter::Other),
     ] {
-        assert_eq!(Interpreter::of(command), expected, "{command}");
+        assert_eq!(Interpreter::of_command(command), expected, "{command}");
     }
-    assert_eq!(Interpreter::of_shebang("#!/bin/sh -e\nx"), Some(shell(ERREXIT)));
-    assert_eq!(Interpreter::of_shebang("#!/usr/bin/env bash\n"), Some(shell(NONE)));
+    assert_eq!(Interpreter::of_shebang("#!/bin/sh -e\nx"), Some(Interpreter::Shell(ERREXIT)));
+    assert_eq!(Interpreter::of_shebang("#!/usr/bin/env bash\n"), Some(Interpreter::Shell(NONE)));
     assert_eq!(Interpreter::of_shebang("#!/usr/bin/python3\n"), Some(Interpreter::Other));
     assert_eq!(Interpreter::of_shebang("make\n"), None);
 }
@@ -296,18 +295,15 @@ mod random {
         fn places_stand_inside_of_the_text(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
             let text = pieces.concat();
             let script = Script::parse(&text, ERREXIT);
-            let inside = |span: Span| text.get(span.start..span.end).is_some();
-            prop_assert!(script.broken.iter().all(|span| inside(*span)));
+            let mut spans = script.broken.clone();
             for command in &script.commands {
-                prop_assert!(inside(command.span), "{:?} {:?}", text, command);
-                prop_assert!(command.lost.is_none_or(|lost| inside(lost.span)), "{:?} {:?}", text, command);
-                for word in &command.words {
-                    prop_assert!(inside(word.span), "{:?} {:?}", text, word);
-                    prop_assert!(word.expansions.iter().all(|span| inside(*span)), "{:?} {:?}", text, word);
-                }
-                for (_, span) in script.surroundings(command) {
-                    prop_assert!(inside(span), "{:?} {:?}", text, command);
-                }
+            spans.push(command.span);
+            spans.extend(command.lost.map(|lost| lost.span));
+            spans.extend(command.words.iter().flat_map(|word| word.expansions.iter().chain([&word.span])));
+            spans.extend(script.surroundings(command).map(|(_, span)| span));
+            }
+            for span in spans {
+            prop_assert!(text.get(span.start..span.end).is_some(), "{:?} {:?}", text, span);
             }
         }
     }

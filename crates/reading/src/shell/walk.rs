@@ -118,12 +118,11 @@ impl Walker<'_> {
 
     /// Walks statements; the last one gives the status.
     fn statements(&mut self, nodes: &[Node<'_>], context: Context) {
-        let is_statement = |node: &Node<'_>| node.is_named() && node.kind() != "comment";
         let mut next: Option<Node<'_>> = None;
         // Positions of statements with the one that follows, found from the end.
         let mut pairs = Vec::new();
         for (index, node) in nodes.iter().enumerate().rev() {
-            if is_statement(node) {
+            if node.is_named() && node.kind() != "comment" {
                 pairs.push((index, next));
                 next = Some(*node);
             }
@@ -467,7 +466,7 @@ fn hand_on_calls(script: &mut Script) {
 }
 
 impl Command {
-    pub(super) fn at(frame: Option<usize>, span: Span, options: Options) -> Self {
+    pub(super) fn new(frame: Option<usize>, span: Span, options: Options) -> Self {
         Self {
             span,
             words: Vec::new(),

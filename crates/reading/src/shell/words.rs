@@ -55,11 +55,22 @@ impl Decoded {
         let after = self.pieces.partition_point(|piece| piece.decoded <= offset);
         match after.checked_sub(1).and_then(|index| self.pieces.get(index)) {
             Some(piece) => {
-                let next = self.pieces.get(after).map_or(usize::MAX, |next| next.source);
-                (piece.source + (offset - piece.decoded)).min(next)
+                let source = piece.source + (offset - piece.decoded);
+                self.pieces.get(after).map(|next| next.source.min(source)).unwrap_or(source)
             }
-            None => self.pieces.first().map_or(0, |piece| piece.source),
+            None => self.pieces.first().map(|piece| piece.source).unwrap_or_default(),
         }
+    }
+
+    /// Returns the place in the source of a part of the decoded text.
+    pub(super) fn source_span(&self, span: Span) -> Span {
+        let start = self.source_of(span.start);
+        let last = span.end.saturating_sub(1).max(span.start);
+        Span { start, end: (self.source_of(last) + (span.end - last)).max(start) }
+    }
+
+    fn end_of_piece(&self, index: usize) -> usize {
+        self.pieces.get(index + 1).map(|next| next.decoded).unwrap_or(self.text.len())
     }
 
     /// Places the parts of a text that was decoded from another one.
@@ -93,8 +104,7 @@ impl Decoded {
             if piece.decoded >= to {
                 break;
             }
-            let next = self.pieces.get(index + 1).map_or(self.text.len(), |next| next.decoded);
-            let (begin, end) = (piece.decoded.max(from), next.min(to));
+            let (begin, end) = (piece.decoded.max(from), self.end_of_piece(index).min(to));
             if begin < end {
                 slice.push(&self.text[begin..end], piece.source + (begin - piece.decoded));
             }
@@ -104,8 +114,7 @@ impl Decoded {
 
     pub(crate) fn append(&mut self, other: &Self) {
         for (index, piece) in other.pieces.iter().enumerate() {
-            let end = other.pieces.get(index + 1).map_or(other.text.len(), |next| next.decoded);
-            self.push(&other.text[piece.decoded..end], piece.source);
+            self.push(&other.text[piece.decoded..other.end_of_piece(index)], piece.source);
         }
     }
 }
@@ -222,7 +231,7 @@ impl Decoder<'_> {
             word.decoded.push(&source[at..at + found], span.start + at);
             at += found;
             let escaped = source[at + 1..].chars().next();
-            let length = 1 + escaped.map_or(0, char::len_utf8);
+            let length = 1 + escaped.map(char::len_utf8).unwrap_or_default();
             let character = &source[at + 1..at + length];
             match (escapes, escaped) {
                 (Escapes::Ansi, Some(letter)) => {

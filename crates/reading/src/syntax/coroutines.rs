@@ -18,6 +18,20 @@ enum Scope {
     Function(Span),
 }
 
+impl Scope {
+    /// Returns the size of a scope that has a name's function in it; `None` for a scope that a bare name at a place does
+    /// not reach.
+    fn size_around(self, place: Span) -> Option<usize> {
+        match self {
+            Self::Function(around) if around.start <= place.start && place.end <= around.end => {
+                Some(around.end - around.start)
+            }
+            Self::Module => Some(usize::MAX),
+            Self::Function(_) | Self::Class(_) => None,
+        }
+    }
+}
+
 /// The surroundings of a node.
 #[derive(Debug, Clone, Copy)]
 struct Around {
@@ -75,7 +89,7 @@ pub(super) fn note(found: &mut Found<'_>, root: Node<'_>) {
     if !found.text.contains("async def ") || !found.outline.broken.is_empty() {
         return;
     }
-    let names = read(found, root);
+    let names = read_names(found, root);
     for call in names.calls.iter().filter(|call| !names.unsure.contains(call.name)) {
         let definition = match call.class {
             Some(class) => names.method(class, call.name),
@@ -97,15 +111,8 @@ impl Names<'_> {
     /// The function that a name means at a place: that of the innermost scope around it.
     fn function(&self, call: &Call<'_>) -> Option<Definition> {
         let all = self.functions.get(call.name).filter(|all| all.len() <= MOST_OF_A_NAME)?;
-        let size = |definition: &Definition| match definition.scope {
-            Scope::Function(around) if around.start <= call.span.start && call.span.end <= around.end => {
-                Some(around.end - around.start)
-            }
-            Scope::Module => Some(usize::MAX),
-            Scope::Function(_) | Scope::Class(_) => None,
-        };
-        let innermost = all.iter().filter_map(size).min()?;
-        only(all.iter().filter(|definition| size(definition) == Some(innermost)))
+        let innermost = all.iter().filter_map(|definition| definition.scope.size_around(call.span)).min()?;
+        only(all.iter().filter(|definition| definition.scope.size_around(call.span) == Some(innermost)))
     }
 }
 
@@ -114,7 +121,7 @@ fn only<'d>(mut definitions: impl Iterator<Item = &'d Definition>) -> Option<Def
     definitions.next().is_none().then_some(*first)
 }
 
-fn read<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
+fn read_names<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
     let mut names = Names::default();
     let mut cursor = root.walk();
     let outside = Around { scope: Scope::Module, class: None, asynchronous: false, expected: false };
@@ -124,9 +131,10 @@ fn read<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
         if node.kind() == "identifier" && !is_harmless(&steps, field) {
             names.unsure.insert(found.text(node));
         }
-        let decorated = steps.last().is_some_and(|step| step.node.kind() == "decorated_definition");
-        let around = steps.last().map_or(outside, |step| step.inside);
-        let inside = enter(found, &mut names, (node, decorated), around);
+        let inside = match steps.last() {
+            Some(step) => enter(found, &mut names, node, step),
+            None => outside,
+        };
         if steps.len() < MAX_DEPTH && cursor.goto_first_child() {
             steps.push(Step { node, field, inside });
             continue;
@@ -141,18 +149,14 @@ fn read<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
 }
 
 /// Notes what a node defines or calls; gives what is around the nodes inside of it.
-fn enter<'t>(
-    found: &Found<'t>,
-    names: &mut Names<'t>,
-    (node, decorated): (Node<'_>, bool),
-    around: Around,
-) -> Around {
+fn enter<'t>(found: &Found<'t>, names: &mut Names<'t>, node: Node<'_>, parent: &Step<'_>) -> Around {
+    let around = parent.inside;
+    let decorated = parent.node.kind() == "decorated_definition";
     match node.kind() {
         "function_definition" => {
             let asynchronous = has_word(node, "async");
             if let Some(name) = node.child_by_field_name("name") {
-                let generates = || found.text(node).contains("yield");
-                let coroutine = asynchronous && !decorated && !generates();
+                let coroutine = asynchronous && !decorated && !found.text(node).contains("yield");
                 let definition = Definition { scope: around.scope, name: span(name), coroutine };
                 let name = found.text(name);
                 let same = match around.scope {
@@ -165,7 +169,7 @@ fn enter<'t>(
         }
         "lambda" => Around { scope: Scope::Function(span(node)), asynchronous: false, ..around },
         "class_definition" => {
-            let bases = node.child_by_field_name("superclasses").map_or("", |bases| found.text(bases));
+            let bases = found.field_text(node, "superclasses");
             if decorated || bases.contains("metaclass") && !bases.contains("ABCMeta") {
                 names.remade.insert(span(node));
             }
@@ -173,7 +177,7 @@ fn enter<'t>(
             Around { scope: Scope::Class(class), class: Some(class), asynchronous: false, ..around }
         }
         "with_statement" => {
-            let head = children(node).next().map_or("", |clause| found.text(clause));
+            let head = children(node).next().map(|clause| found.text(clause)).unwrap_or_default();
             let expects = ["raises", "Raises", "warns", "Warns"].iter().any(|word| head.contains(word));
             Around { expected: around.expected || expects, ..around }
         }
@@ -255,27 +259,29 @@ mod tests {
     #[test]
     fn a_name_means_the_function_of_the_innermost_scope_around() {
         let outer = "async def f():\n    pass\n\n\n";
-        let uses = |inner: &str| {
-            format!("{outer}def g():\n    {inner}\n        pass\n\n    async def h():\n        f()\n")
-        };
-        assert_eq!(dropped(&uses("async def f():")), ["f()"]);
-        assert_eq!(dropped(&uses("def f():")), [""; 0]);
+        for (inner, expected) in [("async def f():", &["f()"][..]), ("def f():", &[])] {
+            let text =
+                format!("{outer}def g():\n    {inner}\n        pass\n\n    async def h():\n        f()\n");
+            assert_eq!(dropped(&text), expected, "{inner}");
+        }
         let elsewhere = "def g():\n    async def f():\n        pass\n\n\nasync def h():\n    f()\n";
         assert_eq!(dropped(elsewhere), [""; 0]);
     }
 
     #[test]
     fn a_method_is_that_of_the_class_around() {
-        let classes = |own: &str, head: &str| {
-            format!(
+        for (head, own, expected) in [
+            ("class B(Base)", "async def", &["self.f()"][..]),
+            ("class B(Base)", "def", &[]),
+            ("class B(metaclass=ABCMeta)", "async def", &["self.f()"]),
+            ("class B(metaclass=Blocking)", "async def", &[]),
+            ("@blocking\nclass B", "async def", &[]),
+        ] {
+            let text = format!(
                 "class A:\n    async def f(self):\n        pass\n\n\n{head}:\n    {own} f(self):\n        pass\n\n    async def g(self):\n        self.f()\n"
-            )
-        };
-        assert_eq!(dropped(&classes("async def", "class B(Base)")), ["self.f()"]);
-        assert_eq!(dropped(&classes("def", "class B(Base)")), [""; 0]);
-        assert_eq!(dropped(&classes("async def", "class B(metaclass=ABCMeta)")), ["self.f()"]);
-        assert_eq!(dropped(&classes("async def", "class B(metaclass=Blocking)")), [""; 0]);
-        assert_eq!(dropped(&classes("async def", "@blocking\nclass B")), [""; 0]);
+            );
+            assert_eq!(dropped(&text), expected, "{head} {own}");
+        }
     }
 
     #[test]
@@ -309,8 +315,8 @@ mod tests {
 
     #[test]
     fn only_a_call_that_is_a_statement_of_an_asynchronous_function_counts() {
-        let body = |lines: &str| format!("async def f():\n    pass\n\n\n{lines}\n");
-        assert_eq!(dropped(&body("async def g():\n    if x:\n        f(1)")), ["f(1)"]);
+        const OUTER: &str = "async def f():\n    pass\n\n\n";
+        assert_eq!(dropped(&format!("{OUTER}async def g():\n    if x:\n        f(1)\n")), ["f(1)"]);
         for lines in [
             "def g():\n    f()",
             "f()",
@@ -324,7 +330,7 @@ mod tests {
             "async def g():\n    def h():\n        f()",
             "async def g():\n    with raises(TypeError):\n        f(1)",
         ] {
-            assert_eq!(dropped(&body(lines)), [""; 0], "{lines}");
+            assert_eq!(dropped(&format!("{OUTER}{lines}\n")), [""; 0], "{lines}");
         }
     }
 }

@@ -62,8 +62,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "try_statement" => Place { conditional: true, guarded: true, ..place },
         "assignment_expression" => {
-            let left = node.child_by_field_name("left").map_or("", |left| found.text(left));
-            found.outline.dynamic |= common_js(left);
+            found.outline.dynamic |= common_js(found.field_text(node, "left"));
             place
         }
         "call_expression" => {
@@ -158,15 +157,21 @@ fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     found.outline.imports.push(import);
 }
 
-/// `name` or `name as alias`.
+/// Returns the value of a string without escapes, and otherwise the text of a node.
+fn string_or_text(found: &Found<'_>, node: Node<'_>) -> String {
+    match found.plain_string(node) {
+        Some((text, _)) => text,
+        None => found.text(node).to_owned(),
+    }
+}
+
+/// Reads `name` or `name as alias`.
 fn specifier(found: &Found<'_>, node: Node<'_>) -> Option<ImportedName> {
     let name = node.child_by_field_name("name")?;
-    let text = |node: Node<'_>| {
-        found.plain_string(node).map_or_else(|| found.text(node).to_owned(), |(text, _)| text)
-    };
+    let alias = node.child_by_field_name("alias");
     Some(ImportedName {
-        name: text(name),
-        alias: node.child_by_field_name("alias").map(text),
+        name: string_or_text(found, name),
+        alias: alias.map(|alias| string_or_text(found, alias)),
         span: span(name),
     })
 }
@@ -253,8 +258,10 @@ fn common_js_object(text: &str) -> bool {
 /// Notes the imports whose names stand for types alone: a compiler leaves them out.
 pub(super) fn leave_out_types(found: &mut Found<'_>) {
     let Found { outline, values, .. } = found;
-    let unsaid = |import: &&mut Import| import.kind == ImportKind::Static && !import.type_only;
-    for import in outline.imports.iter_mut().filter(unsaid) {
+    for import in &mut outline.imports {
+        if import.kind != ImportKind::Static || import.type_only {
+            continue;
+        }
         let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
         let mut own = names.chain(&import.alias).peekable();
         import.erased = own.peek().is_some() && own.all(|name| !values.contains(name.as_str()));

@@ -39,11 +39,10 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "type_spec" | "type_alias" => {
             if let Some(name) = node.child_by_field_name("name") {
-                let of = node.child_by_field_name("type").map_or("", |node| node.kind());
-                let kind = match of {
-                    "struct_type" => SymbolKind::Struct,
-                    "interface_type" => SymbolKind::Interface,
-                    _ => SymbolKind::Type,
+                let kind = match node.child_by_field_name("type").map(|node| node.kind()) {
+                    Some("struct_type") => SymbolKind::Struct,
+                    Some("interface_type") => SymbolKind::Interface,
+                    Some(_) | None => SymbolKind::Type,
                 };
                 note(found, kind, node, name, place);
             }

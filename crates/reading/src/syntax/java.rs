@@ -23,8 +23,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     let modifiers = children(node).find(|child| child.kind() == "modifiers");
     let exported = modifiers.is_some_and(|modifiers| has_word(modifiers, "public"));
     let test = modifiers.into_iter().flat_map(children).any(|annotation| {
-        let name = annotation.child_by_field_name("name").map_or("", |name| found.text(name));
-        matches!(name, "Test" | "ParameterizedTest" | "RepeatedTest")
+        matches!(found.field_text(annotation, "name"), "Test" | "ParameterizedTest" | "RepeatedTest")
     });
     if test {
         // An empty test is how a context is seen to load.

@@ -20,16 +20,16 @@ pub(super) struct Kind {
 
 impl Kinds {
     /// The kinds of a language.
-    pub(super) fn of(language: Language) -> &'static Self {
+    pub(super) fn for_language(language: Language) -> &'static Self {
         static ALL: [OnceLock<Kinds>; 7] = [const { OnceLock::new() }; 7];
         ALL[language as usize].get_or_init(|| {
             let grammar = language.grammar();
             let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
-            let kind = |id| {
+            let kinds = (0..count).map(|id| {
                 let word = grammar.node_kind_for_id(id).unwrap_or("").to_owned();
                 Kind::new(word, grammar.node_kind_is_named(id))
-            };
-            Self((0..count).map(kind).collect())
+            });
+            Self(kinds.collect())
         })
     }
 

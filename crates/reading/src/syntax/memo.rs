@@ -6,26 +6,29 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::{Language, Outline, parse};
 
 /// Cache budget in bytes of text; when exceeded, the whole cache is dropped.
-const MOST_BYTES: usize = 2 << 20;
+const MAX_BYTES: usize = 2 << 20;
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { bytes: 0, outlines: BTreeMap::new() });
+static CACHE: Mutex<Cache> = Mutex::new(Cache { bytes: 0, outlines: BTreeMap::new() });
 
-struct Kept {
+/// An outline, or a parse that is still running.
+type Entry = Arc<OnceLock<Arc<Outline>>>;
+
+struct Cache {
     bytes: usize,
-    outlines: BTreeMap<(Language, String), Arc<OnceLock<Arc<Outline>>>>,
+    outlines: BTreeMap<(Language, String), Entry>,
 }
 
-impl Kept {
-    /// The place of a text's outline, which may be empty.
-    fn place(&mut self, key: (Language, String)) -> Arc<OnceLock<Arc<Outline>>> {
-        if let Some(place) = self.outlines.get(&key) {
-            return Arc::clone(place);
+impl Cache {
+    /// Returns the entry of a text, which may be empty.
+    fn entry(&mut self, language: Language, text: &str) -> Entry {
+        let key = (language, text.to_owned());
+        if let Some(entry) = self.outlines.get(&key) {
+            return Arc::clone(entry);
         }
-        let bytes = key.1.len();
-        self.bytes += bytes;
-        if self.bytes > MOST_BYTES {
+        self.bytes += text.len();
+        if self.bytes > MAX_BYTES {
             self.outlines.clear();
-            self.bytes = bytes;
+            self.bytes = text.len();
         }
         Arc::clone(self.outlines.entry(key).or_default())
     }
@@ -33,6 +36,6 @@ impl Kept {
 
 /// Like [`parse`], but cached; concurrent callers for the same text block on one parse.
 pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
-    let place = KEPT.lock().unwrap_or_else(PoisonError::into_inner).place((language, text.to_owned()));
-    Arc::clone(place.get_or_init(|| Arc::new(parse(language, text))))
+    let entry = CACHE.lock().unwrap_or_else(PoisonError::into_inner).entry(language, text);
+    Arc::clone(entry.get_or_init(|| Arc::new(parse(language, text))))
 }

@@ -106,32 +106,36 @@ pub(crate) fn parse_tree(grammar: &tree_sitter::Language, text: &str, spans: &[S
     parser.set_included_ranges(&ranges(text, spans)).ok()?;
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
     let mut asked = 0;
-    let mut go_on = |_: &tree_sitter::ParseState| {
-        asked += 1;
-        if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
     let bytes = text.as_bytes();
     parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         None,
-        Some(ParseOptions::new().progress_callback(&mut go_on)),
+        Some(ParseOptions::new().progress_callback(&mut |_| {
+            asked += 1;
+            if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })),
     )
 }
 
 /// Adds rows and columns to spans, which are in order.
 fn ranges(text: &str, spans: &[Span]) -> Vec<Range> {
-    let (mut row, mut line, mut at) = (0, 0, 0);
-    let mut point = |offset: usize| {
-        for (newline, _) in text[at..offset].match_indices('\n') {
-            row += 1;
-            line = at + newline + 1;
+    let (mut at, mut point) = (0, Point { row: 0, column: 0 });
+    let mut ranges = Vec::with_capacity(spans.len());
+    for &Span { start, end } in spans {
+        let start_point = advanced(point, &text[at..start]);
+        let end_point = advanced(start_point, &text[start..end]);
+        ranges.push(Range { start_byte: start, end_byte: end, start_point, end_point });
+        (at, point) = (end, end_point);
+    }
+    ranges
+}
+
+/// Returns the point behind a text that begins at a point.
+fn advanced(from: Point, text: &str) -> Point {
+    match text.rfind('\n') {
+        Some(newline) => {
+            Point { row: from.row + text.matches('\n').count(), column: text.len() - newline - 1 }
         }
-        at = offset;
-        Point { row, column: offset - line }
-    };
-    let mut range = |span: &Span| {
-        let (start_point, end_point) = (point(span.start), point(span.end));
-        Range { start_byte: span.start, end_byte: span.end, start_point, end_point }
-    };
-    spans.iter().map(&mut range).collect()
+        None => Point { column: from.column + text.len(), ..from },
+    }
 }

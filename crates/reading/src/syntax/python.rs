@@ -56,8 +56,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "if_statement" => {
-            let condition = node.child_by_field_name("condition").map_or("", |node| found.text(node));
-            let type_only = place.type_only || condition.ends_with("TYPE_CHECKING");
+            let is_for_types = found.field_text(node, "condition").ends_with("TYPE_CHECKING");
+            let type_only = place.type_only || is_for_types;
             Place { conditional: true, type_only, ..place }
         }
         "while_statement" | "match_statement" => Place { conditional: true, ..place },
@@ -70,10 +70,11 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "attribute" => {
             // The module itself, looked up by its own name, may be given anything.
-            let whole = || node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
             let text = found.text(node);
-            let of_itself = || found.text(whole()).contains("__name__");
-            found.outline.dynamic |= text == "sys.modules" && of_itself();
+            if text == "sys.modules" {
+                let whole = node.parent().and_then(|parent| parent.parent()).unwrap_or(node);
+                found.outline.dynamic |= found.text(whole).contains("__name__");
+            }
             found.outline.relocates |= matches!(text, "sys.meta_path" | "sys.modules" | "sys.path_hooks");
             place
         }
@@ -122,9 +123,9 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(function) = node.child_by_field_name("function") else { return };
     let name = found.text(function).to_owned();
     let arguments = node.child_by_field_name("arguments");
-    let given = arguments.map_or(0, |arguments| children(arguments).count());
-    let all = arguments.map_or("", |arguments| found.text(arguments));
-    // Whether it may give the module names that stand nowhere in it.
+    let given = arguments.into_iter().flat_map(children).count();
+    let all = found.field_text(node, "arguments");
+    // These calls may define names of the module that its text does not show.
     found.outline.dynamic |= match name.as_str() {
         "globals" => true,
         // With a place of their own they fill that one.
@@ -148,7 +149,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 
 fn plain_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     for child in children(node) {
-        let (name, alias) = named(child);
+        let (name, alias) = name_and_alias(child);
         let Some(name) = name else { continue };
         let mut import =
             found.import(ImportKind::Static, node, found.text(name).to_owned(), span(name), place);
@@ -166,7 +167,7 @@ fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let mut import = found.import(ImportKind::Static, node, text, span(module), place);
     import.star = children(node).any(|child| child.kind() == "wildcard_import");
     for child in children(node).filter(|child| *child != module) {
-        let (Some(name), alias) = named(child) else { continue };
+        let (Some(name), alias) = name_and_alias(child) else { continue };
         import.names.push(ImportedName {
             name: found.text(name).to_owned(),
             alias: alias.map(|alias| found.text(alias).to_owned()),
@@ -182,7 +183,7 @@ fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     }
 }
 
-fn named(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
+fn name_and_alias(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
     match node.kind() {
         "dotted_name" => (Some(node), None),
         "aliased_import" => (node.child_by_field_name("name"), node.child_by_field_name("alias")),

@@ -156,13 +156,6 @@ struct Use<'t> {
 
 /// Notes each leaf of a `use` tree, with what stands before it as its module.
 fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>, depth: usize) {
-    let joined = |before: &str, path: &str| match before {
-        "" => path.to_owned(),
-        before => format!("{before}::{path}"),
-    };
-    let text = |found: &Found<'_>, node: Node<'_>| -> String {
-        found.text(node).chars().filter(|character| !character.is_whitespace()).collect()
-    };
     match node.kind() {
         "use_list" if depth <= 50 => {
             for child in children(node) {
@@ -170,15 +163,14 @@ fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>
             }
         }
         "scoped_use_list" if depth <= 50 => {
-            let path = node.child_by_field_name("path").map(|path| text(found, path)).unwrap_or_default();
             if let Some(list) = node.child_by_field_name("list") {
-                let before = if path.is_empty() { before } else { joined(&before, &path) };
+                let before = joined_path(before, found.field_text(node, "path"));
                 use_tree(found, all, before, list, depth + 1);
             }
         }
         "use_wildcard" => {
-            let path = node.named_child(0).map(|path| text(found, path)).unwrap_or_default();
-            let module = if path.is_empty() { before } else { joined(&before, &path) };
+            let path = node.named_child(0).map(|path| found.text(path)).unwrap_or_default();
+            let module = joined_path(before, path);
             let mut import = found.import(all.kind, all.whole, module, span(node), all.place);
             import.star = true;
             found.outline.imports.push(import);
@@ -197,18 +189,23 @@ fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>
     }
 }
 
+/// Returns a path behind another, without its white space.
+fn joined_path(before: String, path: &str) -> String {
+    let path: String = path.split_whitespace().collect();
+    match (before.as_str(), path.as_str()) {
+        (_, "") => before,
+        ("", _) => path,
+        (_, _) => format!("{before}::{path}"),
+    }
+}
+
 fn leaf(found: &mut Found<'_>, all: &Use<'_>, before: String, path: Node<'_>, alias: Option<Node<'_>>) {
     let (inner, name) = match path.kind() {
         "scoped_identifier" => (path.child_by_field_name("path"), path.child_by_field_name("name")),
         _ => (None, Some(path)),
     };
     let Some(name) = name else { return };
-    let mut module = before;
-    if let Some(inner) = inner {
-        let inner: String =
-            found.text(inner).chars().filter(|character| !character.is_whitespace()).collect();
-        module = if module.is_empty() { inner } else { format!("{module}::{inner}") };
-    }
+    let module = joined_path(before, inner.map(|inner| found.text(inner)).unwrap_or_default());
     let mut import = found.import(all.kind, all.whole, module, span(path), all.place);
     import.names.push(ImportedName {
         name: found.text(name).to_owned(),

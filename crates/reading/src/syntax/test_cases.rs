@@ -55,8 +55,8 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// Reads a text; `None` where it cannot be parsed without errors.
-    pub fn read(language: Language, text: &str) -> Option<Self> {
+    /// Parses the tests of a text. Returns `None` where it cannot be parsed without errors.
+    pub fn parse(language: Language, text: &str) -> Option<Self> {
         let tree = parse_tree(&language.grammar(), text, &[])?;
         let root = tree.root_node();
         if root.has_error() {
@@ -79,6 +79,9 @@ struct Reader<'t> {
 /// Words of test frameworks in JavaScript, without the letter that switches them on or off.
 const CASES: &[&str] = &["it", "test", "specify", "bench", "Deno.test"];
 const GROUPS: &[&str] = &["describe", "context", "suite"];
+/// Annotations of tests in Java.
+const JAVA_TESTS: &[&str] =
+    &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "Property", "TestTemplate"];
 /// Words of Ginkgo in Go.
 const GO_CASES: &[&str] = &["It", "Specify", "Entry"];
 const GO_GROUPS: &[&str] = &["Describe", "Context", "When", "DescribeTable"];
@@ -178,14 +181,6 @@ impl<'t> Reader<'t> {
         let Some(name) = node.child_by_field_name("name") else { return };
         let text = self.text_of(name);
         let attributes = self.attributes(node);
-        let has = |words: &[&str]| {
-            attributes.iter().any(|mark| {
-                let text = squashed(mark.span.of(self.text));
-                let text = text.trim_start_matches(['#', '[', '@']);
-                let path = text.split(['(', ']']).next().unwrap_or(text);
-                words.contains(&path.rsplit(['.', ':']).next().unwrap_or(path))
-            })
-        };
         let is_test = match self.language {
             Language::Python => text.starts_with("test"),
             Language::Go => {
@@ -197,20 +192,13 @@ impl<'t> Reader<'t> {
                             .child_by_field_name("parameters")
                             .is_some_and(|all| all.named_child_count() == 0))
             }
-            Language::Rust => {
-                has(&["test", "rstest", "test_case", "proptest", "quickcheck", "wasm_bindgen_test"])
-            }
+            Language::Rust => self.has_attribute(
+                &attributes,
+                &["test", "rstest", "test_case", "proptest", "quickcheck", "wasm_bindgen_test"],
+            ),
             Language::Java => {
                 let is_old = text.starts_with("test") && self.text_of(node).contains("public void");
-                is_old
-                    || has(&[
-                        "Test",
-                        "ParameterizedTest",
-                        "RepeatedTest",
-                        "TestFactory",
-                        "Property",
-                        "TestTemplate",
-                    ])
+                is_old || self.has_attribute(&attributes, JAVA_TESTS)
             }
             Language::JavaScript | Language::Tsx | Language::TypeScript => false,
         };
@@ -220,8 +208,10 @@ impl<'t> Reader<'t> {
         let whole = node.parent().filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function.
         let above = attributes.first().filter(|_| self.language == Language::Rust);
-        let start = above.map_or(whole.start_byte(), |mark| mark.span.start);
-        let whole = Span { start, end: whole.end_byte() };
+        let mut whole = span(whole);
+        if let Some(mark) = above {
+            whole.start = mark.span.start;
+        }
         self.case(text.to_owned(), span(name), whole, node.child_by_field_name("body"), attributes, marks);
     }
 
@@ -249,19 +239,27 @@ impl<'t> Reader<'t> {
     /// Finds the statement that leaves a body, where others come behind it.
     fn cut(&self, body: Node<'_>) -> Option<Span> {
         let statements = statements(body);
-        let leaves = |node: &Node<'_>| {
-            let text = self.text_of(*node).trim_end_matches(';');
-            let plain = matches!(
-                text,
-                "return" | "return true" | "return True" | "return None" | "return nil" | "return Ok(())"
-            );
-            plain || matches!(node.kind(), "raise_statement" | "throw_statement")
-        };
-        let at = statements.iter().position(leaves)?;
+        let at = statements.iter().position(|node| {
+            matches!(node.kind(), "raise_statement" | "throw_statement")
+                || matches!(
+                    self.text_of(*node).trim_end_matches(';'),
+                    "return" | "return true" | "return True" | "return None" | "return nil" | "return Ok(())"
+                )
+        })?;
         (at + 1 < statements.len()).then(|| span(statements[at]))
     }
 
-    /// Decorators, attributes and annotations of a definition.
+    /// Returns whether one of the attributes of a definition has one of these words at the end of its path.
+    fn has_attribute(&self, attributes: &[Mark], words: &[&str]) -> bool {
+        attributes.iter().any(|mark| {
+            let text = squashed(mark.span.of(self.text));
+            let text = text.trim_start_matches(['#', '[', '@']);
+            let path = text.split(['(', ']']).next().unwrap_or(text);
+            words.contains(&path.rsplit(['.', ':']).next().unwrap_or(path))
+        })
+    }
+
+    /// Returns the decorators, attributes and annotations of a definition.
     fn attributes(&self, node: Node<'_>) -> Vec<Mark> {
         let mut nodes: Vec<Node<'_>> = Vec::new();
         match self.language {
@@ -293,15 +291,15 @@ impl<'t> Reader<'t> {
             }
             Language::Go | Language::JavaScript | Language::Tsx | Language::TypeScript => {}
         }
-        let mark = |node: Node<'_>| {
-            // A table may switch off some of its cases.
+        let marks = nodes.into_iter().map(|node| {
+            // A table may skip some of its cases.
             let kind = match self.text_of(node).contains("parametrize") {
                 true => MarkKind::Nested,
                 false => MarkKind::Attribute,
             };
             Mark { kind, span: span(node) }
-        };
-        nodes.into_iter().map(mark).collect()
+        });
+        marks.collect()
     }
 
     /// The assignment that a decorator's name comes from.
@@ -312,11 +310,11 @@ impl<'t> Reader<'t> {
             root = parent;
         }
         let assignments = children(root).filter_map(|statement| statement.named_child(0));
-        let is_of_name = |node: &Node<'_>| {
-            node.kind() == "assignment"
-                && node.child_by_field_name("left").is_some_and(|left| self.text_of(left) == name)
-        };
-        assignments.filter(is_of_name).last()
+        let of_name = assignments.filter(|node| {
+            let target = node.child_by_field_name("left").filter(|_| node.kind() == "assignment");
+            target.is_some_and(|target| self.text_of(target) == name)
+        });
+        of_name.last()
     }
 
     /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
@@ -436,7 +434,7 @@ impl<'t> Reader<'t> {
         }
         let text = squashed(self.text_of(call.child_by_field_name("function")?));
         let path: &str = text.split(['(', '`']).next().unwrap_or(&text);
-        let path = path.strip_prefix("test.describe").map_or(path, |_| "describe");
+        let path = if path.starts_with("test.describe") { "describe" } else { path };
         let root = match path.strip_prefix("Deno.test") {
             Some(_) => "Deno.test",
             None => path.split('.').next().unwrap_or(path),
@@ -447,11 +445,12 @@ impl<'t> Reader<'t> {
         let (cases, groups) =
             if self.language == Language::Go { (GO_CASES, GO_GROUPS) } else { (CASES, GROUPS) };
         let plain = root.strip_prefix(['x', 'f', 'P', 'X', 'F']).unwrap_or(root);
-        let is_one_of = |words: &[&str]| words.contains(&root) || words.contains(&plain);
-        match (is_one_of(cases), is_one_of(groups)) {
-            (true, _) => Some(false),
-            (false, true) => Some(true),
-            (false, false) => None,
+        if cases.contains(&root) || cases.contains(&plain) {
+            Some(false)
+        } else if groups.contains(&root) || groups.contains(&plain) {
+            Some(true)
+        } else {
+            None
         }
     }
 
@@ -477,32 +476,30 @@ fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
     if let Some(at) = span(function).of(text).find(TABLE) {
         return Span { start, end: start + at + TABLE.len() + 1 };
     }
-    let first = arguments.named_child(0).map_or(arguments.end_byte(), |first| first.start_byte() + 1);
-    Span { start, end: first.min(arguments.end_byte()) }
+    let end = match arguments.named_child(0) {
+        Some(first) => arguments.end_byte().min(first.start_byte() + 1),
+        None => arguments.end_byte(),
+    };
+    Span { start, end }
 }
 
-/// The body of the function that a call is given.
+/// Returns the body of the function among an object's members.
+fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
+    children(object).find_map(|member| {
+        let value = member.child_by_field_name("value");
+        let is_function = value.is_some_and(|value| value.kind().contains("function"));
+        if member.kind() != "method_definition" && !is_function {
+            return None;
+        }
+        member.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"))
+    })
+}
+
+/// Returns the body of the function that a call is given.
 fn function_of(call: Node<'_>) -> Option<Node<'_>> {
     let arguments = call.child_by_field_name("arguments")?;
-    let in_options = |node: Node<'_>| -> Option<u32> {
-        let count = u32::try_from(node.named_child_count()).ok()?;
-        (0..count).find(|at| {
-            let member = node.named_child(*at);
-            member.is_some_and(|member| {
-                member.kind() == "method_definition"
-                    || member
-                        .child_by_field_name("value")
-                        .is_some_and(|value| value.kind().contains("function"))
-            })
-        })
-    };
     let given = children(arguments).filter_map(|argument| match argument.kind() {
-        "object" => {
-            let member = argument.named_child(in_options(argument)?)?;
-            member
-                .child_by_field_name("body")
-                .or_else(|| member.child_by_field_name("value")?.child_by_field_name("body"))
-        }
+        "object" => body_in_options(argument),
         _ => argument.child_by_field_name("body"),
     });
     given.last()
@@ -560,7 +557,7 @@ mod tests {
             (Language::Java, "class A {\n  @Test\n  void a() {}\n  void b() {}\n}\n", &["a"]),
         ];
         for (language, text, expected) in cases {
-            let file = TestFile::read(*language, text).expect("it parses");
+            let file = TestFile::parse(*language, text).expect("it parses");
             let names: Vec<&str> = file.cases.iter().map(|case| case.name.as_str()).collect();
             assert_eq!(names, *expected, "{language:?}");
         }
@@ -569,7 +566,7 @@ mod tests {
     #[test]
     fn code_that_never_runs_is_dead() {
         let text = "def test_a():\n    x = a()\n    return\n    assert x\ndef test_b():\n    if False:\n        assert b()\n";
-        let file = TestFile::read(Language::Python, text).expect("it parses");
+        let file = TestFile::parse(Language::Python, text).expect("it parses");
         let dead: Vec<&str> = file.dead.iter().map(|span| span.of(text).trim()).collect();
         assert_eq!(dead, ["assert x", "assert b()"]);
         assert_eq!(file.cases[0].cut.map(|cut| cut.of(text)), Some("return"));

@@ -15,7 +15,7 @@ const ALL: &[Language] = &[
 ];
 
 /// An outline as lines a person can compare.
-fn shown(text: &str, outline: &Outline) -> Vec<String> {
+fn rendered(text: &str, outline: &Outline) -> Vec<String> {
     let line = |span: Span| text[..span.start].matches('\n').count() + 1;
     let mut lines = Vec::new();
     for symbol in &outline.symbols {
@@ -58,7 +58,7 @@ fn shown(text: &str, outline: &Outline) -> Vec<String> {
 fn check(language: Language, text: &str, expected: &str) {
     let outline = parse(language, text);
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    assert_eq!(shown(text, &outline), expected, "{text}");
+    assert_eq!(rendered(text, &outline), expected, "{text}");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn deep_nesting_ends_and_is_said_to_be_unread() {
     assert!(!parse(Language::Python, &nested).broken.is_empty());
 }
 
-fn holds(language: Language, text: &str) {
+fn check_parse(language: Language, text: &str) {
     let outline = parse(language, text);
     assert_eq!(outline, parse(language, text), "the same twice");
     let spans = outline
@@ -464,7 +464,7 @@ proptest! {
     fn any_bytes_have_an_outline(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let text = String::from_utf8_lossy(&bytes);
         for language in ALL {
-            holds(*language, &text);
+            check_parse(*language, &text);
         }
     }
 
@@ -472,7 +472,7 @@ proptest! {
     fn pieces_of_code_in_any_order_have_an_outline(pieces in proptest::collection::vec(piece(), 0..60)) {
         let text = pieces.concat();
         for language in ALL {
-            holds(*language, &text);
+            check_parse(*language, &text);
         }
     }
 }

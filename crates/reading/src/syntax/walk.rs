@@ -43,7 +43,12 @@ impl<'t> Found<'t> {
         span(node).of(self.text)
     }
 
-    /// Notes a symbol whose name stands at a node.
+    /// Returns the text of a field of a node; empty where the node has none.
+    pub(super) fn field_text(&self, node: Node<'_>, field: &str) -> &'t str {
+        node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
+    }
+
+    /// Records a symbol whose name is a node.
     pub(super) fn symbol(
         &mut self,
         kind: SymbolKind,
@@ -119,7 +124,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 /// The outline of a tree.
 pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
-    let kinds = Kinds::of(language);
+    let kinds = Kinds::for_language(language);
     let mut cursor = tree.walk();
     let mut places = vec![Place::default()];
     loop {
@@ -151,9 +156,11 @@ pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
 /// Returns whether the error is `in` or `out` before a type parameter, which is newer than the grammar and hides
 /// nothing around it.
 fn is_variance(node: Node<'_>, place: Place, text: &str) -> bool {
-    let part = |character: char| character.is_alphanumeric() || " _$".contains(character);
-    let span = span(node);
-    place.type_parameters && node.is_error() && span.start < span.end && span.of(text).chars().all(part)
+    let text = span(node).of(text);
+    place.type_parameters
+        && node.is_error()
+        && !text.is_empty()
+        && text.chars().all(|character| character.is_alphanumeric() || " _$".contains(character))
 }
 
 fn visit(

@@ -196,7 +196,7 @@ impl Literal {
     }
 
     /// Returns the text that stands in a value in the place of the expression.
-    pub fn text(&self) -> Cow<'_, str> {
+    pub fn to_text(&self) -> Cow<'_, str> {
         match self {
             Self::Null => Cow::Borrowed(""),
             Self::Flag(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
@@ -220,13 +220,12 @@ impl Path {
     /// Returns whether this is the path of these names, or a part of its value. `*` stands for any one segment.
     pub fn is_within(&self, names: &[&str]) -> bool {
         let Some((context, names)) = names.split_first() else { return true };
-        let matches = |(segment, name): (&Segment, &&str)| match segment {
-            Segment::Name(own) => *name == "*" || own == name,
-            Segment::Any => true,
-        };
         self.context == *context
             && self.segments.len() >= names.len()
-            && self.segments.iter().zip(names).all(matches)
+            && self.segments.iter().zip(names).all(|(segment, name)| match segment {
+                Segment::Name(own) => *name == "*" || own == name,
+                Segment::Any => true,
+            })
     }
 
     /// Returns the name at a position behind the context.
@@ -257,15 +256,20 @@ fn constant_call(function: &str, arguments: &[Expression]) -> Option<Literal> {
     }
     let values: Option<Vec<Literal>> = arguments.iter().map(Expression::constant).collect();
     let values = values?;
-    let texts: Vec<Cow<'_, str>> = values.iter().map(Literal::text).collect();
-    let lower = |position: usize| texts.get(position).map(|text| text.to_lowercase());
+    let texts: Vec<Cow<'_, str>> = values.iter().map(Literal::to_text).collect();
+    let (first, others) = texts.split_first()?;
     match function {
-        "contains" => Some(Literal::Flag(lower(0)?.contains(&lower(1)?))),
-        "startswith" => Some(Literal::Flag(lower(0)?.starts_with(&lower(1)?))),
-        "endswith" => Some(Literal::Flag(lower(0)?.ends_with(&lower(1)?))),
-        "format" => format_text(texts.first()?, &texts[1..]).map(Literal::Text),
+        "contains" | "startswith" | "endswith" => {
+            let (text, part) = (first.to_lowercase(), others.first()?.to_lowercase());
+            Some(Literal::Flag(match function {
+                "contains" => text.contains(&part),
+                "startswith" => text.starts_with(&part),
+                _ => text.ends_with(&part),
+            }))
+        }
+        "format" => format_text(first, others).map(Literal::Text),
         "fromjson" => {
-            let document = Document::parse(Format::Json, texts.first()?).ok()?;
+            let document = Document::parse(Format::Json, first).ok()?;
             match document.root().plain()? {
                 Plain::Null => Some(Literal::Null),
                 Plain::Flag(flag) => Some(Literal::Flag(flag)),
@@ -546,7 +550,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let value = Expression::parse(text).expect(text).constant();
-            assert_eq!(value.as_ref().map(Literal::text).as_deref(), expected, "{text}");
+            assert_eq!(value.as_ref().map(Literal::to_text).as_deref(), expected, "{text}");
         }
     }
 

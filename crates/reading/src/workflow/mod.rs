@@ -181,10 +181,10 @@ impl<'d> Workflow<'d> {
     ///
     /// # Errors
     /// A file that GitHub refuses because jobs or steps are none, or in which aliases stand for too much.
-    pub fn read(document: &'d Document<'d>) -> Result<Self, ReadError> {
+    pub fn parse(document: &'d Document<'d>) -> Result<Self, ReadError> {
         let mut reader = Reader::default();
         let root = single_root(document)?;
-        let defaults = Defaults::of(root);
+        let defaults = Defaults::new(root);
         let jobs = root.get("jobs").ok_or_else(|| error(root, "the workflow has no `jobs`"))?;
         Ok(Self {
             value: root,
@@ -209,7 +209,7 @@ impl<'d> Action<'d> {
     ///
     /// # Errors
     /// An action that GitHub refuses because steps are none, or in which aliases stand for too much.
-    pub fn read(document: &'d Document<'d>) -> Result<Option<Self>, ReadError> {
+    pub fn parse(document: &'d Document<'d>) -> Result<Option<Self>, ReadError> {
         const ENTRY_POINTS: &[&str] =
             &["main", "pre", "post", "entrypoint", "pre-entrypoint", "post-entrypoint"];
         let Ok(root) = single_root(document) else { return Ok(None) };
@@ -288,10 +288,11 @@ impl<'t> Reference<'t> {
 }
 
 impl<'d> Defaults<'d> {
-    fn of(owner: Value<'d>) -> Self {
-        let run = owner.get("defaults").and_then(|defaults| defaults.get("run"));
-        let get = |name| run.and_then(|run: Value<'d>| run.get(name));
-        Self { shell: get("shell"), working_directory: get("working-directory") }
+    fn new(owner: Value<'d>) -> Self {
+        match owner.get("defaults").and_then(|defaults| defaults.get("run")) {
+            Some(run) => Self { shell: run.get("shell"), working_directory: run.get("working-directory") },
+            None => Self::default(),
+        }
     }
 
     fn or(self, outer: Self) -> Self {
@@ -400,7 +401,7 @@ impl Reader {
         if !value.node().is_map() {
             return Err(error(value, "a job is no map"));
         }
-        let defaults = Defaults::of(value).or(outer);
+        let defaults = Defaults::new(value).or(outer);
         let mut job = Job {
             id: member.name,
             id_span: member.name_span,
@@ -431,10 +432,9 @@ impl Reader {
             job.services.push(Service { id: service.name, id_span: service.name_span, container });
         }
         let labels = job.labels();
-        let is_windows = |label: &Value<'_>| {
-            label.constant().is_some_and(|label| label.to_ascii_lowercase().contains("windows"))
-        };
-        let runs_on = if labels.iter().any(is_windows) { RunsOn::Windows } else { RunsOn::Unknown };
+        let mut labels = labels.iter().filter_map(|label| label.constant());
+        let is_windows = labels.any(|label| label.to_ascii_lowercase().contains("windows"));
+        let runs_on = if is_windows { RunsOn::Windows } else { RunsOn::Unknown };
         job.steps = self.steps(value, defaults, runs_on)?;
         Ok(job)
     }
@@ -474,7 +474,8 @@ impl Reader {
             return Err(error(value, "a step is no map"));
         }
         let script = scalar(value, "run")?;
-        self.script_bytes += script.and_then(|script| script.node().text()).map_or(0, str::len);
+        let text = script.and_then(|script| script.node().text());
+        self.script_bytes += text.unwrap_or_default().len();
         if self.script_bytes > MAX_SCRIPT_BYTES {
             return Err(ReadError::TooLarge);
         }
@@ -507,7 +508,7 @@ fn interpreter(shell: Option<Value<'_>>, runs_on: RunsOn) -> Interpreter {
         };
     };
     match shell.constant() {
-        Some(command) => Interpreter::of(&command),
+        Some(command) => Interpreter::of_command(&command),
         None => Interpreter::Shell(unset),
     }
 }

@@ -1,35 +1,38 @@
 //! Workflows and actions in many spellings.
 
-use super::{Access, Action, Job, Reference, Secrets, Value, Workflow};
+use super::{Access, Action, Reference, Secrets, Value, Workflow};
 use crate::documents::{Document, Format, ReadError};
 use crate::shell::{Interpreter, Word};
 
-fn read<R>(text: &str, then: impl FnOnce(&Workflow<'_>) -> R) -> R {
+fn with_workflow<R>(text: &str, then: impl FnOnce(&Workflow<'_>) -> R) -> R {
     let document = Document::parse(Format::Yaml, text).expect(text);
-    let workflow = Workflow::read(&document).expect(text);
+    let workflow = Workflow::parse(&document).expect(text);
     then(&workflow)
 }
 
-fn text(value: Option<Value<'_>>) -> String {
+fn text_of(value: Option<Value<'_>>) -> String {
     value.and_then(Value::constant).unwrap_or_default().into_owned()
 }
 
 /// Jobs and steps with the words of their scripts and the lines on which these stand.
-fn shown(workflow: &Workflow<'_>, source: &str) -> Vec<String> {
-    let line = |at: usize| source[..at].matches('\n').count() + 1;
+fn line_of(source: &str, at: usize) -> usize {
+    source[..at].matches('\n').count() + 1
+}
+
+fn rendered(workflow: &Workflow<'_>, source: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for job in &workflow.jobs {
-        lines.push(format!("{} {}@{}", job.id, text(job.runs_on), line(job.id_span.start)));
+        lines.push(format!("{} {}@{}", job.id, text_of(job.runs_on), line_of(source, job.id_span.start)));
         for step in &job.steps {
             if let Some(uses) = step.uses {
-                lines.push(format!(" {}@{}", text(Some(uses)), line(uses.definition().start)));
+                lines.push(format!(" {}@{}", text_of(Some(uses)), line_of(source, uses.definition().start)));
             }
             let Some(parsed) = step.run.and_then(|run| run.parse()) else { continue };
             assert!(parsed.script.broken.is_empty(), "{source}");
             for command in &parsed.script.commands {
                 let words: Vec<&str> = command.words.iter().map(Word::text).collect();
                 let place = parsed.template.place(command.span);
-                lines.push(format!(" {}@{}", words.join("|"), line(place.start)));
+                lines.push(format!(" {}@{}", words.join("|"), line_of(source, place.start)));
             }
         }
     }
@@ -48,7 +51,7 @@ fn spelling_changes_no_value() {
         "on: push\njobs:\n  a:\n    runs-on: ${{ 'x' }}\n    steps:\n    - uses: b/c@v1\n    - run: ${{ 'make' }} test; curl ${{\n        format('{0}', 'u') }}; sh x\n",
     ];
     for source in texts {
-        let lines = read(source, |workflow| shown(workflow, source));
+        let lines = with_workflow(source, |workflow| rendered(workflow, source));
         let texts: Vec<&str> = lines.iter().filter_map(|line| Some(line.rsplit_once('@')?.0)).collect();
         assert_eq!(texts, expected, "{source}");
     }
@@ -68,13 +71,13 @@ fn places_are_those_of_the_file() {
         " make|h|${{ github.ref }}@15",
         " make|i@16",
     ];
-    read(source, |workflow| assert_eq!(shown(workflow, source), expected));
+    with_workflow(source, |workflow| assert_eq!(rendered(workflow, source), expected));
 }
 
 #[test]
 fn triggers_permissions_and_calls() {
     let source = "on:\n  push: {branches: [main]}\n  pull_request:\npermissions: {contents: write, issues: read}\njobs:\n  a:\n    permissions: write-all\n    uses: $/.github/workflows/b.yml\n    secrets: inherit\n  b:\n    uses: ./.github/workflows/b.yml\n    secrets: {k: v}\n    continue-on-error: ${{ true }}\n    if: ${{ github.ref && false }}\n";
-    read(source, |workflow| {
+    with_workflow(source, |workflow| {
         let names: Vec<&str> = workflow.triggers.iter().map(|trigger| trigger.name).collect();
         assert_eq!(names, ["push", "pull_request"]);
         assert_eq!(workflow.triggers[0].filter("branches"), ["main"]);
@@ -85,7 +88,7 @@ fn triggers_permissions_and_calls() {
         assert_eq!(a.permissions.as_ref().expect("it has some").all, Some(Access::Write));
         assert!(matches!(a.secrets, Some(Secrets::Inherited(_))));
         assert!(matches!(&b.secrets, Some(Secrets::Named(named)) if named.len() == 1));
-        let references: Vec<_> = workflow.jobs.iter().map(|job| text(job.uses)).collect();
+        let references: Vec<_> = workflow.jobs.iter().map(|job| text_of(job.uses)).collect();
         for reference in &references {
             assert_eq!(Reference::parse(reference), Some(Reference::Local(".github/workflows/b.yml")));
         }
@@ -96,10 +99,6 @@ fn triggers_permissions_and_calls() {
 
 #[test]
 fn the_shell_decides_what_a_script_is() {
-    let shell = |job: &Job<'_>| match job.steps[0].run.expect("it has one").interpreter {
-        Interpreter::Shell(options) => format!("shell {} {}", options.errexit, options.pipefail),
-        Interpreter::Other => "other".to_owned(),
-    };
     let cases = [
         ("runs-on: ubuntu-latest", "", "shell true false"),
         ("runs-on: windows-latest", "", "other"),
@@ -112,7 +111,13 @@ fn the_shell_decides_what_a_script_is() {
     ];
     for (job, step, expected) in cases {
         let source = format!("on: push\njobs:\n  a:\n    {job}\n    steps:\n    - run: make\n      {step}\n");
-        read(&source, |workflow| assert_eq!(shell(&workflow.jobs[0]), expected, "{source}"));
+        with_workflow(&source, |workflow| {
+            let shell = match workflow.jobs[0].steps[0].run.expect("it has one").interpreter {
+                Interpreter::Shell(options) => format!("shell {} {}", options.errexit, options.pipefail),
+                Interpreter::Other => "other".to_owned(),
+            };
+            assert_eq!(shell, expected, "{source}");
+        });
     }
 }
 
@@ -130,7 +135,7 @@ fn conditions_that_constants_decide() {
     ];
     for (condition, expected) in cases {
         let source = format!("on: push\njobs:\n  a:\n    if: {condition}\n    runs-on: x\n");
-        read(&source, |workflow| {
+        with_workflow(&source, |workflow| {
             let condition = workflow.jobs[0].condition.expect("it has one");
             assert_eq!(condition.constant(), expected, "{source}");
         });
@@ -148,11 +153,11 @@ fn actions_of_every_kind() {
     ];
     for (source, expected) in cases {
         let document = Document::parse(Format::Yaml, source).expect(source);
-        let action = Action::read(&document).expect(source);
+        let action = Action::parse(&document).expect(source);
         let shown = action.map(|action| {
             let names: Vec<&str> = action.entry_points.iter().map(|member| member.name).collect();
-            let image = text(action.image);
-            format!("{} {} {image} {}", text(Some(action.using)), action.steps.len(), names.join(","))
+            let image = text_of(action.image);
+            format!("{} {} {image} {}", text_of(Some(action.using)), action.steps.len(), names.join(","))
         });
         assert_eq!(shown.as_deref(), expected, "{source}");
     }
@@ -172,7 +177,7 @@ fn files_that_github_refuses_are_errors() {
     ];
     for (source, expected) in cases {
         let document = Document::parse(Format::Yaml, source).expect(source);
-        match Workflow::read(&document) {
+        match Workflow::parse(&document) {
             Err(ReadError::Syntax { message, .. }) => assert_eq!(message, expected, "{source}"),
             other => panic!("{source}: {other:?}"),
         }
@@ -185,5 +190,5 @@ fn aliases_that_stand_for_too_much_are_an_error() {
     let jobs: String = (0..2000).map(|job| format!("  j{job}: {{steps: *x}}\n")).collect();
     let source = format!("x: &x\n{steps}jobs:\n{jobs}");
     let document = Document::parse(Format::Yaml, &source).expect("it is YAML");
-    assert_eq!(Workflow::read(&document).expect_err("it is too large"), ReadError::TooLarge);
+    assert_eq!(Workflow::parse(&document).expect_err("it is too large"), ReadError::TooLarge);
 }

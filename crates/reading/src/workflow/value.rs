@@ -146,7 +146,7 @@ impl Template {
             let constant = expression.as_ref().and_then(Expression::constant);
             let begin = template.text.text.len();
             match constant {
-                Some(value) => template.push_constant(&value.text(), &source, span),
+                Some(value) => template.push_constant(&value.to_text(), &source, span),
                 None => {
                     template.text.append(&source.slice(span.start, span.end));
                     let span = Span { start: begin, end: template.text.text.len() };

@@ -8,11 +8,13 @@ use super::{Budget, import, name};
 struct Odd;
 
 type Found<T> = Result<Option<T>, Odd>;
+type Reader = fn(&mut Tokens<'_>, usize) -> Found<Import>;
 
 pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
-    let mut budget = Budget::of(text);
+    let mut budget = Budget::new(text);
     let mut found = Vec::new();
-    let mut look = |word: &str, read: fn(&mut Tokens<'_>, usize) -> Found<Import>| {
+    let readers: [(&str, Reader); 3] = [("export", exported), ("import", imported), ("require", required)];
+    for (word, read) in readers {
         for (start, _) in text.match_indices(word) {
             let end = start + word.len();
             if text[..start].ends_with(is_part_of_word) || text[end..].starts_with(is_part_of_word) {
@@ -23,11 +25,7 @@ pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
             budget.spend(tokens.at - start)?;
             found.extend(import);
         }
-        Some(())
-    };
-    look("export", exported)?;
-    look("import", imported)?;
-    look("require", required)?;
+    }
     found.sort_by_key(|import| import.span.start);
     Some(found)
 }
@@ -66,7 +64,7 @@ fn called(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
         _ => return Ok(None),
     }
     let Some(Token::Text(module)) = tokens.next_ecma() else { return Ok(None) };
-    let is_plain = !tokens.of(module).contains("${");
+    let is_plain = !tokens.text_of(module).contains("${");
     let ends = matches!(tokens.next_ecma(), Some(Token::Mark(',' | ')')));
     let span = Span { start, end: tokens.at };
     Ok((is_plain && ends).then(|| import(ImportKind::Call, tokens.text, span, module)))
@@ -120,11 +118,11 @@ fn declared(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
     }
     let is_from = tokens.is_word(token, "from");
     let from = if is_from { module(tokens)? } else { from(tokens)? };
-    let span = |end| Span { start, end };
+    let span = Span { start, end: tokens.at };
     Ok(from.map(|module| Import {
         names,
         type_only: types,
-        ..import(ImportKind::Static, tokens.text, span(tokens.at), module)
+        ..import(ImportKind::Static, tokens.text, span, module)
     }))
 }
 

@@ -26,7 +26,7 @@ impl Budget {
     const MOST_READINGS: usize = 8;
     const FREE_BYTES: usize = 1 << 16;
 
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self(Self::FREE_BYTES + text.len() * Self::MOST_READINGS)
     }
 

@@ -4,10 +4,13 @@ use super::super::outline::{Import, ImportKind, ImportedName, Span};
 use super::tokens::{Token, Tokens, is_part_of_word};
 use super::{Budget, import, name};
 
+type Reader = fn(&mut Tokens<'_>, usize) -> Option<Vec<Import>>;
+
 pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
-    let mut budget = Budget::of(text);
+    let mut budget = Budget::new(text);
     let mut found = Vec::new();
-    let mut look = |word: &str, read: fn(&mut Tokens<'_>, usize) -> Option<Vec<Import>>| {
+    let readers: [(&str, Reader); 2] = [("import", plain), ("from", of_names)];
+    for (word, read) in readers {
         let mut line = 0;
         let mut known = 0;
         for (start, _) in text.match_indices(word) {
@@ -25,10 +28,7 @@ pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
             budget.spend(tokens.at - start)?;
             found.extend(imports.into_iter().map(|import| Import { top_level, ..import }));
         }
-        Some(())
-    };
-    look("import", plain)?;
-    look("from", of_names)?;
+    }
     found.sort_by_key(|import| import.module_span);
     Some(found)
 }
@@ -52,15 +52,15 @@ fn begins_statement(text: &str, line: usize, at: usize) -> Option<bool> {
 
 /// `import a.b as c, d`.
 fn plain(tokens: &mut Tokens<'_>, start: usize) -> Option<Vec<Import>> {
-    let mut found = Vec::new();
+    let mut modules = Vec::new();
     loop {
         let first = tokens.next_python(false);
         let (module, next) = dotted(tokens, first, false)?;
         let next = alias(tokens, next, false)?;
-        found.push((module, tokens.at));
+        let span = Span { start, end: tokens.at };
+        modules.push(import(ImportKind::Static, tokens.text, span, module));
         if next != Token::Mark(',') {
-            let of = |(module, end)| import(ImportKind::Static, tokens.text, Span { start, end }, module);
-            return ends(next).then(|| found.into_iter().map(of).collect());
+            return ends(next).then_some(modules);
         }
     }
 }
@@ -76,7 +76,7 @@ fn of_names(tokens: &mut Tokens<'_>, start: usize) -> Option<Vec<Import>> {
     }
     if !tokens.is_word(token, "import") {
         let (path, next) = dotted(tokens, token, false)?;
-        module = Some(Span { start: module.map_or(path.start, |dots| dots.start), end: path.end });
+        module = Some(Span { end: path.end, ..module.unwrap_or(path) });
         token = next;
     }
     let module = module.filter(|_| tokens.is_word(token, "import"))?;

@@ -33,12 +33,12 @@ pub(super) fn is_part_of_word(character: char) -> bool {
 }
 
 impl<'t> Tokens<'t> {
-    pub(super) fn of(&self, span: Span) -> &'t str {
+    pub(super) fn text_of(&self, span: Span) -> &'t str {
         span.of(self.text)
     }
 
     pub(super) fn is_word(&self, token: Token, word: &str) -> bool {
-        matches!(token, Token::Word(span) if self.of(span) == word)
+        matches!(token, Token::Word(span) if self.text_of(span) == word)
     }
 
     /// The next token of JavaScript or TypeScript, behind spaces and comments; null at the end of the text.
@@ -105,6 +105,9 @@ impl<'t> Tokens<'t> {
     }
 
     fn until(&self, start: usize, ends: impl Fn(char) -> bool) -> usize {
-        self.text[start..].find(ends).map_or(self.text.len(), |length| start + length)
+        match self.text[start..].find(ends) {
+            Some(length) => start + length,
+            None => self.text.len(),
+        }
     }
 }
