@@ -66,8 +66,9 @@ pub(crate) struct CallMatch {
 impl Row {
     fn patterns(&self, grammar: Grammar) -> &[Pattern] {
         self.patterns.get_or_init(|| {
-            let named = |name: &&&'static str| Grammar::for_language(name) == Some(grammar);
-            let language = self.definition.languages.iter().find(named).expect("rows are kept by language");
+            let mut languages = self.definition.languages.iter();
+            let language = languages.find(|name| Grammar::for_language(name) == Some(grammar));
+            let language = language.expect("rows are kept by language");
             Pattern::compile(self.definition, language).expect("a test compiles every pattern")
         })
     }
@@ -105,9 +106,8 @@ impl Calls {
         let found = self.search(&packet.path().to_text(), text, Some(&lines));
         let mut drafts: Vec<Draft> = Vec::new();
         for CallMatch { rule, found } in &found.matches {
-            let Some((line, quote)) = lines.place(rule.quoted, found, text) else { continue };
-            let is_same = |draft: &Draft| draft.rule == rule.id && draft.start_line == line.number;
-            if !drafts.iter().any(is_same) {
+            let Some((line, quote)) = lines.added_line_of(rule.quoted, found, text) else { continue };
+            if !drafts.iter().any(|draft| draft.rule == rule.id && draft.start_line == line.number) {
                 drafts.push(Draft::on_line(rule.id, packet, line, quote, rule.summary));
             }
         }
@@ -177,14 +177,15 @@ struct Chosen<'r> {
 
 impl Rows {
     fn new(rules: &'static [CallRule], grammar: Grammar) -> Self {
-        let is_for = |row: &&'static Definition| {
-            row.languages.iter().any(|language| Grammar::for_language(language) == Some(grammar))
-        };
-        let rows: Vec<Row> = rules
-            .iter()
-            .flat_map(|rule| rule.rows.iter().filter(is_for).map(move |definition| (rule, definition)))
-            .map(|(rule, definition)| Row { rule, definition, patterns: OnceLock::new() })
-            .collect();
+        let mut rows = Vec::new();
+        for rule in rules {
+            for definition in rule.rows {
+                let mut languages = definition.languages.iter();
+                if languages.any(|language| Grammar::for_language(language) == Some(grammar)) {
+                    rows.push(Row { rule, definition, patterns: OnceLock::new() });
+                }
+            }
+        }
         Self { words: Words::new(rows.iter().map(|row| row.definition)), rows }
     }
 }
@@ -202,13 +203,14 @@ impl<'p> AddedLines<'p> {
     pub(crate) fn new(packet: &Packet<'p>, text: &str) -> Self {
         let starts: Vec<usize> =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        let place = |line: &Line<'_>| {
-            let index = usize::try_from(line.number.checked_sub(1)?).ok()?;
-            let start = *starts.get(index)?;
+        let (mut lines, mut spans) = (Vec::new(), Vec::new());
+        for line in packet.added() {
+            let index = line.number.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+            let Some(start) = index.and_then(|index| starts.get(index)) else { continue };
             // The hunks and the file are masked alike.
-            Some(Span { start, end: start + line.text.len() })
-        };
-        let (lines, spans) = packet.added().filter_map(|line| Some((line, place(&line)?))).unzip();
+            spans.push(Span { start: *start, end: start + line.text.len() });
+            lines.push(line);
+        }
         let mut near = String::new();
         for line in packet.hunks().flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after())) {
             near.push_str(line.text);
@@ -219,7 +221,7 @@ impl<'p> AddedLines<'p> {
 
     /// Returns the line on which a match is reported, and the columns: the first added line that the first of its parts
     /// to touch one does.
-    fn place(
+    fn added_line_of(
         &self,
         quoted: Quoted,
         found: &Match,

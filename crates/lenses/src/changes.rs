@@ -26,10 +26,10 @@ impl Change {
     pub(crate) fn new(packet: &Packet<'_>, scopes: &[Scope]) -> Self {
         let file = packet.file;
         let is_own = scopes.contains(&file.scope);
-        let text = |path: &RepoPath| path.to_text().into_owned();
+        let old_path = file.old_path.as_ref().unwrap_or(&file.path);
         Self {
-            base: file.old_mode.as_ref().map(|_| text(file.old_path.as_ref().unwrap_or(&file.path))),
-            head: file.new_mode.as_ref().filter(|_| is_own).map(|_| text(&file.path)),
+            base: file.old_mode.as_ref().map(|_| old_path.to_text().into_owned()),
+            head: file.new_mode.as_ref().filter(|_| is_own).map(|_| file.path.to_text().into_owned()),
             removed: packet.removed().map(|line| line.number).collect(),
             added: packet.added().map(|line| line.number).collect(),
         }
@@ -86,12 +86,12 @@ impl Change {
         summary: &str,
         lookups: &dyn Lookups,
     ) -> Draft {
-        let other = match first {
-            Side::Base => Side::Head,
-            Side::Head => Side::Base,
+        let sides = match first {
+            Side::Base => [Side::Base, Side::Head],
+            Side::Head => [Side::Head, Side::Base],
         };
-        let on = |side| self.on_line(rule, side, None, summary, lookups);
-        on(first).or_else(|| on(other)).unwrap_or_else(|| self.on_file(rule, summary))
+        let draft = sides.into_iter().find_map(|side| self.on_line(rule, side, None, summary, lookups));
+        draft.unwrap_or_else(|| self.on_file(rule, summary))
     }
 
     /// Makes a draft on the file: at head, or at the base where it is deleted.

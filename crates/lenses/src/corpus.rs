@@ -39,6 +39,14 @@ pub(crate) struct CaseFile {
     pub(crate) modes: Option<(String, String)>,
 }
 
+impl CaseFile {
+    /// Returns a file that stays at its path.
+    pub(crate) fn edited(path: &str, old: &str, new: &str) -> Self {
+        let [old, new] = [old, new].map(|text| Some((path.to_owned(), text.to_owned())));
+        Self { old, new, modes: None }
+    }
+}
+
 #[derive(Debug)]
 struct Section {
     rule: String,
@@ -315,7 +323,7 @@ impl Lookups for CaseTrees<'_> {
     fn stop_short(&self) {}
 }
 
-fn shown(draft: &Draft) -> String {
+fn rendered(draft: &Draft) -> String {
     let side = if draft.side == Side::Base { " base" } else { "" };
     format!("{}:{} {}{side}", draft.file.to_text(), draft.start_line, draft.rule)
 }
@@ -331,7 +339,7 @@ fn verify_quote(case: &Case, draft: &Draft) {
         .iter()
         .filter_map(side)
         .find(|(name, _)| name.as_bytes() == draft.file.as_bytes())
-        .unwrap_or_else(|| panic!("{}: {} names no file of its side", case.title, shown(draft)))
+        .unwrap_or_else(|| panic!("{}: {} names no file of its side", case.title, rendered(draft)))
         .1;
     let raw = text.split_inclusive('\n').nth(draft.start_line as usize - 1).unwrap_or("");
     let line = qa_core::packet::trim_line_end(raw);
@@ -342,7 +350,7 @@ fn verify_quote(case: &Case, draft: &Draft) {
     };
     let verbatim = found.chars().count() == draft.quote.chars().count()
         && qa_core::crosscheck::stands_in(&draft.quote, &found);
-    assert!(verbatim, "{}: {} quotes {:?}, there is {found:?}", case.title, shown(draft), draft.quote);
+    assert!(verbatim, "{}: {} quotes {:?}, there is {found:?}", case.title, rendered(draft), draft.quote);
 }
 
 #[test]
@@ -359,7 +367,7 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
                     let rules = lens.spec().rules;
                     assert!(rules.iter().any(|rule| rule.id == draft.rule), "{} is not declared", draft.rule);
                     verify_quote(&case, &draft);
-                    found.push(shown(&draft));
+                    found.push(rendered(&draft));
                 }
             }
             found.sort();
@@ -551,7 +559,7 @@ fn the_sample_of_contributing_compiles_and_does_what_its_page_says() {
     assert_eq!(cases.len(), 3);
     for case in cases {
         let files: Vec<_> = case.files.iter().map(changed_file).collect();
-        let found: Vec<String> = run_lens(&super::sample::MachinePath, &files).iter().map(shown).collect();
+        let found: Vec<String> = run_lens(&super::sample::MachinePath, &files).iter().map(rendered).collect();
         assert_eq!(found, case.expect, "{}", case.title);
     }
 }

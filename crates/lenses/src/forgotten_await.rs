@@ -3,7 +3,7 @@
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::parsed::Parsed;
 use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
-use qa_core::packet::{Line, Packet};
+use qa_core::packet::Packet;
 use qa_reading::syntax::{Language, Span};
 
 const NEVER_RUNS: &str = "forgotten-await/coroutine-never-runs";
@@ -55,22 +55,13 @@ impl Lens for ForgottenAwait {
             return Inspection::default();
         };
         let mut drafts = Vec::new();
-        let lines: Vec<(usize, Line<'_>)> =
-            packet.added().filter_map(|line| Some((file.start(&line)?, line))).collect();
-        let on = |span: Span| {
-            lines.iter().find(|(start, line)| (*start..*start + line.text.len()).contains(&span.start))
-        };
         for dropped in &file.outline.dropped_coroutines {
-            let (span, summary) = match on(dropped.call) {
-                Some(_) => (dropped.call, "coroutine is never awaited"),
-                None => (
-                    dropped.definition,
-                    "a function gives a coroutine, and one of its calls does not wait for it",
-                ),
+            let call = on_added_line(&file, packet, dropped.call, "coroutine is never awaited");
+            let definition = || {
+                let summary = "a function is now asynchronous, and one of its calls is never awaited";
+                on_added_line(&file, packet, dropped.definition, summary)
             };
-            let Some((start, line)) = on(span) else { continue };
-            let end = (span.end - start).min(line.text.len());
-            drafts.push(Draft::on_line(NEVER_RUNS, packet, line, span.start - start..end, summary));
+            drafts.extend(call.or_else(definition));
         }
         Inspection { drafts, facts: Vec::new() }
     }
@@ -82,4 +73,14 @@ fn may_tell(line: &str) -> bool {
     let name = line.strip_prefix("self.").unwrap_or(line);
     let end = name.find(|character: char| !(character.is_alphanumeric() || character == '_'));
     end.is_some_and(|end| end > 0 && name[end..].starts_with('(')) || line.starts_with("async def ")
+}
+
+/// Reports a place on the added line that it begins on.
+fn on_added_line(file: &Parsed, packet: &Packet<'_>, span: Span, summary: &str) -> Option<Draft> {
+    packet.added().find_map(|line| {
+        let start = file.start(&line)?;
+        let begin = span.start.checked_sub(start).filter(|begin| *begin < line.text.len())?;
+        let end = (span.end - start).min(line.text.len());
+        Some(Draft::on_line(NEVER_RUNS, packet, &line, begin..end, summary))
+    })
 }

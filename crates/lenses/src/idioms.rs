@@ -1,6 +1,5 @@
 //! Tables of the idioms of languages for one thing: each is an entry with its pattern, never a branch.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::pattern::Pattern;
@@ -69,58 +68,41 @@ impl Compiled {
 #[derive(Debug)]
 pub(crate) struct Table {
     idioms: Vec<Compiled>,
-    /// The positions of each language's idioms, in order; those of languages not named here are `anywhere`.
-    by_language: BTreeMap<&'static str, Vec<usize>>,
-    anywhere: Vec<usize>,
 }
 
 impl Table {
     /// A table; patterns are compiled when first needed.
     pub(crate) fn new(idioms: &'static [Idiom]) -> Self {
-        let positions = |wanted: &dyn Fn(&Idiom) -> bool| -> Vec<usize> {
-            idioms
-                .iter()
-                .enumerate()
-                .filter(|(_, idiom)| wanted(idiom))
-                .map(|(position, _)| position)
-                .collect()
-        };
-        let by_language = idioms
-            .iter()
-            .flat_map(|idiom| idiom.languages)
-            .map(|&language| {
-                let own = |idiom: &Idiom| idiom.languages.is_empty() || idiom.languages.contains(&language);
-                (language, positions(&own))
-            })
-            .collect();
-        let anywhere = positions(&|idiom| idiom.languages.is_empty());
-        Self { idioms: idioms.iter().map(Compiled::new).collect(), by_language, anywhere }
+        Self { idioms: idioms.iter().map(Compiled::new).collect() }
     }
 
-    fn of<'t>(&'t self, language: Option<&str>) -> impl Iterator<Item = &'t Compiled> + use<'t> {
-        let own = language.and_then(|language| self.by_language.get(language)).unwrap_or(&self.anywhere);
-        own.iter().map(|&position| &self.idioms[position])
+    /// Returns the idioms of a language, in the order of the table.
+    fn idioms_of(&self, language: Option<&str>) -> impl Iterator<Item = &Compiled> {
+        self.idioms.iter().filter(move |compiled| {
+            let languages = compiled.idiom.languages;
+            languages.is_empty() || language.is_some_and(|language| languages.contains(&language))
+        })
     }
 
     /// Returns whether the table has idioms of a language.
     pub(crate) fn knows(&self, language: Option<&str>) -> bool {
-        self.of(language).next().is_some()
+        self.idioms_of(language).next().is_some()
     }
 
     /// A cheap look at a whole text: without one of the literals nothing can match.
     pub(crate) fn may_match(&self, language: Option<&str>, text: &str) -> bool {
-        self.of(language).any(|compiled| compiled.literal.is_in(text))
+        self.idioms_of(language).any(|compiled| compiled.literal.is_in(text))
     }
 
     /// The first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
-        self.of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
+        self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
             let idiom = compiled.idiom;
             let matches = compiled.pattern.captures_all(line);
             let found = matches.iter().find_map(|captures| {
                 let whole = captures.get(1).or(captures.get(0))?;
                 let lead = whole.as_str().len() - whole.as_str().trim_start().len();
-                let kind = parts.at(whole.start() + lead);
+                let kind = parts.kind_at(whole.start() + lead);
                 let fits = match idiom.place {
                     Place::Code => kind == Kind::Code,
                     Place::Comment => kind == Kind::Comment,

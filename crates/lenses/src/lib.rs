@@ -69,7 +69,7 @@ pub static ALL: &[&dyn Lens] = &[
 /// The registry, derived from [`ALL`], the reviews and the five gates.
 pub fn registry() -> qa_contracts::v1::Registry {
     use qa_contracts::v1::{Registry, RegistryLens, RegistryRule};
-    let lens = |lens: &&dyn Lens| {
+    let lenses = ALL.iter().map(|lens| {
         let spec = lens.spec();
         let mut rules: Vec<RegistryRule> = spec.rules.iter().map(RuleSpec::registered).collect();
         rules.sort_by(|left, right| left.rule_id.cmp(&right.rule_id));
@@ -82,9 +82,9 @@ pub fn registry() -> qa_contracts::v1::Registry {
             triggers: spec.triggers.iter().map(|&glob| glob.to_owned()).collect(),
             rules,
         }
-    };
+    });
     let mut lenses: Vec<RegistryLens> =
-        ALL.iter().map(lens).chain(reviews::entries()).chain(qa_core::gates::entries()).collect();
+        lenses.chain(reviews::entries()).chain(qa_core::gates::entries()).collect();
     lenses.sort_by(|left, right| left.lens_id.cmp(&right.lens_id));
     Registry { schema_version: Default::default(), skill_id: "qa-skill".to_owned(), lenses }
 }

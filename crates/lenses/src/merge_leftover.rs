@@ -297,17 +297,13 @@ enum Marker {
 }
 
 fn marker(line: &str) -> Option<Marker> {
-    let named = |sign: &str| {
-        line.strip_prefix(sign).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ') && rest.len() > 1)
-    };
-    if line == "=======" {
-        Some(Marker::Middle)
-    } else if named(concat!("<<<<", "<<<")) {
-        Some(Marker::Ours)
-    } else if named(concat!(">>>>", ">>>")) {
-        Some(Marker::Theirs)
-    } else {
-        None
+    let (sign, label) = line.split_at_checked(7)?;
+    let has_label = label.starts_with(' ') && label.len() > 1;
+    match sign {
+        "=======" if label.is_empty() => Some(Marker::Middle),
+        concat!("<<<<", "<<<") if label.is_empty() || has_label => Some(Marker::Ours),
+        concat!(">>>>", ">>>") if label.is_empty() || has_label => Some(Marker::Theirs),
+        _ => None,
     }
 }
 
@@ -329,8 +325,9 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let mut open = false;
     for (position, (marker, line)) in found.iter().enumerate() {
-        let rest = || found[position..].iter().map(|(marker, _)| *marker);
-        let complete = rest().any(|next| next == Marker::Middle) && rest().any(|next| next == Marker::Theirs);
+        let complete = [Marker::Middle, Marker::Theirs]
+            .into_iter()
+            .all(|end| found[position..].iter().any(|(marker, _)| *marker == end));
         let first = match marker {
             Marker::Middle => continue,
             Marker::Ours => true,

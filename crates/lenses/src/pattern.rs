@@ -79,6 +79,10 @@ impl Index<usize> for Groups<'_> {
     }
 }
 
+fn compile(source: &str) -> Regex {
+    Regex::new(source).expect("every pattern is compiled by a test")
+}
+
 impl Pattern {
     /// A pattern; tests see to it that it compiles.
     pub(crate) const fn new(source: &'static str) -> Self {
@@ -100,7 +104,6 @@ impl Pattern {
 
     /// The pattern that knows all of Unicode, if it may match the text.
     fn full(&self, text: &str) -> Option<&Regex> {
-        let compile = |source: &str| Regex::new(source).expect("every pattern is compiled by a test");
         let few = text.len() <= SHORT_TEXT && self.looked_at.fetch_add(1, Ordering::Relaxed) < FEW_TEXTS;
         if !few && self.source.contains(r"\b") {
             let loose = self.loose.get_or_init(|| compile(&self.source.replace(r"\b", "")));
@@ -146,17 +149,19 @@ impl Pattern {
         if !self.is_match(text) {
             return Vec::new();
         }
-        let groups = |spans| Groups { text, spans };
         if text.is_ascii() {
-            let all = self.ascii().captures_iter(text.as_bytes());
-            all.map(|one| one.iter().map(|group| group.map(|group| group.range())).collect())
-                .map(groups)
-                .collect()
+            let all = self.ascii().captures_iter(text.as_bytes()).map(|captures| Groups {
+                text,
+                spans: captures.iter().map(|group| group.map(|group| group.range())).collect(),
+            });
+            all.collect()
         } else {
             let all = self.full(text).into_iter().flat_map(|full| full.captures_iter(text));
-            all.map(|one| one.iter().map(|group| group.map(|group| group.range())).collect())
-                .map(groups)
-                .collect()
+            let all = all.map(|captures| Groups {
+                text,
+                spans: captures.iter().map(|group| group.map(|group| group.range())).collect(),
+            });
+            all.collect()
         }
     }
 

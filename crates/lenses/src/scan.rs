@@ -97,41 +97,48 @@ fn syntax(language: Option<&str>) -> &'static Syntax {
     }
 }
 
-/// The parts of one line: where each begins, in bytes, and its kind; none when all of it is program text.
+/// A part of a line, up to the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Offset in bytes.
+    pub(crate) start: usize,
+    pub(crate) kind: Kind,
+}
+
+/// The parts of one line; none when all of it is program text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts(Vec<(usize, Kind)>);
+pub(crate) struct Parts(Vec<Part>);
 
 impl Parts {
-    /// Returns the part that the byte at an offset belongs to.
-    pub(crate) fn at(&self, offset: usize) -> Kind {
-        self.around(offset).1
+    /// Returns the kind of the byte at an offset.
+    pub(crate) fn kind_at(&self, offset: usize) -> Kind {
+        self.part_at(offset).kind
     }
 
-    /// Returns where the part around an offset begins, and its kind.
-    pub(crate) fn around(&self, offset: usize) -> (usize, Kind) {
-        let after = self.0.partition_point(|(start, _)| *start <= offset);
+    /// Returns the part around an offset.
+    pub(crate) fn part_at(&self, offset: usize) -> Part {
+        let after = self.0.partition_point(|part| part.start <= offset);
         match after.checked_sub(1) {
             Some(last) => self.0[last],
-            None => (0, Kind::Code),
+            None => Part { start: 0, kind: Kind::Code },
         }
     }
 
     /// A line that is one kind from its beginning to its end.
-    pub(crate) fn all(kind: Kind) -> Self {
-        Self(vec![(0, kind)])
+    pub(crate) fn whole_line(kind: Kind) -> Self {
+        Self(vec![Part { start: 0, kind }])
     }
 
     /// Returns the parts of a line at a place of a text, by where a parser found its comments and strings.
     pub(crate) fn by_outline(line: Span, outline: &Outline) -> Self {
         let comments = before(&outline.comments, line).map(|span| (*span, Kind::Comment));
         let strings = before(&outline.strings, line).map(|span| (*span, Kind::Text));
-        let is_here = |(span, _): &(Span, Kind)| line.start < span.end;
-        let mut spans: Vec<(Span, Kind)> = comments.chain(strings).filter(is_here).collect();
+        let mut spans: Vec<_> = comments.chain(strings).filter(|(span, _)| line.start < span.end).collect();
         spans.sort_unstable_by_key(|(span, _)| *span);
         let mut parts = Vec::new();
         for (span, kind) in spans {
-            parts.push((span.start.saturating_sub(line.start), kind));
-            parts.push((span.end.min(line.end) - line.start, Kind::Code));
+            parts.push(Part { start: span.start.saturating_sub(line.start), kind });
+            parts.push(Part { start: span.end.min(line.end) - line.start, kind: Kind::Code });
         }
         Self(parts)
     }
@@ -143,8 +150,8 @@ impl Parts {
             return line.to_owned();
         }
         let mut out = String::with_capacity(line.len());
-        for (position, (start, kind)) in self.0.iter().enumerate() {
-            let end = self.0.get(position + 1).map_or(line.len(), |(next, _)| *next);
+        for (position, Part { start, kind }) in self.0.iter().enumerate() {
+            let end = self.0.get(position + 1).map(|next| next.start).unwrap_or(line.len());
             match kind {
                 Kind::Code => out.push_str(&line[*start..end]),
                 Kind::Text | Kind::Comment => out.extend(std::iter::repeat_n(' ', end - start)),
@@ -162,6 +169,13 @@ pub(crate) fn before(spans: &[Span], line: Span) -> impl Iterator<Item = &Span> 
     spans[..end].iter().rev().take(NEAR)
 }
 
+/// A string or a comment that goes on in the next line.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    end: &'static str,
+    kind: Kind,
+}
+
 /// A walk over lines in order. Lines outside of a hunk are unknown: a block comment that opens inside the hunk is
 /// carried on, a long string only when the walk began at the first line of the file, because a closing delimiter looks
 /// like an opening one.
@@ -169,7 +183,7 @@ pub(crate) fn before(spans: &[Span], line: Span) -> impl Iterator<Item = &Span> 
 pub(crate) struct Scanner {
     syntax: &'static Syntax,
     from_first_line: bool,
-    open: Option<(&'static str, Kind)>,
+    open: Option<Open>,
 }
 
 impl Scanner {
@@ -183,49 +197,50 @@ impl Scanner {
         let mut parts = Vec::new();
         let mut offset = 0;
         if self.open.is_none() && begins_inside_block_comment(self.syntax, text) {
-            return Parts(vec![(0, Kind::Comment)]);
+            return Parts::whole_line(Kind::Comment);
         }
         if self.open.is_none() && !text.bytes().any(|byte| self.syntax.begins[usize::from(byte)]) {
             return Parts(parts);
         }
         while offset < text.len() {
-            if let Some((end, kind)) = self.open {
-                push(&mut parts, offset, kind);
+            if let Some(Open { end, kind }) = self.open {
+                parts.push(Part { start: offset, kind });
                 let Some(found) = text[offset..].find(end) else { break };
                 offset += found + end.len();
                 self.open = None;
-                push(&mut parts, offset, Kind::Code);
+                parts.push(Part { start: offset, kind: Kind::Code });
                 continue;
             }
-            push(&mut parts, offset, Kind::Code);
+            parts.push(Part { start: offset, kind: Kind::Code });
             let Some(next) = self.next_opening(text, offset) else { break };
             match next {
                 Opening::Line(start) => {
-                    push(&mut parts, start, Kind::Comment);
+                    parts.push(Part { start, kind: Kind::Comment });
                     break;
                 }
                 Opening::Long(start, begin, end, kind) => {
-                    push(&mut parts, start + if kind == Kind::Text { begin } else { 0 }, kind);
                     offset = start + begin;
-                    self.open = Some((end, kind));
+                    parts.push(Part { start: if kind == Kind::Text { offset } else { start }, kind });
+                    self.open = Some(Open { end, kind });
                 }
                 Opening::Quote(start, end) => {
-                    push(&mut parts, start + 1, Kind::Text);
-                    push(&mut parts, end, Kind::Code);
+                    parts.push(Part { start: start + 1, kind: Kind::Text });
+                    parts.push(Part { start: end, kind: Kind::Code });
                     offset = end + 1;
                 }
             }
         }
-        if let Some((_, Kind::Text)) = self.open
+        if let Some(Open { kind: Kind::Text, .. }) = self.open
             && !self.from_first_line
         {
             self.open = None;
         }
         parts.dedup_by(|next, kept| {
-            next.0 == kept.0 && {
-                kept.1 = next.1;
-                true
+            let is_empty = next.start == kept.start;
+            if is_empty {
+                *kept = *next;
             }
+            is_empty
         });
         Parts(parts)
     }
@@ -264,10 +279,6 @@ enum Opening {
     Line(usize),
     Long(usize, usize, &'static str, Kind),
     Quote(usize, usize),
-}
-
-fn push(parts: &mut Vec<(usize, Kind)>, start: usize, kind: Kind) {
-    parts.push((start, kind));
 }
 
 /// A quote that does not close on its line is an apostrophe, a lifetime or the end of a longer string.
@@ -317,7 +328,8 @@ pub(crate) fn removed<'a>(
 }
 
 fn begin(language: Option<&str>, hunk: &HunkView<'_>) -> Scanner {
-    let first = hunk.before().next().map_or(hunk.hunk.new_start.min(hunk.hunk.old_start), |line| line.number);
+    let first = hunk.before().next().map(|line| line.number);
+    let first = first.unwrap_or(hunk.hunk.new_start.min(hunk.hunk.old_start));
     let mut scanner = Scanner::new(language, first <= 1);
     for line in hunk.before() {
         scanner.line(line.text);

@@ -163,8 +163,7 @@ fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Op
 
 /// The added lines a secret is on, with the marker line of a key that begins below it.
 fn touched<'l, 'a>(added: &'l [Line<'a>], span: &Range<usize>) -> &'l [Line<'a>] {
-    let end = |line: &Line<'_>| line.offset + line.text.len();
-    let mut first = added.partition_point(|line| end(line) <= span.start);
+    let mut first = added.partition_point(|line| line.offset + line.text.len() <= span.start);
     let after = added.partition_point(|line| line.offset < span.end).max(first);
     if first > 0 && first < after && added[first - 1].text.contains("-----BEGIN ") {
         first -= 1;

@@ -207,11 +207,13 @@ const WITHOUT_EFFECT: &[&str] = &[
 
 /// Returns whether a tool does the work of another.
 pub(crate) fn covers(new: &str, old: &str) -> bool {
-    let listed = |tool: &str| COVERS.iter().any(|(own, covered)| *own == tool && covered.contains(&old));
-    let general = FAMILIES
+    let other_name = if new == "golangci" { "golangci-lint" } else { new };
+    let is_listed =
+        COVERS.iter().any(|(own, covered)| [new, other_name].contains(own) && covered.contains(&old));
+    let is_general = FAMILIES
         .iter()
         .any(|(words, tools)| words.contains(&old) && (words.contains(&new) || tools.contains(&new)));
-    new == old || listed(new) || general || new == "golangci" && listed("golangci-lint")
+    new == old || is_listed || is_general
 }
 
 /// Returns whether one of several tools does the work of another.

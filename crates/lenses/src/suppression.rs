@@ -92,10 +92,10 @@ impl Lens for Suppression {
         let included = vec![true; file.hunks.len()];
         let packet = Packet { file, text: hunks, included: &included };
         let language = file.language.as_deref();
-        let may_match = |text: &str| {
-            [&BLANKETS, &UNCOVERED, &SUPPRESSIONS].iter().any(|table| table.may_match(language, text))
-        };
-        packet.hunks().any(|hunk| may_match(&hunks.text[hunk.added_span()]))
+        packet.hunks().any(|hunk| {
+            let added = &hunks.text[hunk.added_span()];
+            [&BLANKETS, &UNCOVERED, &SUPPRESSIONS].iter().any(|table| table.may_match(language, added))
+        })
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -303,14 +303,14 @@ impl<'a> Version<'a> {
 fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Version<'a>>) -> Vec<Unit<'a>> {
     let mut units: Vec<Unit<'a>> = Vec::new();
     for (line, parts) in lines {
-        let unit = |text, parts, whole| Unit { line, last: line.number, text, parts, whole };
+        let unit = Unit { line, last: line.number, text: Cow::Borrowed(line.text), parts, whole: None };
         let Some((file, start)) = file.and_then(|file| Some((file, file.parsed.start(&line)?))) else {
-            units.push(unit(Cow::Borrowed(line.text), parts, None));
+            units.push(unit);
             continue;
         };
         let here = Span { start, end: start + line.text.len() };
         let Some(whole) = several_lines_at(file, here) else {
-            units.push(unit(Cow::Borrowed(line.text), Parts::by_outline(here, &file.parsed.outline), None));
+            units.push(Unit { parts: Parts::by_outline(here, &file.parsed.outline), ..unit });
             continue;
         };
         if let Some(last) = units.last_mut().filter(|last| last.whole == Some(whole)) {
@@ -320,7 +320,8 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Versi
         let joined: Vec<&str> = whole.of(file.text).lines().map(str::trim).collect();
         let is_comment = file.parsed.outline.comments.contains(&whole);
         let kind = if is_comment { Kind::Comment } else { Kind::Code };
-        units.push(unit(Cow::Owned(joined.join(" ")), Parts::all(kind), Some(whole)));
+        let text = Cow::Owned(joined.join(" "));
+        units.push(Unit { text, parts: Parts::whole_line(kind), whole: Some(whole), ..unit });
     }
     units
 }
@@ -328,9 +329,8 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Versi
 /// Returns the comment or attribute on several lines that a line is part of.
 fn several_lines_at(file: &Version<'_>, line: Span) -> Option<Span> {
     let outline = &file.parsed.outline;
-    let spans = scan::before(&outline.comments, line).chain(scan::before(&outline.attributes, line));
-    let is_here = |span: &&Span| line.start < span.end;
-    spans.filter(is_here).find(|span| span.of(file.text).contains('\n')).copied()
+    let mut spans = scan::before(&outline.comments, line).chain(scan::before(&outline.attributes, line));
+    spans.find(|span| line.start < span.end && span.of(file.text).contains('\n')).copied()
 }
 
 /// An attribute over more lines than this is not followed to its reason.
@@ -341,21 +341,21 @@ const ATTRIBUTE_LINES: usize = 8;
 fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
     let Unit { line, text, parts, .. } = &added[at];
     let after = &text[span.end..];
-    let is_comment = parts.at(span.start) == Kind::Comment;
-    let beside = if is_comment {
+    let is_comment = parts.kind_at(span.start) == Kind::Comment;
+    let beside = if !is_comment {
+        let mut offsets = (span.end..text.len()).filter(|&offset| text.is_char_boundary(offset));
+        offsets.find(|&offset| parts.kind_at(offset) == Kind::Comment).map(|offset| &text[offset..])
+    } else if text[span.clone()].contains("lint-disable") {
         // These take the names of any number of rules, and a reason only behind this mark.
-        let lint = text[span.clone()].contains("lint-disable");
-        if lint { after.split_once("--").map_or("", |(_, reason)| reason) } else { behind_rules(after) }
+        after.split_once("--").map(|(_, reason)| reason)
     } else {
-        let comment = (span.end..text.len())
-            .find(|&offset| text.is_char_boundary(offset) && parts.at(offset) == Kind::Comment);
-        comment.map_or("", |offset| &text[offset..])
+        Some(behind_rules(after))
     };
-    if has_words(beside) {
+    if beside.is_some_and(has_words) {
         return true;
     }
-    let follows = |position: &usize| added[*position].line.number == line.number + (position - at) as u64;
-    let attribute = (at..added.len().min(at + ATTRIBUTE_LINES)).take_while(follows);
+    let attribute = (at..added.len().min(at + ATTRIBUTE_LINES))
+        .take_while(|position| added[*position].line.number == line.number + (position - at) as u64);
     for position in attribute.filter(|_| !is_comment) {
         let text = &added[position].text;
         if argument(text).is_some_and(has_words) {
@@ -369,7 +369,7 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
     above.is_some_and(|above| {
         let start = above.text.len() - above.text.trim_start().len();
         above.last + 1 == line.number
-            && above.parts.at(start) == Kind::Comment
+            && above.parts.kind_at(start) == Kind::Comment
             && above.find(&SUPPRESSIONS, language).is_none()
             && has_words(&above.text)
     })
@@ -380,8 +380,9 @@ fn behind_rules(after: &str) -> &str {
     let rest = after.trim_start();
     let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };
     loop {
-        let name = |character: char| !character.is_whitespace() && !",;)]#".contains(character);
-        rest = rest.trim_start().trim_start_matches(name);
+        rest = rest.trim_start();
+        let name_end = rest.find(|character: char| character.is_whitespace() || ",;)]#".contains(character));
+        rest = &rest[name_end.unwrap_or(rest.len())..];
         match rest.trim_start().strip_prefix(',') {
             Some(next) => rest = next,
             None => return rest,
@@ -397,17 +398,20 @@ fn argument(text: &str) -> Option<&str> {
 
 /// Returns whether a text says something: two words, or letters of a script that writes without blanks.
 fn has_words(text: &str) -> bool {
-    let weight = |word: &str| {
-        let word = word.trim_matches(|character: char| !character.is_alphanumeric());
-        let letters = word.chars().filter(|character| character.is_alphabetic()).count();
-        let plain = word.chars().all(|character| character.is_alphabetic() || "-'’".contains(character));
-        match (plain && letters > 1, word.is_ascii()) {
-            (false, _) => 0,
-            (true, true) => 1,
-            (true, false) => 1 + usize::from(letters > 3),
-        }
-    };
-    text.split_whitespace().map(weight).sum::<usize>() > 1
+    text.split_whitespace().map(word_count).sum::<usize>() > 1
+}
+
+/// Returns the words that a word counts for: none for one that is not plain, two for a longer one beyond ASCII, whose
+/// language may not put spaces between words.
+fn word_count(word: &str) -> usize {
+    let word = word.trim_matches(|character: char| !character.is_alphanumeric());
+    let letters = word.chars().filter(|character| character.is_alphabetic()).count();
+    let plain = word.chars().all(|character| character.is_alphabetic() || "-'’".contains(character));
+    match (plain && letters > 1, word.is_ascii()) {
+        (false, _) => 0,
+        (true, true) => 1,
+        (true, false) => 1 + usize::from(letters > 3),
+    }
 }
 
 /// Returns whether a base file is free of suppressions, for the ratchet.
@@ -421,10 +425,11 @@ fn complies(file: &RepoPath, text: &str) -> Option<bool> {
         (Line { number, text: line, offset: 0 }, parts)
     });
     let units = units(lines, parsed.as_ref());
-    let suppresses = |unit: &Unit<'_>| {
-        unit.find(&SUPPRESSIONS, language).is_some() || unit.find(&BLANKETS, language).is_some()
-    };
-    Some(!units.iter().any(suppresses))
+    Some(
+        units.iter().all(|unit| {
+            unit.find(&SUPPRESSIONS, language).is_none() && unit.find(&BLANKETS, language).is_none()
+        }),
+    )
 }
 
 #[cfg(test)]
@@ -447,9 +452,12 @@ mod tests {
             .map(|(text, number)| (Line { number, text, offset: 0 }, scanner.line(text)))
             .collect();
         let lines = units(lines.into_iter(), None);
-        let found = |at: &usize| lines[*at].find(&SUPPRESSIONS, Some(language));
-        let at = (0..lines.len()).find(|at| found(at).is_some()).expect("a suppression");
-        is_explained(&lines, at, &found(&at).unwrap(), Some(language))
+        let mut found = lines
+            .iter()
+            .enumerate()
+            .filter_map(|(at, line)| Some((at, line.find(&SUPPRESSIONS, Some(language))?)));
+        let (at, span) = found.next().expect("a suppression");
+        is_explained(&lines, at, &span, Some(language))
     }
 
     #[test]

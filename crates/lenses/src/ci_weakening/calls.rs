@@ -45,14 +45,13 @@ pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
     let words = &words[caller.unwrap_or_default()..];
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
-    let listed = |list| named(list, arguments, directory);
     match name {
-        "make" | "gmake" => listed(Kind::Make),
-        "just" => listed(Kind::Just),
-        "task" | "go-task" => listed(Kind::Task),
+        "make" | "gmake" => listed_calls(Kind::Make, arguments, directory),
+        "just" => listed_calls(Kind::Just, arguments, directory),
+        "task" | "go-task" => listed_calls(Kind::Task, arguments, directory),
         "tox" => environments(arguments, directory),
         "npm" | "pnpm" | "yarn" | "bun" => scripts(arguments, directory),
-        "run-s" | "run-p" | "npm-run-all" => listed(Kind::Package),
+        "run-s" | "run-p" | "npm-run-all" => listed_calls(Kind::Package, arguments, directory),
         "bash" | "sh" | "zsh" | "source" | "." => {
             let file = arguments.iter().find(|word| !word.starts_with(['-', '+']));
             file.map(|file| Call::File(joined(directory, file))).into_iter().collect()
@@ -72,7 +71,10 @@ fn operands<'w>(words: &[&'w str], directory: &str) -> Operands<'w> {
     let mut found = Operands { names: Vec::new(), directory: directory.to_owned() };
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let (option, value) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (*word, None),
+        };
         if !option.starts_with('-') {
             if value.is_none() {
                 found.names.push(word);
@@ -87,13 +89,17 @@ fn operands<'w>(words: &[&'w str], directory: &str) -> Operands<'w> {
     found
 }
 
-fn named(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
+fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
     let Operands { mut names, directory } = operands(arguments, directory);
     if names.is_empty() && list != Kind::Package {
         names.push("");
     }
-    let call = |name: &str| Call::Listed { list, directory: directory.clone(), name: name.to_owned() };
-    names.into_iter().map(call).collect()
+    let calls = names.into_iter().map(|name| Call::Listed {
+        list,
+        directory: directory.clone(),
+        name: name.to_owned(),
+    });
+    calls.collect()
 }
 
 fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
@@ -125,8 +131,9 @@ fn scripts(arguments: &[&str], directory: &str) -> Vec<Call> {
         }
         [name, ..] => *name,
     };
-    let call = |name: String| Call::Listed { list: Kind::Package, directory: directory.clone(), name };
-    [format!("pre{name}"), name.to_owned(), format!("post{name}")].into_iter().map(call).collect()
+    [format!("pre{name}"), name.to_owned(), format!("post{name}")]
+        .map(|name| Call::Listed { list: Kind::Package, directory: directory.clone(), name })
+        .into()
 }
 
 #[cfg(test)]
@@ -148,12 +155,11 @@ mod tests {
             ("./ci/x.sh", "ci/x.sh"),
         ] {
             let words: Vec<&str> = command.split(' ').collect();
-            let shown = |call: Call| match call {
+            let calls = calls(&words, "").into_iter().map(|call| match call {
                 Call::Unit(name) | Call::File(name) => name,
                 Call::Listed { directory, name, .. } => format!("{directory}:{name}"),
-            };
-            let found: Vec<String> = calls(&words, "").into_iter().map(shown).collect();
-            assert_eq!(found.join(" "), expected, "{command}");
+            });
+            assert_eq!(calls.collect::<Vec<_>>().join(" "), expected, "{command}");
         }
     }
 }

@@ -176,7 +176,6 @@ impl Reader<'_> {
 
     /// Returns whether a command stands in a function that nothing calls, or behind a constant that keeps it from running.
     fn is_unreachable(&self, command: &Command) -> bool {
-        let constant = |span: Span| span.of(self.text).split_whitespace().next().unwrap_or_default();
         self.script.surroundings(command).any(|(surrounding, span)| match surrounding {
             Surrounding::Function(name) => {
                 !self.script.commands.iter().any(|other| other.program() == Some(name.as_str()))
@@ -185,8 +184,8 @@ impl Reader<'_> {
                 let words: Vec<&str> = span.of(self.text).split([' ', ';', '\n']).take(2).collect();
                 words == ["if", "false"]
             }
-            Surrounding::OrRight => matches!(constant(span), "true" | ":" | "echo"),
-            Surrounding::AndRight => constant(span) == "false",
+            Surrounding::OrRight => matches!(first_word(span.of(self.text)), "true" | ":" | "echo"),
+            Surrounding::AndRight => first_word(span.of(self.text)) == "false",
             Surrounding::Pipeline { .. }
             | Surrounding::AndLeft
             | Surrounding::OrLeft
@@ -330,13 +329,10 @@ fn foreign(text: &str, around: &Surroundings) -> Vec<Step> {
 /// Reads lines that the shell's grammar does not know, as far as no command begins there.
 fn unread(text: &str, broken: Span, script: &Script, around: &Surroundings) -> Vec<Step> {
     let mut steps = lines(text, broken, around);
-    let begins = |span: Span| {
-        script
-            .commands
-            .iter()
-            .any(|command| span.start <= command.span.start && command.span.start < span.end)
-    };
-    steps.retain(|step| !begins(step.span));
+    steps.retain(|step| {
+        let mut commands = script.commands.iter();
+        !commands.any(|command| (step.span.start..step.span.end).contains(&command.span.start))
+    });
     steps
 }
 
@@ -358,7 +354,7 @@ fn lines(text: &str, within: Span, around: &Surroundings) -> Vec<Step> {
             continue;
         }
         let success = SUCCESS.find(line).map(|found| found.range());
-        let command = success.as_ref().map_or(line, |range| &line[..range.start]);
+        let command = &line[..success.as_ref().map(|range| range.start).unwrap_or(line.len())];
         let mut words = Vec::new();
         let mut end = 0;
         for word in command.split_whitespace() {
@@ -401,6 +397,10 @@ pub(super) fn shell_of(interpreter: Interpreter) -> Option<Options> {
         Interpreter::Shell(options) => Some(options),
         Interpreter::Other => None,
     }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -36,6 +36,23 @@ enum Closeness {
     Text,
 }
 
+impl Closeness {
+    /// Returns whether two commands of one text are this close.
+    fn is_between(self, old: &Check, new: &Check) -> bool {
+        let same_unit = old.unit == new.unit && old.runner == new.runner;
+        let same_effect = old.effect() == new.effect();
+        match self {
+            Self::UnitAndEffect => same_unit && same_effect,
+            Self::Unit => same_unit,
+            Self::Effect => may_replace(old, new) && same_effect,
+            // A command that moves to another file and is softened there counts as removed.
+            Self::Text => {
+                may_replace(old, new) && (new.effect() <= old.effect() || old.unit.file == new.unit.file)
+            }
+        }
+    }
+}
+
 impl<'c> Comparison<'c> {
     pub(super) fn new(base: &'c [Check], head: &'c [Check]) -> Self {
         let mut comparison =
@@ -58,23 +75,9 @@ impl<'c> Comparison<'c> {
                 continue;
             }
             let Some(candidates) = by_text.get_mut(old.text.as_str()) else { continue };
-            let is_partner = |&at: &usize| {
-                let new = &self.head[at];
-                let same_unit = old.unit == new.unit && old.runner == new.runner;
-                let same_effect = old.effect() == new.effect();
-                match closeness {
-                    Closeness::UnitAndEffect => same_unit && same_effect,
-                    Closeness::Unit => same_unit,
-                    Closeness::Effect => may_replace(old, new) && same_effect,
-                    // What moves to another file and is softened there is gone.
-                    Closeness::Text => {
-                        may_replace(old, new)
-                            && (new.effect() <= old.effect() || old.unit.file == new.unit.file)
-                    }
-                }
-            };
-            if let Some(found) = candidates.iter().position(is_partner) {
-                let at = candidates.remove(found);
+            let partner = candidates.iter().position(|at| closeness.is_between(old, &self.head[*at]));
+            if let Some(partner) = partner {
+                let at = candidates.remove(partner);
                 self.partners[position] = Some(at);
                 self.is_paired[at] = true;
             }
@@ -107,15 +110,14 @@ impl<'c> Comparison<'c> {
         for new in &come {
             let is_check = !new.checks.is_empty();
             let is_soft = new.effect() >= Some(Effect::Ignored);
-            let was_soft = |old: &&&Check| {
+            let was_soft = gone.iter().any(|old| {
                 old.effect().is_some()
                     && old.unit.file == new.unit.file
                     && (old.program() == new.program() || covers(new, old))
-            };
-            let before = gone.iter().filter(was_soft).count();
+            });
             // What goes and comes back without effect is reported where it went.
             let is_reported = removed.iter().any(|old| covers(new, old));
-            if is_check && is_soft && units.contains(&new.unit) && before == 0 && !is_reported {
+            if is_check && is_soft && units.contains(&new.unit) && !was_soft && !is_reported {
                 found.extend(softened(None, new));
             }
         }
@@ -127,27 +129,25 @@ impl<'c> Comparison<'c> {
         if old.effect().is_some() || old.does_nothing {
             return None;
         }
-        let in_its_place = |new: &&&'c Check| new.unit == old.unit && new.runner == old.runner;
+        let mut in_its_place = come.iter().filter(|new| new.unit == old.unit && new.runner == old.runner);
         if old.checks.is_empty() {
-            let is_edited = |new: &&&'c Check| new.program() == old.program() && new.checks.is_empty();
-            let edited = come.iter().filter(in_its_place).find(is_edited)?;
+            let edited = in_its_place.find(|new| new.program() == old.program() && new.checks.is_empty())?;
             return softened(None, edited);
         }
         let stays = self
             .head
             .iter()
             .any(|new| new.text == old.text && new.effect().is_none() && may_replace(old, new));
-        let is_covered = |new: &&&'c Check| may_replace(old, new) && covers(new, old);
-        if stays || come.iter().filter(is_covered).any(|new| new.effect().is_none()) {
+        let covering: Vec<_> = come.iter().filter(|new| may_replace(old, new) && covers(new, old)).collect();
+        if stays || covering.iter().any(|new| new.effect().is_none()) {
             return None;
         }
-        let is_near = |new: &&&'c Check| is_covered(new) && new.unit.file == old.unit.file;
-        if let Some(soft) = come.iter().find(is_near) {
+        if let Some(soft) = covering.iter().find(|new| new.unit.file == old.unit.file) {
             return softened(None, soft);
         }
         // Among other commands one that does nothing takes nobody's place.
         let does_something = self.head.iter().any(|new| new.unit == old.unit && !new.does_nothing);
-        match come.iter().filter(in_its_place).find(|new| new.does_nothing && !does_something) {
+        match in_its_place.find(|new| new.does_nothing && !does_something) {
             Some(head) => Some(Weakening::Replaced { head }),
             None => Some(Weakening::Removed(old)),
         }

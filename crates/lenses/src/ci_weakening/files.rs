@@ -69,12 +69,16 @@ const HOOKS: &[&str] = &[".husky", ".githooks", ".git-hooks", ".hooks"];
 
 impl Kind {
     /// Returns the kind of a file; none for one that runs nothing.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    /// Returns whether a file is a workflow or pipeline that CI runs by itself.
+    pub(super) fn is_workflow(path: &str) -> bool {
+        Self::for_path(path).is_some_and(|kind| kind.is_root() && kind.is_ci())
+    }
+
+    pub(super) fn for_path(path: &str) -> Option<Self> {
         let path = path.to_lowercase();
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         let is_yaml = matches!(extension, "yml" | "yaml");
-        let in_one_of = |names: &[&str]| directory.split('/').any(|part| names.contains(&part));
         if is_yaml && let Some(own) = DIRECTORIES.iter().find(|own| own.path == directory) {
             return Some(own.kind);
         }
@@ -90,9 +94,9 @@ impl Kind {
             _ if is_yaml && PIPELINES.contains(&stem) => Self::Pipeline,
             _ if is_yaml && stem.starts_with("azure-pipelines") => Self::Pipeline,
             _ if is_yaml && matches!(stem, ".pre-commit-config" | "lefthook" | ".lefthook") => Self::HookList,
-            _ if in_one_of(HOOKS) && classify::is_git_hook(name) => Self::Hook,
+            _ if is_in_one_of(directory, HOOKS) && classify::is_git_hook(name) => Self::Hook,
             _ if matches!(extension, "sh" | "bash") => Self::Script,
-            _ if !name.contains('.') && in_one_of(SCRIPTS) => Self::Script,
+            _ if !name.contains('.') && is_in_one_of(directory, SCRIPTS) => Self::Script,
             _ => return None,
         })
     }
@@ -129,6 +133,10 @@ pub(super) fn is_script_of_ci(path: &str) -> bool {
     directory.split('/').any(|part| SCRIPTS.contains(&part))
 }
 
+fn is_in_one_of(directory: &str, names: &[&str]) -> bool {
+    directory.split('/').any(|part| names.contains(&part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +156,7 @@ mod tests {
             ("ci/run", Some(Kind::Script)),
             ("src/run", None),
         ] {
-            assert_eq!(Kind::of(path), expected, "{path}");
+            assert_eq!(Kind::for_path(path), expected, "{path}");
         }
     }
 }

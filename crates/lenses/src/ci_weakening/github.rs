@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use qa_reading::documents::{Document, Format, Node, ReadError};
-use qa_reading::workflow::{
-    Action, Condition, Embedded, Expression, Job, Reference, Run, Step, Value, Workflow,
-};
+use qa_reading::workflow::{Action, Condition, Job, Reference, Run, Step, Value, Workflow};
 
 use super::calls::Call;
 use super::commands::{self, Effect, Mark, Surroundings, joined, names_of_checks, shell_of};
@@ -145,16 +143,15 @@ fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>)
 
 /// Returns whether a value is true, also as an expression that looks at no context.
 fn is_on(value: Value<'_>) -> bool {
-    let looks_at_nothing = |embedded: &Embedded| {
-        embedded.expression.as_ref().is_some_and(|expression: &Expression| expression.paths().is_empty())
-    };
-    match value.flag() {
-        Some(flag) => flag,
-        None => {
-            let expressions = value.template().unwrap_or_default().expressions;
-            !expressions.is_empty() && expressions.iter().all(looks_at_nothing)
-        }
+    if let Some(flag) = value.flag() {
+        return flag;
     }
+    let expressions = value.template().unwrap_or_default().expressions;
+    !expressions.is_empty()
+        && expressions.iter().all(|embedded| {
+            let expression = embedded.expression.as_ref();
+            expression.is_some_and(|expression| expression.paths().is_empty())
+        })
 }
 
 /// Values of a matrix by name.

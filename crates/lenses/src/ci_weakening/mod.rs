@@ -118,7 +118,7 @@ impl Lens for CiWeakening {
 /// Returns whether a file of that name runs something, at the base or at head.
 fn runs(file: &ChangedFile) -> bool {
     let names = [Some(&file.path), file.old_path.as_ref()];
-    names.into_iter().flatten().any(|path: &RepoPath| Kind::of(&path.to_text()).is_some())
+    names.into_iter().flatten().any(|path: &RepoPath| Kind::for_path(&path.to_text()).is_some())
 }
 
 /// Order of findings, which are one for each line and rule.
@@ -145,8 +145,8 @@ impl ChangeSet<'_> {
         self.changes.iter().any(|change| {
             let (base, head) = (change.path(Side::Base), change.path(Side::Head));
             let is_list =
-                [base, head].into_iter().flatten().any(|path| Kind::of(path) == Some(Kind::HookList));
-            let is_renamed = base.and_then(Kind::of) != head.and_then(Kind::of);
+                [base, head].into_iter().flatten().any(|path| Kind::for_path(path) == Some(Kind::HookList));
+            let is_renamed = base.and_then(Kind::for_path) != head.and_then(Kind::for_path);
             let old = base.and_then(|path| self.base.source(path));
             let new = head.and_then(|path| self.head.source(path));
             is_list || is_renamed || old.map(|source| source.meaning()) != new.map(|source| source.meaning())
@@ -195,7 +195,7 @@ impl ChangeSet<'_> {
 
     /// Returns whether a change may concern more than a list of hooks.
     fn concerns_commands(change: &Change) -> bool {
-        let kinds = [Side::Base, Side::Head].map(|side| change.path(side).and_then(Kind::of));
+        let kinds = [Side::Base, Side::Head].map(|side| change.path(side).and_then(Kind::for_path));
         kinds.into_iter().flatten().any(|kind| kind != Kind::HookList)
     }
 
@@ -206,7 +206,7 @@ impl ChangeSet<'_> {
             let (Some(base), Some(head)) = (change.path(Side::Base), change.path(Side::Head)) else {
                 continue;
             };
-            let (Some(old_kind), Some(kind)) = (Kind::of(base), Kind::of(head)) else { continue };
+            let (Some(old_kind), Some(kind)) = (Kind::for_path(base), Kind::for_path(head)) else { continue };
             if !kind.is_root() && kind != Kind::HookList && kind != Kind::Action {
                 continue;
             }
@@ -245,20 +245,18 @@ impl ChangeSet<'_> {
         }
         for change in self.changes {
             let Some(path) = change.path(Side::Base) else { continue };
-            let is_workflow = |path: &str| Kind::of(path).is_some_and(|kind| kind.is_root() && kind.is_ci());
-            if !is_workflow(path) || change.path(Side::Head).is_some_and(is_workflow) {
+            if !Kind::is_workflow(path) || change.path(Side::Head).is_some_and(Kind::is_workflow) {
                 continue;
             }
-            let is_own = |check: &&Check| *check.root == *path;
-            let lost = gone.iter().filter(|check| is_own(check)).count();
-            let own = base.iter().filter(|check| is_own(check) && check.reach > Reach::Nothing);
+            let lost = gone.iter().filter(|check| *check.root == *path).count();
+            let own = base.iter().filter(|check| *check.root == *path && check.reach > Reach::Nothing);
             let checks =
                 own.clone().filter(|check| !check.checks.is_empty() && check.effect().is_none()).count();
             let runs = own.clone().filter(|check| !check.text.starts_with("uses ")).count();
-            let moved = comparison.pairs().filter(|(old, _)| is_own(old)).count();
+            let moved = comparison.pairs().filter(|(old, _)| *old.root == *path).count();
             let is_judge = own.clone().next().is_some();
             let is_lost = if checks > 0 { lost == checks } else { runs > 0 && moved == 0 };
-            gone.retain(|check| !is_own(check) || is_judge && !is_lost);
+            gone.retain(|check| *check.root != *path || is_judge && !is_lost);
             if is_judge && is_lost {
                 let summary = match change.path(Side::Head) {
                     Some(_) => "a workflow is renamed away",
@@ -285,8 +283,9 @@ impl ChangeSet<'_> {
     /// Returns whether hooks come in a file of another tool, which take the place of all others.
     fn has_new_hooks(&mut self) -> bool {
         self.changes.iter().any(|change| {
-            let is_hook = |path: Option<&str>| path.and_then(Kind::of).is_some_and(Kind::is_hook);
-            if is_hook(change.path(Side::Base)) || !is_hook(change.path(Side::Head)) {
+            let [was_hook, is_hook] = [Side::Base, Side::Head]
+                .map(|side| change.path(side).and_then(Kind::for_path).is_some_and(Kind::is_hook));
+            if was_hook || !is_hook {
                 return false;
             }
             let path = change.path(Side::Head).unwrap_or_default();
@@ -298,7 +297,7 @@ impl ChangeSet<'_> {
     }
 
     fn entries(&self, side: Side, path: &str) -> Option<Vec<hooks::Entry>> {
-        if Kind::of(path) != Some(Kind::HookList) {
+        if Kind::for_path(path) != Some(Kind::HookList) {
             return None;
         }
         hooks::entries(&self.lookups.text(side, path)?).ok()
@@ -310,17 +309,17 @@ impl ChangeSet<'_> {
             let (Some(old_path), Some(path)) = (change.path(Side::Base), change.path(Side::Head)) else {
                 continue;
             };
-            if unreadable.contains(old_path) || !Kind::of(path).is_some_and(Kind::is_root) {
+            if unreadable.contains(old_path) || !Kind::for_path(path).is_some_and(Kind::is_root) {
                 continue;
             }
             let (Some(old), Some(new)) = (self.base.source(old_path), self.head.source(path)) else {
                 continue;
             };
             for narrowing in old.triggers.narrowings(&new.triggers) {
-                let is_own = |check: &&Check| *check.root == *old_path && !check.checks.is_empty();
-                let own = base.iter().filter(is_own).count();
+                let own = base.iter().filter(|check| check.is_check_below(old_path)).count();
                 let mut elsewhere = 0;
-                for (check, partner) in comparison.pairs().filter(|(check, _)| is_own(check)) {
+                for (check, partner) in comparison.pairs().filter(|(check, _)| check.is_check_below(old_path))
+                {
                     let is_moved = partner.root != check.root && *partner.root != *path;
                     let runs = self.head.source(&partner.root);
                     let runs = runs.is_some_and(|source| source.triggers.runs_for(&narrowing.event));
@@ -355,19 +354,19 @@ impl ChangeSet<'_> {
             };
             if let Some(entries) = self.entries(Side::Base, path) {
                 let new = change.path(Side::Head).and_then(|path| self.entries(Side::Head, path));
-                for lost in hooks::lost(&entries, &new.unwrap_or_default()) {
+                for lost in hooks::lost_hooks(&entries, &new.unwrap_or_default()) {
                     let path = change.path(lost.side).unwrap_or_default();
                     let place = Place { path: path.into(), span: lost.span };
                     self.add(HOOK, lost.side, std::iter::once(&place), "a commit hook is removed");
                 }
-            } else if Kind::of(path) == Some(Kind::Hook) {
-                let runs = |check: &&Check, path: Option<&str>| {
-                    check.runner == Runner::Hook && Some(&*check.root) == path && !check.does_nothing
-                };
-                let first = base.iter().find(|check| runs(check, Some(path)));
-                let stays = head.iter().any(|check| runs(&check, change.path(Side::Head)));
-                let is_reported = |key: &Key| key.rule == HOOK && key.file.as_bytes() == path.as_bytes();
-                if let Some(first) = first.filter(|_| !stays && !self.drafts.keys().any(is_reported)) {
+            } else if Kind::for_path(path) == Some(Kind::Hook) {
+                let first = base.iter().find(|check| check.is_run_by_hook(path));
+                let stays = change
+                    .path(Side::Head)
+                    .is_some_and(|path| head.iter().any(|check| check.is_run_by_hook(path)));
+                let is_reported =
+                    self.drafts.keys().any(|key| key.rule == HOOK && key.file.as_bytes() == path.as_bytes());
+                if let Some(first) = first.filter(|_| !stays && !is_reported) {
                     self.add(HOOK, Side::Base, first.places.iter(), "a commit hook is removed");
                 }
             }

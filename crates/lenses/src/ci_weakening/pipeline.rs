@@ -66,7 +66,7 @@ struct Reader {
 ///
 /// # Errors
 /// A text that is no YAML.
-pub(super) fn read(kind: Kind, text: &str) -> Result<Source, ReadError> {
+pub(super) fn parse(kind: Kind, text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
     let mut reader = Reader { kind, source: Source::default() };
     for root in document.roots() {
@@ -147,8 +147,8 @@ impl Reader {
                 (_, names) => names.join(" "),
             };
         }
-        let is_own = |name: &&str| !matches!(*name, "steps" | "script" | "step" | "task");
-        names.filter(is_own).collect::<Vec<_>>().join(" ")
+        let own = names.filter(|name| !matches!(*name, "steps" | "script" | "step" | "task"));
+        own.collect::<Vec<_>>().join(" ")
     }
 
     /// Returns whether a unit runs only where something calls it.
@@ -232,7 +232,7 @@ impl Reader {
         }
         let parts: Vec<Node<'_>> = if node.text().is_some() { vec![node] } else { node.items().collect() };
         let mut text = String::new();
-        let mut begins = Vec::new();
+        let mut lines = Lines { begins: Vec::new() };
         for part in parts {
             if part.tag() == Some("!reference") {
                 self.script(part, scope);
@@ -241,25 +241,17 @@ impl Reader {
                 self.walk(part, scope);
                 continue;
             };
-            begins.push((text.len(), part));
+            lines.begins.push((text.len(), part));
             text.push_str(line);
             text.push('\n');
         }
         let mut around = scope.around.clone();
         around.expansions = expansions(self.kind, &text);
-        let place = |span: Span| {
-            let of = |at: usize| {
-                let part = begins.iter().rev().find(|(begin, _)| *begin <= at);
-                part.map_or(0, |(begin, node)| node.place_of(at - begin))
-            };
-            let start = of(span.start);
-            Span { start, end: of(span.end.saturating_sub(1).max(span.start)).max(start) + 1 }
-        };
         let unit = self.unit_name(scope);
         for mut step in steps(&text, &around) {
-            step.span = place(step.span);
+            step.span = lines.place_of_span(step.span);
             for mark in &mut step.marks {
-                mark.span = place(mark.span);
+                mark.span = lines.place_of_span(mark.span);
             }
             step.marks.extend(scope.marks.iter().copied());
             self.source.unit(&unit).steps.push(step);
@@ -286,27 +278,26 @@ impl Scope {
 /// Returns what a member of a map does to the commands below the map.
 fn softens(key: &str, value: Node<'_>) -> Option<Effect> {
     let text = value.text().unwrap_or_default();
-    let is = |condition: bool, effect| if condition { Some(effect) } else { None };
-    match key {
+    let (effect, is_softened) = match key {
         "continueOnError" | "allow_failure" | "allow_failures" | "ignore_failure" | "ignore_failures"
-        | "ignoreFailure" | "ignore_error" => is(value.flag() == Some(true), Effect::Ignored),
-        "soft_fail" => is(value.flag() == Some(true) || value.items().next().is_some(), Effect::Ignored),
-        "failure" => is(text == "ignore", Effect::Ignored),
-        "on-fail" => {
-            let strategy = value.get("strategy").and_then(Node::text);
-            is(strategy == Some("ignore"), Effect::Ignored)
-        }
-        "if" | "condition" | "only_if" => is(is_never(value), Effect::Never),
-        "enabled" => is(value.flag() == Some(false), Effect::Never),
-        "skip" => is(value.flag() == Some(true), Effect::Never),
-        "when" | "trigger" => is(matches!(text, "never" | "manual"), Effect::Never),
+        | "ignoreFailure" | "ignore_error" => (Effect::Ignored, value.flag() == Some(true)),
+        "soft_fail" => (Effect::Ignored, value.flag() == Some(true) || value.items().next().is_some()),
+        "failure" => (Effect::Ignored, text == "ignore"),
+        "on-fail" => (Effect::Ignored, value.get("strategy").and_then(Node::text) == Some("ignore")),
+        "if" | "condition" | "only_if" => (Effect::Never, is_never(value)),
+        "enabled" => (Effect::Never, value.flag() == Some(false)),
+        "skip" => (Effect::Never, value.flag() == Some(true)),
+        "when" | "trigger" => (Effect::Never, matches!(text, "never" | "manual")),
         "rules" => {
-            let never =
-                |rule: Node<'_>| matches!(rule.get("when").and_then(Node::text), Some("never" | "manual"));
-            is(value.items().next().is_some() && value.items().all(never), Effect::Never)
+            let never_runs = value.items().next().is_some()
+                && value
+                    .items()
+                    .all(|rule| matches!(rule.get("when").and_then(Node::text), Some("never" | "manual")));
+            (Effect::Never, never_runs)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    is_softened.then_some(effect)
 }
 
 /// Returns whether a condition never holds.
@@ -329,4 +320,23 @@ fn expansions(kind: Kind, text: &str) -> Vec<Span> {
         at = end;
     }
     found
+}
+
+/// The lines of a script, by the offset at which each begins in the joined text.
+struct Lines<'d> {
+    begins: Vec<(usize, Node<'d>)>,
+}
+
+impl Lines<'_> {
+    fn source_offset(&self, at: usize) -> usize {
+        match self.begins.iter().rev().find(|(begin, _)| *begin <= at) {
+            Some((begin, node)) => node.place_of(at - begin),
+            None => 0,
+        }
+    }
+
+    fn place_of_span(&self, span: Span) -> Span {
+        let start = self.source_offset(span.start);
+        Span { start, end: self.source_offset(span.end.saturating_sub(1).max(span.start)).max(start) + 1 }
+    }
 }

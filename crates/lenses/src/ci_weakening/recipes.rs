@@ -16,14 +16,11 @@ fn in_shell(options: Options) -> Surroundings {
     Surroundings { shell: Some(options), ..Surroundings::default() }
 }
 
-fn moved(mut step: Step, place: impl Fn(usize) -> usize) -> Step {
-    let of = |span: Span| {
+fn shifted(mut step: Step, place: impl Fn(usize) -> usize) -> Step {
+    for span in step.marks.iter_mut().map(|mark| &mut mark.span).chain([&mut step.span]) {
         let start = place(span.start);
-        Span { start, end: (place(span.end.saturating_sub(1).max(span.start)) + 1).max(start) }
-    };
-    step.span = of(step.span);
-    for mark in &mut step.marks {
-        mark.span = of(mark.span);
+        let end = (place(span.end.saturating_sub(1).max(span.start)) + 1).max(start);
+        *span = Span { start, end };
     }
     step
 }
@@ -53,7 +50,7 @@ pub(super) fn makefile(text: &str) -> Source {
                 let around = Surroundings { expansions: line.expansions.clone(), ..in_shell(options) };
                 let is_ignored = line.ignores_failure || read.ignores_failures_of(&target.text);
                 for step in steps(&line.script.text, &around) {
-                    let mut step = moved(step, |at| line.script.source_of(at));
+                    let mut step = shifted(step, |at| line.script.source_of(at));
                     if is_ignored {
                         step.marks.push(Mark { effect: Effect::Ignored, span: line.span });
                     }
@@ -94,7 +91,7 @@ pub(super) fn justfile(text: &str) -> Source {
             let script = command.trim_start_matches(['-', '@']);
             let begin = start + line.len() - script.len();
             for step in steps(script, &around) {
-                let mut step = moved(step, |at| begin + at);
+                let mut step = shifted(step, |at| begin + at);
                 if command.starts_with('-') {
                     step.marks.push(Mark { effect: Effect::Ignored, span: step.span });
                 }
@@ -116,7 +113,7 @@ pub(super) fn package(text: &str) -> Result<Source, ReadError> {
         let unit = source.unit(entry.key);
         unit.is_called = true;
         let found = steps(script, &in_shell(Options::default()));
-        unit.steps.extend(found.into_iter().map(|step| moved(step, |at| entry.value.place_of(at))));
+        unit.steps.extend(found.into_iter().map(|step| shifted(step, |at| entry.value.place_of(at))));
     }
     Ok(source)
 }
@@ -152,7 +149,7 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
                     continue;
                 }
                 for step in steps(line, &in_shell(Options::default())) {
-                    let mut step = moved(step, |offset| begin + offset);
+                    let mut step = shifted(step, |offset| begin + offset);
                     if raw.trim_start().starts_with('-') {
                         step.marks.push(Mark { effect: Effect::Ignored, span: step.span });
                     }
@@ -179,7 +176,7 @@ fn environment(name: &str, value: Node<'_>) -> Unit {
             let ignored = is_ignored.map(|_| Effect::Ignored);
             let dashed = if script.len() < words.len() { Some(Effect::Ignored) } else { None };
             let effects: Vec<Effect> = own.chain(ignored).chain(dashed).collect();
-            let span = is_ignored.map_or(command.span(), Node::span);
+            let span = is_ignored.unwrap_or(command).span();
             step.marks = effects.into_iter().map(|effect| Mark { effect, span }).collect();
             unit.steps.push(step);
         }
@@ -209,7 +206,7 @@ pub(super) fn jenkinsfile(text: &str) -> Source {
     let mut ignored: Option<Span> = None;
     let mut at = 0;
     while at < text.len() {
-        let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+        let line_end = end_of_line(text, at);
         let line = &text[at..line_end];
         if line.trim_start().starts_with("//") {
             at = line_end;
@@ -227,14 +224,22 @@ pub(super) fn jenkinsfile(text: &str) -> Source {
             continue;
         };
         let start = at + quote.end();
-        let end = text[start..].find(quote.as_str()).map_or(text.len(), |end| start + end);
+        let end = text[start..].find(quote.as_str()).map(|length| start + length).unwrap_or(text.len());
         let around = in_shell(Options { errexit: true, ..Options::default() });
         for step in steps(&text[start..end], &around) {
-            let mut step = moved(step, |at| start + at);
+            let mut step = shifted(step, |at| start + at);
             step.marks.extend(ignored.map(|span| Mark { effect: Effect::Ignored, span }));
             source.unit(&stage).steps.push(step);
         }
-        at = text[end..].find('\n').map_or(text.len(), |next| end + next + 1);
+        at = end_of_line(text, end);
     }
     source
+}
+
+/// Returns the begin of the next line.
+fn end_of_line(text: &str, at: usize) -> usize {
+    match text[at..].find('\n') {
+        Some(length) => at + length + 1,
+        None => text.len(),
+    }
 }

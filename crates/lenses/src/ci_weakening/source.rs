@@ -27,11 +27,11 @@ impl Source {
     ///
     /// # Errors
     /// A text that the tool behind the file would refuse.
-    pub(super) fn read(kind: Kind, path: &str, text: &str) -> Result<Self, ReadError> {
+    pub(super) fn parse(kind: Kind, path: &str, text: &str) -> Result<Self, ReadError> {
         match kind {
             Kind::Workflow => github::workflow(text),
             Kind::Action => github::action(text),
-            Kind::Pipeline | Kind::Circle | Kind::HookList | Kind::Task => pipeline::read(kind, text),
+            Kind::Pipeline | Kind::Circle | Kind::HookList | Kind::Task => pipeline::parse(kind, text),
             Kind::Jenkins => Ok(recipes::jenkinsfile(text)),
             Kind::Hook | Kind::Script => Ok(recipes::script(path, text)),
             Kind::Make => Ok(recipes::makefile(text)),

@@ -73,6 +73,16 @@ impl Check {
         self.marks.iter().map(|mark| mark.effect).max()
     }
 
+    /// Returns whether it checks something, in a run that begins with a file.
+    pub(super) fn is_check_below(&self, root: &str) -> bool {
+        *self.root == *root && !self.checks.is_empty()
+    }
+
+    /// Returns whether a hook runs it and it does something.
+    pub(super) fn is_run_by_hook(&self, hook: &str) -> bool {
+        self.runner == Runner::Hook && *self.root == *hook && !self.does_nothing
+    }
+
     pub(super) fn program(&self) -> &str {
         let mut words = self.text.split(' ');
         let first = words.next().unwrap_or_default();
@@ -136,13 +146,13 @@ impl<'a> Tree<'a> {
         if let Some(source) = self.sources.get(path) {
             return source.clone();
         }
-        let source = self.read(path).map(Rc::new);
+        let source = self.read_source(path).map(Rc::new);
         self.sources.insert(path.to_owned(), source.clone());
         source
     }
 
-    fn read(&mut self, path: &str) -> Option<Source> {
-        let kind = Kind::of(path).unwrap_or(Kind::Script);
+    fn read_source(&mut self, path: &str) -> Option<Source> {
+        let kind = Kind::for_path(path).unwrap_or(Kind::Script);
         let is_changed = self.changes.iter().any(|change| change.path(self.side) == Some(path));
         // What did not change is the same in both trees.
         let side = if is_changed { self.side } else { Side::Head };
@@ -156,7 +166,7 @@ impl<'a> Tree<'a> {
             }
             return None;
         };
-        match Source::read(kind, path, &text) {
+        match Source::parse(kind, path, &text) {
             Ok(source) => Some(source),
             Err(error) => {
                 self.unreadable.insert(path.to_owned(), Some(error));
@@ -175,10 +185,12 @@ impl<'a> Tree<'a> {
     pub(super) fn collect(&mut self, unchanged: &[String]) {
         let own: Vec<&str> = self.changes.iter().filter_map(|change| change.path(self.side)).collect();
         let roots = unchanged.iter().map(String::as_str).chain(own.iter().copied());
-        let roots: BTreeSet<&str> = roots.filter(|path| Kind::of(path).is_some_and(Kind::is_root)).collect();
+        let roots: BTreeSet<&str> =
+            roots.filter(|path| Kind::for_path(path).is_some_and(Kind::is_root)).collect();
         for path in roots {
             let Some(source) = self.source(path) else { continue };
-            let runner = if Kind::of(path).is_some_and(Kind::is_hook) { Runner::Hook } else { Runner::Ci };
+            let runner =
+                if Kind::for_path(path).is_some_and(Kind::is_hook) { Runner::Hook } else { Runner::Ci };
             let reach = source.triggers.reach();
             let way = Way { marks: Vec::new(), places: Vec::new(), runner, root: path.into(), reach };
             // A workflow that others call runs where they do.
@@ -188,11 +200,11 @@ impl<'a> Tree<'a> {
             }
         }
         for path in own {
-            let is_root = Kind::of(path).is_none_or(Kind::is_root);
+            let is_root = Kind::for_path(path).is_none_or(Kind::is_root);
             let Some(source) = (if is_root { None } else { self.source(path) }) else { continue };
             for unit in &source.units {
                 let is_own = is_script_of_ci(path) || !names_of_checks(&unit.name).is_empty();
-                let is_hook = Kind::of(path) == Some(Kind::HookList);
+                let is_hook = Kind::for_path(path) == Some(Kind::HookList);
                 let is_visited =
                     self.visited.keys().any(|visit| &*visit.path == path && visit.unit == unit.name);
                 if (is_own || is_hook) && !is_visited {
@@ -230,16 +242,14 @@ impl<'a> Tree<'a> {
     }
 
     fn step(&mut self, path: &Rc<str>, unit: &UnitKey, step: &Step, way: &Way, depth: usize) -> Outcome {
-        let place = |span| Place { path: Rc::clone(path), span };
-        let mut marks: Vec<PlacedMark> = step
-            .marks
-            .iter()
-            .map(|mark| PlacedMark { effect: mark.effect, place: place(mark.span) })
-            .collect();
-        marks.extend(way.marks.iter().cloned());
-        let mut places = vec![place(step.span)];
-        places.extend(step.matrix.map(place));
-        places.extend(way.places.iter().cloned());
+        let marks = step.marks.iter().map(|mark| PlacedMark {
+            effect: mark.effect,
+            place: Place { path: Rc::clone(path), span: mark.span },
+        });
+        let marks: Vec<PlacedMark> = marks.chain(way.marks.iter().cloned()).collect();
+        let places = [Some(step.span), step.matrix].into_iter().flatten();
+        let places = places.map(|span| Place { path: Rc::clone(path), span });
+        let places: Vec<Place> = places.chain(way.places.iter().cloned()).collect();
         let position = self.checks.len();
         self.checks.push(Check {
             unit: unit.clone(),
@@ -285,7 +295,7 @@ impl<'a> Tree<'a> {
             Call::Unit(name) => self.units(from, name),
             Call::File(path) => {
                 let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
-                if path.contains('$') || Kind::of(path).is_none() && extension.is_some() {
+                if path.contains('$') || Kind::for_path(path).is_none() && extension.is_some() {
                     return Vec::new();
                 }
                 let Some(source) = self.source(path) else { return Vec::new() };
@@ -293,16 +303,18 @@ impl<'a> Tree<'a> {
             }
             Call::Listed { list, directory, name } => {
                 // A list that calls itself does so in its own directory.
-                let directory = match Kind::of(from) == Some(*list) && directory.is_empty() {
-                    true => from.rsplit_once('/').map_or("", |(directory, _)| directory),
+                let directory = match Kind::for_path(from) == Some(*list) && directory.is_empty() {
+                    true => from.rsplit_once('/').map(|(directory, _)| directory).unwrap_or_default(),
                     false => directory.as_str(),
                 };
                 let own = self.lists_in(*list, directory);
                 let mut found: Vec<Target> = own.iter().flat_map(|path| self.units(path, name)).collect();
                 if found.is_empty() {
                     let changed = self.changes.iter().filter_map(|change| change.path(self.side));
-                    let changed: Vec<String> =
-                        changed.filter(|path| Kind::of(path) == Some(*list)).map(str::to_owned).collect();
+                    let changed: Vec<String> = changed
+                        .filter(|path| Kind::for_path(path) == Some(*list))
+                        .map(str::to_owned)
+                        .collect();
                     found.extend(changed.iter().flat_map(|path| self.units(path, name)));
                 }
                 found
@@ -313,29 +325,24 @@ impl<'a> Tree<'a> {
     fn lists_in(&self, list: Kind, directory: &str) -> Vec<String> {
         let names = self.lookups.files_in(self.side, directory);
         let paths = names.into_iter().map(|name| joined(directory, &name));
-        paths.filter(|path| Kind::of(path) == Some(list)).collect()
+        paths.filter(|path| Kind::for_path(path) == Some(list)).collect()
     }
 
     /// Returns the units of a name in a file.
     fn units(&mut self, path: &str, name: &str) -> Vec<Target> {
         let Some(source) = self.source(path) else { return Vec::new() };
-        let is_all = Kind::of(path) == Some(Kind::Tox);
-        let target = |unit: &Unit| Target { path: path.to_owned(), unit: unit.clone() };
-        if name.is_empty() && !is_all {
+        let is_all = Kind::for_path(path) == Some(Kind::Tox);
+        let units: Vec<&Unit> = if name.is_empty() && !is_all {
             // Names with a dot are settings of make.
-            return source
-                .units
-                .iter()
-                .find(|unit| !unit.name.starts_with('.'))
-                .map(target)
-                .into_iter()
-                .collect();
-        }
-        let is_named = |unit: &&Unit| match name.strip_suffix('*') {
-            Some(start) => unit.name.starts_with(start),
-            None => unit.name == name || name.is_empty(),
+            source.units.iter().find(|unit| !unit.name.starts_with('.')).into_iter().collect()
+        } else {
+            let units = source.units.iter().filter(|unit| match name.strip_suffix('*') {
+                Some(start) => unit.name.starts_with(start),
+                None => unit.name == name || name.is_empty(),
+            });
+            units.collect()
         };
-        source.units.iter().filter(is_named).map(target).collect()
+        units.into_iter().map(|unit| Target { path: path.to_owned(), unit: unit.clone() }).collect()
     }
 }
 
@@ -353,7 +360,7 @@ pub(super) fn unchanged_pipelines(changes: &[Change], lookups: &dyn Lookups) -> 
         for name in lookups.files_in(Side::Head, directory) {
             let path = joined(directory, &name);
             let is_changed = changes.iter().any(|change| change.path(Side::Head) == Some(&path));
-            if !is_changed && Kind::of(&path).is_some_and(Kind::is_root) {
+            if !is_changed && Kind::for_path(&path).is_some_and(Kind::is_root) {
                 found.push(path);
             }
         }

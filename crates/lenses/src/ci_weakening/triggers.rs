@@ -3,7 +3,7 @@
 use qa_contracts::v1::Side;
 use qa_reading::documents::Node;
 use qa_reading::syntax::Span;
-use qa_reading::workflow::{Member, Trigger, Value, Workflow};
+use qa_reading::workflow::{Value, Workflow};
 
 use crate::pattern::Pattern;
 
@@ -36,6 +36,14 @@ struct Filter {
 struct Entry {
     text: String,
     span: Span,
+}
+
+impl Entry {
+    /// Returns whether it matches all that another one matches.
+    fn covers(&self, other: &Self) -> bool {
+        let prefix = self.text.strip_suffix("**").or_else(|| self.text.strip_suffix("**/*"));
+        self.text == other.text || prefix.is_some_and(|prefix| other.text.starts_with(prefix))
+    }
 }
 
 /// Changes that a pipeline judges.
@@ -86,12 +94,12 @@ static NO_CODE: Pattern = Pattern::new(
 impl Triggers {
     /// Reads the events of a workflow.
     pub(super) fn of_workflow(workflow: &Workflow<'_>) -> Self {
-        let event = |trigger: &Trigger<'_>| Event {
+        let events = workflow.triggers.iter().map(|trigger| Event {
             name: trigger.name.to_owned(),
             span: trigger.name_span,
             filters: trigger.options.map(filters).unwrap_or_default(),
-        };
-        let events: Vec<Event> = workflow.triggers.iter().map(event).collect();
+        });
+        let events: Vec<Event> = events.collect();
         Self { is_known: !events.is_empty(), events, disabled: Vec::new() }
     }
 
@@ -200,13 +208,13 @@ impl Triggers {
 }
 
 fn filters(options: Value<'_>) -> Vec<Filter> {
-    let filter = |member: Member<'_>| {
-        let entry =
-            |value: Value<'_>| Some(Entry { text: value.constant()?.into_owned(), span: value.definition() });
-        let entries = member.value.scalars().into_iter().filter_map(entry).collect();
-        Filter { name: member.name.to_owned(), span: member.name_span, entries }
-    };
-    options.members().map(filter).collect()
+    let filters = options.members().map(|member| {
+        let entries = member.value.scalars().into_iter().filter_map(|value| {
+            Some(Entry { text: value.constant()?.into_owned(), span: value.definition() })
+        });
+        Filter { name: member.name.to_owned(), span: member.name_span, entries: entries.collect() }
+    });
+    filters.collect()
 }
 
 impl Event {
@@ -214,15 +222,18 @@ impl Event {
         self.filters.iter().find(|filter| filter.name == name)
     }
 
+    fn narrowing(&self, side: Side, span: Span) -> Narrowing {
+        Narrowing { side, span, event: self.name.clone(), is_removal: false }
+    }
+
     fn narrowings(&self, head: &Self) -> Vec<Narrowing> {
-        let narrowing = |side, span| Narrowing { side, span, event: self.name.clone(), is_removal: false };
         let mut found = Vec::new();
         for name in ["branches", "paths", "types"] {
             match (self.filter(name), head.filter(name)) {
-                (None, Some(new)) if new.leaves_out() => found.push(narrowing(Side::Head, new.span)),
+                (None, Some(new)) if new.leaves_out() => found.push(self.narrowing(Side::Head, new.span)),
                 (Some(old), Some(new)) => {
-                    let lost = old.lost(new).into_iter();
-                    found.extend(lost.map(|entry| narrowing(Side::Base, entry.span)));
+                    let lost = old.lost_entries(new).into_iter();
+                    found.extend(lost.map(|entry| self.narrowing(Side::Base, entry.span)));
                 }
                 (None, Some(_) | None) | (Some(_), None) => {}
             }
@@ -231,10 +242,10 @@ impl Event {
             let Some(new) = head.filter(name) else { continue };
             let old = self.filter(name);
             for entry in &new.entries {
-                let is_old = old.is_some_and(|old| old.entries.iter().any(|old| old.text == entry.text));
+                let is_old = old.is_some_and(|old| old.has_entry(&entry.text));
                 let excludes = name != "paths" || old.is_some() && entry.text.starts_with('!');
                 if !is_old && excludes && !NO_CODE.is_match(&entry.text) {
-                    found.push(narrowing(Side::Head, entry.span));
+                    found.push(self.narrowing(Side::Head, entry.span));
                 }
             }
         }
@@ -245,27 +256,25 @@ impl Event {
 impl Filter {
     /// Returns whether the filter, which is new, leaves out what ran before.
     fn leaves_out(&self) -> bool {
-        let has = |text: &str| self.entries.iter().any(|entry| entry.text == text);
         match self.name.as_str() {
-            "types" => !DEFAULT_TYPES.iter().all(|name| has(name)),
-            _ => !has("**") && !has("**/*"),
+            "types" => !DEFAULT_TYPES.iter().all(|name| self.has_entry(name)),
+            _ => !self.has_entry("**") && !self.has_entry("**/*"),
         }
     }
 
+    fn has_entry(&self, text: &str) -> bool {
+        self.entries.iter().any(|entry| entry.text == text)
+    }
+
     /// Entries that no entry of head stands for.
-    fn lost(&self, head: &Self) -> Vec<&Entry> {
-        let stands_for = |new: &Entry, old: &Entry| {
-            let prefix = new.text.strip_suffix("**").or_else(|| new.text.strip_suffix("**/*"));
-            new.text == old.text || prefix.is_some_and(|prefix| old.text.starts_with(prefix))
-        };
-        let is_lost = |old: &&Entry| {
+    fn lost_entries(&self, head: &Self) -> Vec<&Entry> {
+        let lost = self.entries.iter().filter(|old| {
             let is_code = self.name != "paths" || !NO_CODE.is_match(&old.text);
             let is_positive = !old.text.starts_with('!');
-            is_positive && is_code && !head.entries.iter().any(|new| stands_for(new, old))
-        };
-        let lost: Vec<&Entry> = self.entries.iter().filter(is_lost).collect();
-        let is_new = |new: &&Entry| !self.entries.iter().any(|old| old.text == new.text);
-        let gained = head.entries.iter().filter(is_new).count();
+            is_positive && is_code && !head.entries.iter().any(|new| new.covers(old))
+        });
+        let lost: Vec<&Entry> = lost.collect();
+        let gained = head.entries.iter().filter(|new| !self.has_entry(&new.text)).count();
         // A branch or a directory that is renamed goes under one name and comes under another.
         if self.name != "types" && lost.len() <= gained { Vec::new() } else { lost }
     }
@@ -277,17 +286,16 @@ mod tests {
     use qa_reading::documents::{Document, Format};
 
     fn narrowings(base: &str, head: &str) -> Vec<String> {
-        let read = |text: &str| {
+        let [old, new] = [base, head].map(|text| {
             let text = format!("{text}\njobs: {{}}\n");
             let document = Document::parse(Format::Yaml, &text).unwrap();
             Triggers::of_workflow(&Workflow::parse(&document).unwrap())
-        };
-        let found = read(base).narrowings(&read(head)).into_iter();
-        let shown = |found: Narrowing| {
-            let text = if found.side == Side::Base { base } else { head };
-            format!("{:?} {}", found.side, found.span.of(text))
-        };
-        found.map(shown).collect()
+        });
+        let narrowings = old.narrowings(&new).into_iter().map(|narrowing| {
+            let text = if narrowing.side == Side::Base { base } else { head };
+            format!("{:?} {}", narrowing.side, narrowing.span.of(text))
+        });
+        narrowings.collect()
     }
 
     #[test]

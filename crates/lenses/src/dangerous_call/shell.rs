@@ -45,7 +45,7 @@ enum Notation {
 fn notation(path: &RepoPath) -> Option<Notation> {
     let text = path.to_text();
     let name = text.rsplit('/').next().unwrap_or(&text);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let (_, ending) = name.rsplit_once('.').unwrap_or_default();
     let is_makefile = matches!(name, "GNUmakefile" | "Makefile" | "makefile") || ending == "mk";
     let is_dockerfile = name.starts_with("Dockerfile") || name == "Containerfile" || ending == "dockerfile";
     let is_action = matches!(name, "action.yml" | "action.yaml");
@@ -83,8 +83,8 @@ pub(super) fn inspect(packet: &Packet<'_>, inspection: &mut Inspection) {
     };
     for place in places {
         let Some((line, quote)) = lines.on(place) else { continue };
-        let is_same = |draft: &Draft| draft.rule == TLS && draft.start_line == line.number;
-        if !inspection.drafts.iter().any(is_same) {
+        let mut drafts = inspection.drafts.iter();
+        if !drafts.any(|draft| draft.rule == TLS && draft.start_line == line.number) {
             inspection.drafts.push(Draft::on_line(TLS, packet, line, quote, TRUSTED));
         }
     }
@@ -112,14 +112,15 @@ fn in_script(text: &str, source_of: impl Fn(usize) -> usize) -> Result<Vec<Span>
     if text.len() > MAX_BYTES {
         return Err(ReadError::TooLarge);
     }
-    Ok(moved(unchecked(&Script::parse(text, Options::default()), text), source_of))
+    Ok(placed(unchecked(&Script::parse(text, Options::default()), text), source_of))
 }
 
 /// Moves the places of a script to those of the file around it.
-fn moved(spans: Vec<Span>, source_of: impl Fn(usize) -> usize) -> Vec<Span> {
-    let place =
-        |span: Span| Span { start: source_of(span.start), end: source_of(span.end.saturating_sub(1)) + 1 };
-    spans.into_iter().map(place).collect()
+fn placed(spans: Vec<Span>, source_of: impl Fn(usize) -> usize) -> Vec<Span> {
+    let placed = spans
+        .into_iter()
+        .map(|span| Span { start: source_of(span.start), end: source_of(span.end.saturating_sub(1)) + 1 });
+    placed.collect()
 }
 
 fn in_dockerfile(text: &str) -> Result<Vec<Span>, ReadError> {
@@ -148,7 +149,7 @@ fn in_makefile(text: &str) -> Result<Vec<Span>, ReadError> {
         }
         if may_match(&script.text) {
             let spans = unchecked(&line.parse(makefile.options()), &script.text);
-            found.extend(moved(spans, |offset| script.source_of(offset)));
+            found.extend(placed(spans, |offset| script.source_of(offset)));
         }
     }
     Ok(found)
@@ -209,7 +210,6 @@ fn unchecked(script: &Script, text: &str) -> Vec<Span> {
 /// Returns the option of a known program that switches the check off.
 fn by_program(command: &Command, text: &str) -> Option<Span> {
     let arguments = command.arguments();
-    let is = |word: &&Word, option: &str| word.constant() == Some(option);
     match command.program()? {
         "curl" => {
             let option = arguments.iter().find(|word| word.constant().is_some_and(is_insecure))?;
@@ -219,13 +219,10 @@ fn by_program(command: &Command, text: &str) -> Option<Span> {
             let is_on_one_line = text.get(whole.start..whole.end).is_some_and(|text| !text.contains('\n'));
             Some(if is_on_one_line { whole } else { option.span })
         }
-        "wget" => arguments.iter().find(|word| is(word, "--no-check-certificate")).map(|word| word.span),
+        "wget" => option(arguments, &["--no-check-certificate"]),
         "git" => git(arguments),
-        "npm" | "pnpm" | "yarn" => {
-            let off =
-                arguments.iter().find(|word| is(word, "--strict-ssl=false") || is(word, "--no-strict-ssl"));
-            off.map(|word| word.span).or_else(|| pair(arguments, |name| name == "strict-ssl"))
-        }
+        "npm" | "pnpm" | "yarn" => option(arguments, &["--strict-ssl=false", "--no-strict-ssl"])
+            .or_else(|| pair(arguments, |name| name == "strict-ssl")),
         _ => None,
     }
 }
@@ -240,15 +237,11 @@ fn is_insecure(word: &str) -> bool {
 }
 
 fn git(arguments: &[Word]) -> Option<Span> {
-    let is_check = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name.starts_with("http.") && name.ends_with(".sslverify")
-    };
-    let is_set = |word: &&Word| {
+    let setting = arguments.iter().find(|word| {
         let setting = word.constant().and_then(|word| word.split_once('='));
-        setting.is_some_and(|(name, value)| is_check(name) && is_false(value))
-    };
-    arguments.iter().find(is_set).map(|word| word.span).or_else(|| pair(arguments, is_check))
+        setting.is_some_and(|(name, value)| is_ssl_verify(name) && is_false(value))
+    });
+    setting.map(|word| word.span).or_else(|| pair(arguments, is_ssl_verify))
 }
 
 /// Returns the place of a name with `false` behind it.
@@ -262,4 +255,16 @@ fn pair(arguments: &[Word], is_name: impl Fn(&str) -> bool) -> Option<Span> {
 
 fn is_false(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
+}
+
+/// Returns the first argument that is one of some options.
+fn option(arguments: &[Word], options: &[&str]) -> Option<Span> {
+    let word = arguments.iter().find(|word| word.constant().is_some_and(|word| options.contains(&word)));
+    word.map(|word| word.span)
+}
+
+/// Returns whether a setting of git is `http.sslVerify`, for all addresses or for one.
+fn is_ssl_verify(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("http.") && name.ends_with(".sslverify")
 }

@@ -47,11 +47,11 @@ pub(super) struct Origin {
 
 impl Origin {
     /// Returns the place that an address names, or `None` for a version or a directory.
-    pub(super) fn of(address: &str) -> Option<Self> {
+    pub(super) fn parse(address: &str) -> Option<Self> {
         let address = address.split_whitespace().next()?;
         // Yarn's name for a package that the registry has at another address.
         if let Some((_, encoded)) = address.split_once("__archiveUrl=") {
-            return Self::of(&encoded.replace("%3A", ":").replace("%2F", "/"));
+            return Self::parse(&encoded.replace("%3A", ":").replace("%2F", "/"));
         }
         for (word, host) in SHORTHANDS {
             if let Some(path) = address.strip_prefix(word) {
@@ -107,8 +107,9 @@ pub(super) fn forge_path(version: &str) -> Option<Origin> {
     let path = version.split('#').next().unwrap_or(version);
     let (owner, name) = path.split_once('/')?;
     let is_path = [owner, name].iter().all(|part| {
-        let letters = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        !part.is_empty() && !part.starts_with('.') && part.chars().all(letters)
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
     });
     is_path.then(|| Origin::repository("github.com", path, false))
 }
@@ -144,7 +145,7 @@ mod tests {
             ("file:///srv/left", None),
             ("../left", None),
         ] {
-            assert_eq!(Origin::of(address).map(|origin| origin.name).as_deref(), expected, "{address}");
+            assert_eq!(Origin::parse(address).map(|origin| origin.name).as_deref(), expected, "{address}");
         }
         for (version, expected) in [
             ("a/b", Some("github.com/a/b")),

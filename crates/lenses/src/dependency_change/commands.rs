@@ -44,7 +44,7 @@ pub(super) fn may_set(hunks: &str) -> bool {
 
 impl Commands {
     /// Returns the notation of a file by its path in lower case.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(super) fn for_path(path: &str) -> Option<Self> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         match name {
             "go.env" => Some(Self::Shell),

@@ -1,7 +1,6 @@
 //! Findings of the comparison of two texts, and the changed lines that they are reported on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 
 use super::super::contract::{Draft, DraftExt};
 use qa_contracts::v1::Side;
@@ -41,8 +40,8 @@ impl Finding {
     }
 
     /// Rule and place, by which findings are sorted.
-    pub(super) fn order(&self) -> (&'static str, usize) {
-        (self.rule, self.places.first().map_or(0, |place| place.span.start))
+    pub(super) fn order(&self) -> (&'static str, Option<usize>) {
+        (self.rule, self.places.first().map(|place| place.span.start))
     }
 
     /// Adds a member to the evidence.
@@ -81,10 +80,10 @@ impl<'t> Lines<'t> {
 
     /// Returns the part of a place on the first changed line that it touches.
     fn changed_part(&self, span: Span) -> Option<Span> {
-        let number = |at: usize| self.starts.partition_point(|start| *start <= at).saturating_sub(1);
         let last_byte = span.end.saturating_sub(1).max(span.start);
-        let touched = (Bound::Included(number(span.start)), Bound::Included(number(last_byte)));
-        let line = self.line(*self.changed.range(touched).next()?);
+        let [first, last] = [span.start, last_byte]
+            .map(|at| self.starts.partition_point(|start| *start <= at).saturating_sub(1));
+        let line = self.line(*self.changed.range(first..=last).next()?);
         let (start, end) = (span.start.max(line.start), span.end.min(line.end));
         Some(if start < end { Span { start, end } } else { line })
     }
@@ -135,26 +134,31 @@ impl<'a> Placer<'a> {
         String::from_utf8_lossy(self.packet.path().file_name()).into_owned()
     }
 
+    fn lines(&self, side: Side) -> &Lines<'a> {
+        match side {
+            Side::Base => &self.base,
+            Side::Head => &self.head,
+        }
+    }
+
     fn draft(&self, finding: Finding) -> Draft {
-        let base_path = self.packet.file.old_path.as_ref().unwrap_or(&self.packet.file.path);
-        let lines = |side| match side {
-            Side::Base => (&self.base, base_path),
-            Side::Head => (&self.head, &self.packet.file.path),
-        };
+        let file = self.packet.file;
         let shown = finding.places.iter().find_map(|place| {
-            let part = lines(place.side).0.changed_part(place.span)?;
+            let part = self.lines(place.side).changed_part(place.span)?;
             Some(Place { side: place.side, span: part })
         });
-        let fallback = || {
-            let head = self.head.first_changed().map(Place::head);
-            head.or_else(|| self.base.first_changed().map(Place::base))
-        };
-        let mut draft = match shown.or_else(fallback) {
+        let shown = shown
+            .or_else(|| self.head.first_changed().map(Place::head))
+            .or_else(|| self.base.first_changed().map(Place::base));
+        let mut draft = match shown {
             Some(Place { side, span }) => {
-                let (lines, path) = lines(side);
-                Draft::on_text(finding.rule, path, side, lines.text, span, finding.summary)
+                let path = match side {
+                    Side::Base => file.old_path.as_ref().unwrap_or(&file.path),
+                    Side::Head => &file.path,
+                };
+                Draft::on_text(finding.rule, path, side, self.lines(side).text, span, finding.summary)
             }
-            None => Draft::on_file(finding.rule, &self.packet.file.path, Side::Head, finding.summary),
+            None => Draft::on_file(finding.rule, &file.path, Side::Head, finding.summary),
         };
         for (name, value) in finding.detail {
             draft = draft.with(name, value);

@@ -83,7 +83,7 @@ fn entries(format: LockFormat, packages: &[LockedPackage]) -> BTreeMap<Identity<
             if digest.starts_with('*') {
                 continue;
             }
-            let file = checksum.file.as_ref().map_or("", |file| file_name(&file.text));
+            let file = checksum.file.as_ref().map(|file| file_name(&file.text)).unwrap_or_default();
             let group = Group { file, kind: &sum[..sum.len() - digest.len()], length: digest.len() };
             entry.sums.entry(group).or_default().entry(sum).or_insert(checksum.sum.span);
         }
@@ -98,7 +98,7 @@ fn file_name(address: &str) -> &str {
 
 /// Returns whether a source is a repository that a project chose, and not the usual place of what a registry lists.
 fn is_own_repository(format: LockFormat, source: &str) -> bool {
-    !lists_repositories(format) && Origin::of(source).is_some_and(|origin| is_chosen(&origin))
+    !lists_repositories(format) && Origin::parse(source).is_some_and(|origin| is_chosen(&origin))
 }
 
 fn is_chosen(origin: &Origin) -> bool {
@@ -219,8 +219,8 @@ fn localized(base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
         head.iter().filter(|package| is_local(source(package)) && published.contains(name(package)))
     {
         let summary = "a locked package comes from a directory and not from where it was published";
-        let span = package.source.as_ref().map_or(package.span, |source| source.span);
-        let places = vec![Place::head(span), Place::head(package.span)];
+        let places = package.source.as_ref().map(|source| source.span).into_iter().chain([package.span]);
+        let places = places.map(Place::head).collect();
         findings.push(Finding::new(ELSEWHERE, summary, places).with("package", name(package)));
     }
     findings
@@ -233,5 +233,5 @@ fn package_key(format: LockFormat, package: &LockedPackage) -> &str {
 
 fn origins(package: &LockedPackage) -> impl Iterator<Item = (&Part, Origin)> {
     let files = package.checksums.iter().filter_map(|checksum| checksum.file.as_ref());
-    package.source.iter().chain(files).filter_map(|part| Some((part, Origin::of(&part.text)?)))
+    package.source.iter().chain(files).filter_map(|part| Some((part, Origin::parse(&part.text)?)))
 }

@@ -232,7 +232,7 @@ static REQUIREMENTS: Kind = Kind { names: &[], notation: Notation::Requirements 
 
 impl Kind {
     /// Returns the kind of a manifest by its path in lower case.
-    pub(super) fn of(path: &str) -> Option<&'static Self> {
+    pub(super) fn for_path(path: &str) -> Option<&'static Self> {
         let named = KINDS.iter().find(|kind| {
             let mut folders = kind.names.iter().filter_map(|name| path.strip_suffix(name));
             folders.any(|folder| folder.is_empty() || folder.ends_with('/'))
@@ -244,7 +244,7 @@ impl Kind {
     ///
     /// # Errors
     /// A text that the package manager would refuse.
-    pub(super) fn read(&self, text: &str) -> Result<Manifest, ReadError> {
+    pub(super) fn parse(&self, text: &str) -> Result<Manifest, ReadError> {
         let mut manifest = Manifest::default();
         match &self.notation {
             Notation::Document(format, rows) => {
@@ -374,10 +374,6 @@ impl Meaning {
     /// Returns the claims of a value.
     pub(super) fn claims(self, name: &str, value: &str, span: Span) -> Vec<Claim> {
         let identity = format!("{name} {value}");
-        let unchecked = || {
-            let summary = "packages are no longer verified";
-            vec![Claim { rule: REGISTRY, identity: identity.clone(), summary, span }]
-        };
         match self {
             Runs if value.is_empty() || HOOKS.contains(&value) => Vec::new(),
             Runs => vec![Claim { rule: INSTALL, identity, summary: ON_INSTALLATION, span }],
@@ -387,16 +383,18 @@ impl Meaning {
             }
             Directory => Override.claims(name, &format!("./{value}"), span),
             Version | Override => {
-                let origin = Origin::of(value).or_else(|| forge_path(value));
+                let origin = Origin::parse(value).or_else(|| forge_path(value));
                 origin.iter().map(|origin| Claim::address(origin, value, span)).collect()
             }
-            Address => Origin::of(value).iter().map(|origin| Claim::address(origin, value, span)).collect(),
+            Address => {
+                Origin::parse(value).iter().map(|origin| Claim::address(origin, value, span)).collect()
+            }
             Python => python_addresses(value)
                 .into_iter()
                 .flat_map(|address| Address.claims(name, address.of(value), span))
                 .collect(),
             Registry => {
-                let words = value.split_whitespace().filter_map(Origin::of);
+                let words = value.split_whitespace().filter_map(Origin::parse);
                 let foreign =
                     words.filter(|origin| !origin.is_public_registry() && !origin.is_this_machine());
                 let summary = "packages come from another registry";
@@ -410,22 +408,22 @@ impl Meaning {
                     .collect()
             }
             Any if matches!(value, "" | "crates-io" | "localhost" | "127.0.0.1") => Vec::new(),
-            Any => unchecked(),
-            Is(expected) if value == expected => unchecked(),
-            Is(_) => Vec::new(),
+            Is(expected) if value != expected => Vec::new(),
+            Any | Is(_) => {
+                vec![Claim { rule: REGISTRY, identity, summary: "packages are no longer verified", span }]
+            }
         }
     }
 }
 
 /// Finds the addresses in requirements of Python: of a repository, behind `@`, or of an archive.
 fn python_addresses(text: &str) -> Vec<Span> {
-    let is_end = |letter: char| letter.is_whitespace() || "\"';,)".contains(letter);
-    let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || letter == '+';
     let mut found = Vec::new();
     for (at, _) in text.match_indices("://") {
-        let start = text[..at].trim_end_matches(is_scheme).len();
-        let end = text[at..].find(is_end).map_or(text.len(), |end| at + end);
-        let address = Span { start, end };
+        let start =
+            text[..at].trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '+').len();
+        let length = text[at..].find(|letter: char| letter.is_whitespace() || "\"';,)".contains(letter));
+        let address = Span { start, end: length.map(|length| at + length).unwrap_or(text.len()) };
         let before = text[..start].trim_end();
         let line = before.rsplit('\n').next().unwrap_or(before);
         let is_repository =

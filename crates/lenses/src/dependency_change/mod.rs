@@ -187,14 +187,14 @@ impl Lens for DependencyChange {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        match Reader::of(&file.path) {
+        match Reader::for_path(&file.path) {
             Some(_) if file.kind != ChangeKind::Deleted => Need::WholeFile,
             Some(_) | None => Need::Nothing,
         }
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        match Reader::of(&file.path) {
+        match Reader::for_path(&file.path) {
             Some(Reader::Lock(_) | Reader::Manifest(_)) => true,
             Some(Reader::Commands(_)) => commands::may_set(&hunks.text),
             None => false,
@@ -202,7 +202,7 @@ impl Lens for DependencyChange {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let Some(reader) = Reader::of(packet.path()) else { return Inspection::default() };
+        let Some(reader) = Reader::for_path(packet.path()) else { return Inspection::default() };
         let Some(head) = packet.text.full_head.as_deref() else {
             let is_unread = packet.file.codes.contains(&Code::BlobTooLarge);
             return if is_unread { uncompared() } else { Inspection::default() };

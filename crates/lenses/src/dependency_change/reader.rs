@@ -19,15 +19,15 @@ pub(super) enum Reader {
 
 impl Reader {
     /// Returns the reader of a file by its path.
-    pub(super) fn of(path: &RepoPath) -> Option<Self> {
+    pub(super) fn for_path(path: &RepoPath) -> Option<Self> {
         let path = path.to_text();
         let name = path.rsplit('/').next().unwrap_or(&path);
         if let Some(format) = LockFormat::of(name) {
             return Some(Self::Lock(format));
         }
         let path = path.to_lowercase();
-        let commands = Commands::of(&path).map(Self::Commands);
-        commands.or_else(|| Kind::of(&path).map(Self::Manifest))
+        let commands = Commands::for_path(&path).map(Self::Commands);
+        commands.or_else(|| Kind::for_path(&path).map(Self::Manifest))
     }
 
     /// Compares two versions of a file.
@@ -50,12 +50,13 @@ impl Reader {
                 Ok(findings)
             }
             Self::Manifest(kind) => {
-                let old = base.map(|base| readable(kind.read(base))).transpose()?.flatten();
-                Ok(new_claims(old.unwrap_or_default(), kind.read(head)?))
+                let old = base.map(|base| readable(kind.parse(base))).transpose()?.flatten();
+                Ok(new_claims(old.unwrap_or_default(), kind.parse(head)?))
             }
             Self::Commands(commands) => {
-                let manifest = |text| Manifest { claims: commands.claims(text), ..Manifest::default() };
-                Ok(new_claims(base.map(manifest).unwrap_or_default(), manifest(head)))
+                let [old, new] = [base.unwrap_or_default(), head]
+                    .map(|text| Manifest { claims: commands.claims(text), ..Manifest::default() });
+                Ok(new_claims(old, new))
             }
         }
     }

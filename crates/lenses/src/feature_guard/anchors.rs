@@ -54,19 +54,25 @@ impl<'p> Anchors<'p> {
     pub(super) fn on_both(
         &self,
         rule: &'static str,
-        (before, after): (&FeatureEntry, &FeatureEntry),
+        before: &FeatureEntry,
+        after: &FeatureEntry,
         name: &str,
         summary: String,
     ) -> Draft {
-        let head = || {
-            self.at_head(rule, member(after, name), &summary)
-                .or_else(|| self.at_head(rule, after.place.clone(), &summary))
-        };
-        let base = || self.at_base(rule, member(before, name), &summary);
-        let member = if after.member(name).is_some() { head().or_else(base) } else { base().or_else(head) };
-        member
-            .or_else(|| self.at_base(rule, before.place.clone(), &summary))
-            .unwrap_or_else(|| Draft::on_file(rule, self.packet.path(), Side::Head, summary))
+        let mut places = vec![
+            (Side::Head, member(after, name)),
+            (Side::Head, after.place.clone()),
+            (Side::Base, member(before, name)),
+        ];
+        if after.member(name).is_none() {
+            places.rotate_right(1);
+        }
+        places.push((Side::Base, before.place.clone()));
+        let draft = places.into_iter().find_map(|(side, place)| match side {
+            Side::Base => self.at_base(rule, place, &summary),
+            Side::Head => self.at_head(rule, place, &summary),
+        });
+        draft.unwrap_or_else(|| Draft::on_file(rule, self.packet.path(), Side::Head, summary))
     }
 
     /// About a feature that is only at the base.
@@ -113,7 +119,10 @@ impl<'p> Anchors<'p> {
 
 /// A member with its name, or the whole feature.
 fn member(entry: &FeatureEntry, name: &str) -> Range<usize> {
-    entry.member(name).map_or(entry.place.clone(), |member| member.key.start..member.value.end)
+    match entry.member(name) {
+        Some(member) => member.key.start..member.value.end,
+        None => entry.place.clone(),
+    }
 }
 
 /// The first changed line of a place, and what of it belongs to the place.

@@ -103,12 +103,12 @@ fn by_id(document: &FeatureDocument) -> ById<'_> {
 
 /// The members of some that differ between two versions.
 fn differing(members: &[&'static str], before: &FeatureEntry, after: &FeatureEntry) -> Vec<&'static str> {
-    let same = |name: &str| match name {
+    let differing = members.iter().copied().filter(|name| match *name {
         // Absent is not passing, and not validated.
-        "passes" | "qa_validated" => is_true(before.value(name)) == is_true(after.value(name)),
-        _ => before.value(name) == after.value(name),
-    };
-    members.iter().copied().filter(|name| !same(name)).collect()
+        "passes" | "qa_validated" => is_true(before.value(name)) != is_true(after.value(name)),
+        name => before.value(name) != after.value(name),
+    });
+    differing.collect()
 }
 
 fn is_true(value: &Value) -> bool {
@@ -117,14 +117,12 @@ fn is_true(value: &Value) -> bool {
 
 /// A feature that had its id before. Where the id stood twice, one version that explains it is enough.
 fn changed(versions: &[&FeatureEntry], after: &FeatureEntry, anchors: &Anchors<'_>) -> Vec<Draft> {
-    let explains = |before: &&&FeatureEntry| {
-        differing(PROTECTED, before, after).is_empty() && differing(DEFINITION, before, after).is_empty()
-    };
-    if versions.iter().any(|before| explains(&before)) {
+    let alike: Vec<_> =
+        versions.iter().filter(|before| differing(DEFINITION, before, after).is_empty()).collect();
+    if alike.iter().any(|before| differing(PROTECTED, before, after).is_empty()) {
         return Vec::new();
     }
-    let alike = versions.iter().find(|before| differing(DEFINITION, before, after).is_empty());
-    let Some(before) = alike.or(versions.first()) else { return Vec::new() };
+    let Some(before) = alike.first().copied().or(versions.first()) else { return Vec::new() };
     let results = results(before, after, anchors);
     results.into_iter().chain(definition(before, after, anchors)).collect()
 }
@@ -138,7 +136,7 @@ fn results(before: &FeatureEntry, after: &FeatureEntry, anchors: &Anchors<'_>) -
     } else {
         (QA_FIELD, format!("what QA noted about feature {} is changed: {}", after.id, fields.join(", ")))
     };
-    let draft = anchors.on_both(rule, (before, after), first, summary);
+    let draft = anchors.on_both(rule, before, after, first, summary);
     Some(draft.with("feature", after.id).with("fields", fields))
 }
 
@@ -150,24 +148,26 @@ fn definition(before: &FeatureEntry, after: &FeatureEntry, anchors: &Anchors<'_>
     } else {
         (REDEFINED, format!("what feature {} asks for is edited: {}", after.id, members.join(", ")))
     };
-    let draft = anchors.on_both(rule, (before, after), first, summary);
+    let draft = anchors.on_both(rule, before, after, first, summary);
     Some(draft.with("feature", after.id).with("members", members))
+}
+
+/// Returns the words of a feature's description that are longer than three characters.
+fn long_words(entry: &FeatureEntry) -> BTreeSet<String> {
+    let description = entry.value("description").as_str().unwrap_or("").to_lowercase();
+    let words = description.split(|character: char| !character.is_alphanumeric());
+    words.filter(|word| word.chars().count() > 3).map(str::to_owned).collect()
 }
 
 /// Returns whether nothing of a feature is left: no word of its description and no step.
 fn is_another(before: &FeatureEntry, after: &FeatureEntry) -> bool {
-    let words = |entry: &FeatureEntry| -> BTreeSet<String> {
-        let description = entry.value("description").as_str().unwrap_or("").to_lowercase();
-        let words = description.split(|character: char| !character.is_alphanumeric());
-        words.filter(|word| word.chars().count() > 3).map(str::to_owned).collect()
-    };
-    let (old, new) = (words(before), words(after));
-    let steps = |entry: &FeatureEntry| entry.value("steps").as_array().cloned().unwrap_or_default();
-    let kept = steps(after);
+    let (old, new) = (long_words(before), long_words(after));
+    let [old_steps, new_steps] =
+        [before, after].map(|entry| entry.value("steps").as_array().cloned().unwrap_or_default());
     !old.is_empty()
         && !new.is_empty()
         && old.is_disjoint(&new)
-        && !steps(before).iter().any(|step| kept.contains(step))
+        && !old_steps.iter().any(|step| new_steps.contains(step))
 }
 
 /// A feature that has a new id: it is new, or it had another id before.
@@ -181,12 +181,10 @@ fn added(renumbered: &Renumbered, entry: &FeatureEntry, anchors: &Anchors<'_>) -
 
 /// One finding for the list: where the first feature stands that is not in its place.
 fn reordered(before: &FeatureDocument, after: &FeatureDocument, anchors: &Anchors<'_>) -> Option<Draft> {
-    let ids = |document: &FeatureDocument| -> BTreeSet<u64> {
-        document.entries.iter().map(|entry| entry.id).collect()
-    };
-    let both: BTreeSet<u64> = ids(before).intersection(&ids(after)).copied().collect();
-    let kept = |document| -> Vec<&FeatureEntry> { first_of_each(document, &both) };
-    let (old, new) = (kept(before), kept(after));
+    let [old_ids, new_ids]: [BTreeSet<u64>; 2] =
+        [before, after].map(|document| document.entries.iter().map(|entry| entry.id).collect());
+    let both: BTreeSet<u64> = old_ids.intersection(&new_ids).copied().collect();
+    let (old, new) = (first_of_each(before, &both), first_of_each(after, &both));
     let moved: Vec<&FeatureEntry> =
         new.iter().zip(&old).filter(|(new, old)| new.id != old.id).map(|(new, _)| *new).collect();
     let first = moved.first()?;

@@ -65,11 +65,11 @@ fn is_implied(tool: &Tool, head: &InForce, key: &Key) -> bool {
         let Some(position) = spread else { return false };
         let own = Key { setting: position, name: String::new(), part: key.part.clone() };
         let value = head.values.get(&own).map(|located| &located.value);
-        umbrella.implies.contains(&name) && value.is_some_and(|value| says(value, umbrella.value))
+        umbrella.implies.contains(&name) && value.is_some_and(|value| is_word(value, umbrella.value))
     })
 }
 
-fn says(value: &Value, word: &str) -> bool {
+fn is_word(value: &Value, word: &str) -> bool {
     match value {
         Value::Flag(flag) => word == flag.to_string(),
         Value::Word(own) => word == own,
@@ -109,7 +109,7 @@ fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Op
             (None, Some(new)) => new + 1 == order.len(),
             (None, None) => false,
         },
-        Direction::Includes => return lost(entries(old), entries(new)),
+        Direction::Includes => return lost_entries(entries(old), entries(new)),
         Direction::Excludes => return gained(entries(old), entries(new)),
     };
     if is_weaker { Some(Vec::new()) } else { None }
@@ -138,16 +138,16 @@ fn entries(value: Option<&Value>) -> Option<&BTreeSet<String>> {
 }
 
 /// Entries of a list of what is looked for that no entry of head stands for.
-fn lost(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
+fn lost_entries(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
     let none = BTreeSet::new();
     let (old, new) = (old?, new.unwrap_or(&none));
     let mut lost = Vec::new();
     for entry in old {
-        // A tool that was named before does the work of another only as much as it did.
-        let stands_for = |other: &String| {
-            includes(other, entry) || !old.contains(other) && successors::covers(other, entry)
-        };
-        if !successors::is_without_effect(entry) && !new.iter().any(stands_for) {
+        // A tool that was listed before does the work of another only as much as it did.
+        let is_covered = new
+            .iter()
+            .any(|other| includes(other, entry) || !old.contains(other) && successors::covers(other, entry));
+        if !is_covered && !successors::is_without_effect(entry) {
             lost.push(entry.clone());
         }
     }
@@ -165,10 +165,14 @@ fn gained(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Opt
 
 /// Returns whether a code stands for another: `E` for `E501`, `ALL` for every code.
 fn includes(general: &str, special: &str) -> bool {
-    let is_code = |text: &str| {
-        text.starts_with(|first: char| first.is_ascii_uppercase())
-            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-    };
     general == special
-        || is_code(general) && is_code(special) && (general == "ALL" || special.starts_with(general))
+        || is_rule_code(general)
+            && is_rule_code(special)
+            && (general == "ALL" || special.starts_with(general))
+}
+
+/// Returns whether a text is a code of a rule, such as `E501`, or a prefix of codes.
+fn is_rule_code(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }

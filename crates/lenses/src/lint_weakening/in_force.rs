@@ -80,7 +80,7 @@ impl Tree<'_> {
     /// Returns whether a file has a part for the tool; one that cannot be read may have.
     fn has_part(&self, tool: &Tool, place: &Place, path: &str) -> bool {
         let Some(text) = self.lookups.text(self.side, path) else { return true };
-        !matches!(settings::read(tool, place, path, &text), Ok(None))
+        !matches!(settings::read_settings(tool, place, path, &text), Ok(None))
     }
 
     /// Adds the settings of a file below those that are there; false where it has no part for the tool.
@@ -91,7 +91,7 @@ impl Tree<'_> {
         let Some(text) = self.lookups.text(self.side, &path) else {
             return false;
         };
-        let configuration = match settings::read(tool, place, &path, &text) {
+        let configuration = match settings::read_settings(tool, place, &path, &text) {
             Ok(Some(configuration)) => configuration,
             Ok(None) => return false,
             Err(error) => {

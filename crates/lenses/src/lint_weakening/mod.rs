@@ -112,7 +112,7 @@ fn configures(file: &ChangedFile) -> bool {
     let names = [Some(&file.path), file.old_path.as_ref()];
     names.into_iter().flatten().any(|path| {
         let path = path.to_text();
-        tools::all().any(|tool| tool.places.iter().any(|place| place.directory(&path).is_some()))
+        tools::all_tools().any(|tool| tool.places.iter().any(|place| place.directory(&path).is_some()))
     })
 }
 
@@ -137,7 +137,7 @@ impl<'a> Comparison<'a> {
 
     fn find_new_tools(&self) -> BTreeSet<&'static str> {
         let mut new = BTreeSet::new();
-        for tool in tools::all() {
+        for tool in tools::all_tools() {
             for change in self.changes {
                 let Some(directory) = change.path(Side::Head).and_then(|path| directory_of(tool, path))
                 else {
@@ -155,7 +155,7 @@ impl<'a> Comparison<'a> {
 
     fn drafts(&self) -> Vec<Draft> {
         let mut drafts: BTreeMap<(RepoPath, u64, Cow<'static, str>, String), Draft> = BTreeMap::new();
-        for tool in tools::all() {
+        for tool in tools::all_tools() {
             for draft in self.drafts_of(tool) {
                 let key = (draft.file.clone(), draft.start_line, draft.rule.clone(), draft.summary.clone());
                 drafts.entry(key).or_insert(draft);
@@ -304,8 +304,7 @@ impl<'a> Comparison<'a> {
             Side::Base => weakening.base.as_ref()?,
             Side::Head => weakening.head.as_ref()?,
         };
-        let is_owner = |change: &&Change| change.path(side) == Some(&located.path);
-        let owner = self.changes.iter().find(is_owner)?;
+        let owner = self.changes.iter().find(|change| change.path(side) == Some(&located.path))?;
         let spans = spans_of(weakening, located);
         spans.into_iter().find_map(|span| owner.on_line(rule, side, Some(span), summary, self.lookups))
     }

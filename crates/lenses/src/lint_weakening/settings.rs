@@ -65,7 +65,7 @@ pub(super) struct Configuration {
 }
 
 /// Reads the settings of a tool from a file; none where the file has no part for the tool.
-pub(super) fn read(
+pub(super) fn read_settings(
     tool: &Tool,
     place: &Place,
     path: &str,
@@ -123,8 +123,8 @@ impl Configuration {
                 }
             }
         }
-        let is_code = |node: Node<'_>| matches!(node.plain(), Some(Plain::Code(_)));
-        self.is_partly_unknown |= section.items().any(is_code) || section.get("...").is_some();
+        let has_code = section.items().any(|item| matches!(item.plain(), Some(Plain::Code(_))));
+        self.is_partly_unknown |= has_code || section.get("...").is_some();
         self.is_root = section.get("root").and_then(Node::flag) == Some(true);
     }
 }
@@ -137,7 +137,7 @@ struct Way {
 }
 
 impl Way {
-    fn named(&self, name: &str) -> Self {
+    fn with_part(&self, name: &str) -> Self {
         let mut way = self.clone();
         way.names.push(name.to_owned());
         way
@@ -189,7 +189,7 @@ fn collect<'d>(node: Node<'d>, path: &[&str], way: &Way, found: &mut Vec<(Way, N
     for entry in node.entries() {
         match segment.split_once('*') {
             Some((start, end)) if entry.key.starts_with(start) && entry.key.ends_with(end) => {
-                collect(entry.value, rest, &way.named(entry.key), found);
+                collect(entry.value, rest, &way.with_part(entry.key), found);
             }
             None if entry.key == *segment => collect(entry.value, rest, way, found),
             Some(_) | None => {}

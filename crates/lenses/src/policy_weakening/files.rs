@@ -28,14 +28,9 @@ fn first_changed<'a>(packet: &Packet<'a>) -> Option<Line<'a>> {
 
 /// Looks at one file of settings.
 pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
-    let removed = packet.removed().next();
-    let on_base = |rule, side, summary: &str| match removed {
-        Some(line) => Draft::on_base_line(rule, packet, &line, whole(line.text), summary),
-        None => Draft::on_file(rule, packet.path(), side, summary),
-    };
     if packet.file.kind == ChangeKind::Deleted {
         let summary = "a file of the gate's own settings is deleted";
-        return vec![on_base(POLICY_REMOVED, Side::Base, summary)];
+        return vec![on_removed_line(packet, POLICY_REMOVED, Side::Base, summary)];
     }
     if is_waivers(packet.path()) {
         let new = new_waivers(packet);
@@ -52,7 +47,15 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
     };
     match first_changed(packet) {
         Some(line) => vec![Draft::on_line(rule, packet, &line, whole(line.text), summary)],
-        None => vec![on_base(rule, Side::Head, summary)],
+        None => vec![on_removed_line(packet, rule, Side::Head, summary)],
+    }
+}
+
+/// Reports the first removed line, or the file where none is removed.
+pub(super) fn on_removed_line(packet: &Packet<'_>, rule: &'static str, side: Side, summary: &str) -> Draft {
+    match packet.removed().next() {
+        Some(line) => Draft::on_base_line(rule, packet, &line, whole(line.text), summary),
+        None => Draft::on_file(rule, packet.path(), side, summary),
     }
 }
 
@@ -72,10 +75,9 @@ fn new_waivers(packet: &Packet<'_>) -> Vec<Draft> {
         let first = head[..waiver.span.start].matches('\n').count() as u64 + 1;
         let last = head[..waiver.span.end].matches('\n').count() as u64 + 1;
         let line = packet.added().find(|line| (first..=last).contains(&line.number));
-        let draft = |line: Line<'_>| {
-            Draft::on_line(WAIVER_ADDED, packet, &line, whole(line.text), "a waiver is added")
-        };
-        drafts.extend(line.map(draft));
+        if let Some(line) = line {
+            drafts.push(Draft::on_line(WAIVER_ADDED, packet, &line, whole(line.text), "a waiver is added"));
+        }
     }
     drafts
 }
@@ -91,9 +93,9 @@ struct PlacedWaiver {
 fn waivers(text: &str) -> Vec<PlacedWaiver> {
     let Ok(document) = Document::parse(Format::Toml, text) else { return Vec::new() };
     let Some(list) = document.root().get("waiver") else { return Vec::new() };
-    let placed = |waiver: qa_reading::documents::Node<'_>| {
+    let waivers = list.items().map(|waiver| {
         let evidence = waiver.get("evidence-hash").and_then(|hash| hash.text()).unwrap_or_default();
         PlacedWaiver { evidence: evidence.to_owned(), span: waiver.span() }
-    };
-    list.items().map(placed).collect()
+    });
+    waivers.collect()
 }

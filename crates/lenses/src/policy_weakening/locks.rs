@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, LOCKFILE, whole};
+use super::files::on_removed_line;
+use super::{Found, LOCKFILE};
 use crate::contract::{Draft, DraftExt, Fact};
 use qa_contracts::v1::{ChangeKind, Scope, ScopeReason, Side};
 use qa_core::classify;
@@ -30,16 +31,11 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     // A lock file of somebody else's code takes no other's place, nor does one that only claims to be such a file.
     let is_ours = file.scope != Scope::Vendored && file.scope_reason != ScopeReason::Unproven;
     let takes_a_place = is_lock && is_ours;
-    let gone = |folder: String, draft: Draft| Fact::new(&Found::LockGone { folder }, Some(draft));
     let mut facts = Vec::new();
     match file.kind {
         ChangeKind::Deleted if is_lock => {
-            let summary = "a lock file is deleted";
-            let draft = match packet.removed().next() {
-                Some(line) => Draft::on_base_line(LOCKFILE, packet, &line, whole(line.text), summary),
-                None => Draft::on_file(LOCKFILE, packet.path(), Side::Base, summary),
-            };
-            facts.push(gone(place.folder, draft));
+            let draft = on_removed_line(packet, LOCKFILE, Side::Base, "a lock file is deleted");
+            facts.push(Fact::new(&Found::LockGone { folder: place.folder }, Some(draft)));
         }
         ChangeKind::Deleted if classify::is_manifest(&place.name) => {
             facts.push(Fact::new(&Found::ManifestGone { folder: place.folder }, None));
@@ -56,7 +52,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
             } else if classify::is_lockfile(&old.name) {
                 let summary = "a lock file is renamed and no longer read where it was";
                 let draft = Draft::on_file(LOCKFILE, old_path, Side::Base, summary);
-                facts.push(gone(old.folder, draft));
+                facts.push(Fact::new(&Found::LockGone { folder: old.folder }, Some(draft)));
                 facts.extend(takes_a_place.then(|| Fact::new(&Found::LockAdded, None)));
             }
         }

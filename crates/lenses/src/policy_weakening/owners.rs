@@ -58,12 +58,16 @@ impl InForce {
         rules.into_iter().flat_map(|rule| &rule.owners).map(|owner| owner.text.as_str()).collect()
     }
 
+    /// Returns whether a rule decides about the owners of a path.
+    fn is_decided_by(&self, path: &str, rule: &OwnerRule) -> bool {
+        self.rules.rules_of(path).iter().any(|other| std::ptr::eq(*other, rule))
+    }
+
     /// Returns whether a rule of another version of the file has its pattern here.
     fn same_pattern<'r>(&'r self, other: &Self, rule: &OwnerRule) -> Option<&'r OwnerRule> {
-        let is_same = |own: &&OwnerRule| {
+        self.rules.rules.iter().rev().find(|own| {
             own.pattern.text == rule.pattern.text && self.section_of(own) == other.section_of(rule)
-        };
-        self.rules.rules.iter().rev().find(is_same)
+        })
     }
 }
 
@@ -80,8 +84,10 @@ struct Loss {
 pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = BTreeMap::new();
     for platform in PLATFORMS {
-        let is_used = |side| platform.signs.iter().any(|sign| lookups.is_present(side, sign));
-        if !platform.signs.is_empty() && !is_used(Side::Base) && !is_used(Side::Head) {
+        let is_used = [Side::Base, Side::Head]
+            .into_iter()
+            .any(|side| platform.signs.iter().any(|sign| lookups.is_present(side, sign)));
+        if !platform.signs.is_empty() && !is_used {
             continue;
         }
         for draft in compare_on(platform, changes, lookups) {
@@ -94,32 +100,36 @@ pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
 
 fn compare_on(platform: &Platform, changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
     let Some(base) = InForce::find(platform, Side::Base, lookups) else { return Vec::new() };
-    let file_at = |side: Side, path: &str| changes.iter().find(|change| change.path(side) == Some(path));
     let Some(head) = InForce::find(platform, Side::Head, lookups) else {
-        let owner = file_at(Side::Base, base.path);
+        let owner = change_of(changes, Side::Base, base.path);
         let summary = match owner.and_then(|owner| owner.path(Side::Head)) {
-            Some(_) => "the file of owners is renamed away",
-            None => "the file of owners is deleted",
+            Some(_) => "CODEOWNERS is renamed and no longer in force",
+            None => "CODEOWNERS is deleted",
         };
-        let on_line = owner.and_then(|owner| owner.on_line(CODEOWNERS, Side::Base, None, summary, lookups));
-        let on_file = || Draft::on_file(CODEOWNERS, &repo_path(base.path), Side::Base, summary);
-        return vec![on_line.unwrap_or_else(on_file)];
+        let draft = owner.and_then(|owner| owner.on_line(CODEOWNERS, Side::Base, None, summary, lookups));
+        let draft =
+            draft.unwrap_or_else(|| Draft::on_file(CODEOWNERS, &repo_path(base.path), Side::Base, summary));
+        return vec![draft];
     };
-    let draft = |loss: Loss| {
-        let (path, other) = match loss.side {
-            Side::Base => (base.path, Side::Head),
-            Side::Head => (head.path, Side::Base),
+    let mut drafts = Vec::new();
+    for loss in losses(&base, &head, lookups) {
+        let (here, there) = match loss.side {
+            Side::Base => ((Side::Base, base.path), (Side::Head, head.path)),
+            Side::Head => ((Side::Head, head.path), (Side::Base, base.path)),
         };
-        let on_line =
-            |side, path, span| file_at(side, path)?.on_line(CODEOWNERS, side, span, loss.summary, lookups);
-        let other_path = if other == Side::Base { base.path } else { head.path };
-        let draft = on_line(loss.side, path, Some(loss.span))
-            .or_else(|| on_line(other, other_path, None))
-            .or_else(|| on_line(loss.side, path, None))
+        let places = [(here, Some(loss.span)), (there, None), (here, None)];
+        let draft = places.into_iter().find_map(|((side, path), span)| {
+            change_of(changes, side, path)?.on_line(CODEOWNERS, side, span, loss.summary, lookups)
+        });
+        let draft = draft
             .unwrap_or_else(|| Draft::on_file(CODEOWNERS, &repo_path(head.path), Side::Head, loss.summary));
-        draft.with("pattern", loss.pattern)
-    };
-    losses(&base, &head, lookups).into_iter().map(draft).collect()
+        drafts.push(draft.with("pattern", loss.pattern));
+    }
+    drafts
+}
+
+fn change_of<'c>(changes: &'c [Change], side: Side, path: &str) -> Option<&'c Change> {
+    changes.iter().find(|change| change.path(side) == Some(path))
 }
 
 fn losses(base: &InForce, head: &InForce, lookups: &dyn Lookups) -> Vec<Loss> {
@@ -131,33 +141,32 @@ fn losses(base: &InForce, head: &InForce, lookups: &dyn Lookups) -> Vec<Loss> {
 /// Finds the loss of a rule's paths at head: the rule is gone, a later one decides in its place, or it has fewer owners.
 fn loss_of_rule(base: &InForce, head: &InForce, rule: &OwnerRule, lookups: &dyn Lookups) -> Option<Loss> {
     let own: BTreeSet<&str> = rule.owners.iter().map(|owner| owner.text.as_str()).collect();
-    let decides = |in_force: &InForce, path: &str, rule: &OwnerRule| {
-        in_force.rules.rules_of(path).iter().any(|other| std::ptr::eq(*other, rule))
-    };
     let named: Vec<String> =
         samples(&rule.pattern.text).into_iter().filter(|path| rule.matches(path)).collect();
-    let paths: Vec<&String> = named.iter().filter(|path| decides(base, path, rule)).collect();
+    let paths: Vec<&String> = named.iter().filter(|path| base.is_decided_by(path, rule)).collect();
     // A rule that decided about nothing was overridden before; one without a known path is compared as it is written.
     let is_idle = paths.is_empty() && !named.is_empty();
-    let is_kept = |path: &&String| own.is_subset(&head.owners_of(path));
-    if own.is_empty() || is_idle || !paths.is_empty() && paths.iter().all(is_kept) {
+    let is_kept = !paths.is_empty() && paths.iter().all(|path| own.is_subset(&head.owners_of(path)));
+    if own.is_empty() || is_idle || is_kept {
         return None;
     }
-    let loss = |summary, side, span| Some(Loss { summary, side, span, pattern: rule.pattern.text.clone() });
+    let pattern = rule.pattern.text.clone();
     // Whoever edits the file shows its owners what they lose; a new one that wins leaves theirs as it is.
     let is_shadowed = base.path != head.path && lookups.is_present(Side::Head, base.path);
     if is_shadowed {
-        let span = head.rules.rules.first().map_or(Span { start: 0, end: 0 }, |first| first.span);
-        return loss("another file of owners takes the place of one that stays", Side::Head, span);
+        let span = head.rules.rules.first().map(|first| first.span).unwrap_or_default();
+        let summary = "another CODEOWNERS file takes precedence over the existing one";
+        return Some(Loss { summary, side: Side::Head, span, pattern });
     }
     let Some(same) = head.same_pattern(base, rule) else {
         // New rules take the place of one whose pattern is written in another way, or whose folder is gone.
-        let is_new = |path: &&String| {
-            let deciding = head.rules.rules_of(path);
-            !deciding.is_empty() && !deciding.iter().any(|rule| base.same_pattern(head, rule).is_some())
-        };
         let is_replaced = !paths.is_empty()
-            && paths.iter().all(|path| is_new(path) && !is_fewer(&head.owners_of(path), &own));
+            && paths.iter().all(|path| {
+                let deciding = head.rules.rules_of(path);
+                !deciding.is_empty()
+                    && !deciding.iter().any(|rule| base.same_pattern(head, rule).is_some())
+                    && !is_fewer(&head.owners_of(path), &own)
+            });
         let folder = rule.pattern.text.trim_matches('/');
         let is_gone = !folder.contains(['*', '?', '['])
             && lookups.is_present(Side::Base, folder)
@@ -165,18 +174,17 @@ fn loss_of_rule(base: &InForce, head: &InForce, rule: &OwnerRule, lookups: &dyn 
         if is_replaced || is_gone {
             return None;
         }
-        return loss("a rule of owners is removed", Side::Base, rule.span);
+        let summary = "a code owner rule is removed";
+        return Some(Loss { summary, side: Side::Base, span: rule.span, pattern });
     };
-    if !paths.is_empty() && !paths.iter().any(|path| decides(head, path, same)) {
+    if !paths.is_empty() && !paths.iter().any(|path| head.is_decided_by(path, same)) {
         let deciding = paths.iter().flat_map(|path| head.rules.rules_of(path)).next().unwrap_or(same);
-        return loss("a rule of owners is overridden by a later one", Side::Head, deciding.span);
+        let summary = "a code owner rule is overridden by a later one";
+        return Some(Loss { summary, side: Side::Head, span: deciding.span, pattern });
     }
     let now: BTreeSet<&str> = same.owners.iter().map(|owner| owner.text.as_str()).collect();
-    if is_fewer(&now, &own) {
-        loss("paths have fewer owners than before", Side::Head, same.span)
-    } else {
-        None
-    }
+    let summary = "paths have fewer code owners";
+    is_fewer(&now, &own).then_some(Loss { summary, side: Side::Head, span: same.span, pattern })
 }
 
 /// Finds what a rule that only head has takes away: paths that had owners have none.
@@ -184,10 +192,11 @@ fn loss_by_new_rule(base: &InForce, head: &InForce, rule: &OwnerRule) -> Option<
     if base.same_pattern(head, rule).is_some() || !rule.owners.is_empty() {
         return None;
     }
-    let is_lost = |path: &String| head.owners_of(path).is_empty() && !base.owners_of(path).is_empty();
     let pattern = rule.pattern.text.clone();
-    let is_loss = samples(&pattern).iter().any(is_lost);
-    let summary = "paths have fewer owners than before";
+    let is_loss = samples(&pattern)
+        .iter()
+        .any(|path| head.owners_of(path).is_empty() && !base.owners_of(path).is_empty());
+    let summary = "paths have fewer code owners";
     is_loss.then_some(Loss { summary, side: Side::Head, span: rule.span, pattern })
 }
 

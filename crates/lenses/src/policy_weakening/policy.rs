@@ -19,8 +19,9 @@ pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
     if !is_policy(packet.path().as_bytes()) {
         return Inspection::default();
     }
-    let read = |text: Option<&str>| Policy::parse(text, &Overrides::default(), registry);
-    let drafts = match (read(packet.text.full_base.as_deref()), read(packet.text.full_head.as_deref())) {
+    let [base, head] = [&packet.text.full_base, &packet.text.full_head]
+        .map(|text| Policy::parse(text.as_deref(), &Overrides::default(), registry));
+    let drafts = match (base, head) {
         // A base that cannot be read ends the run before any lens; here it says nothing about the change.
         (Err(_), _) => Vec::new(),
         (Ok(_), Err(error)) => unreadable(packet, &error).into_iter().collect(),
@@ -31,11 +32,12 @@ pub(super) fn inspect(packet: &Packet<'_>, registry: &Registry) -> Inspection {
 
 /// Reports waivers that could be read at the base, or were not there, and cannot be read at head.
 pub(super) fn inspect_waivers(packet: &Packet<'_>, registry: &Registry) -> Option<Draft> {
-    let is_readable = |text: Option<&str>| text.is_none_or(|text| parse_waivers(text, registry).is_ok());
     let head = packet.text.full_head.as_deref()?;
     let error = parse_waivers(head, registry).err()?;
-    let draft = unreadable(packet, &PolicyError::Text(error))?;
-    is_readable(packet.text.full_base.as_deref()).then_some(draft)
+    if let Some(base) = packet.text.full_base.as_deref() {
+        parse_waivers(base, registry).ok()?;
+    }
+    unreadable(packet, &PolicyError::Text(error))
 }
 
 /// Reports a link, a submodule or a directory in the place of a file of the gate, and a file in the place of its folder.
@@ -43,11 +45,10 @@ pub(super) fn inspect_place(packet: &Packet<'_>) -> Option<Draft> {
     let path = packet.path().as_bytes();
     let mode = packet.file.new_mode.as_deref()?;
     let is_file = matches!(mode, "100644" | "100755");
-    let is_taken = |own: &str| {
-        let below = path.strip_prefix(own.as_bytes())?;
-        Some(below.starts_with(b"/") || below.is_empty() && !is_file)
-    };
-    let is_own_taken = [POLICY_PATH, WAIVERS_PATH].into_iter().any(|own| is_taken(own) == Some(true));
+    let is_own_taken = [POLICY_PATH, WAIVERS_PATH].into_iter().any(|own| {
+        let below = path.strip_prefix(own.as_bytes());
+        below.is_some_and(|below| below.starts_with(b"/") || below.is_empty() && !is_file)
+    });
     if path != b".qa-skill" && !is_own_taken {
         return None;
     }
@@ -58,8 +59,8 @@ pub(super) fn inspect_place(packet: &Packet<'_>) -> Option<Draft> {
 
 /// Makes a draft on the line that names the rubric at head, or the first that is added.
 pub(super) fn rubric_line(packet: &Packet<'_>) -> Option<Draft> {
-    let names = |line: &Line<'_>| line.text.contains("rubric");
-    let line = packet.added().find(names).or_else(|| packet.added().next())?;
+    let line = packet.added().find(|line| line.text.contains("rubric"));
+    let line = line.or_else(|| packet.added().next())?;
     Some(Draft::on_line(RUBRIC_CHANGED, packet, &line, whole(line.text), ""))
 }
 
@@ -83,52 +84,64 @@ fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
 
 /// One finding per line, with all settings that stand or fall with it.
 fn report(packet: &Packet<'_>, settings: Vec<WeakenedSetting>) -> Vec<Draft> {
-    let mut by_line: BTreeMap<(bool, u64), (Line<'_>, Vec<WeakenedSetting>)> = BTreeMap::new();
+    let mut on_head: BTreeMap<u64, Weakened<'_>> = BTreeMap::new();
+    let mut on_base: BTreeMap<u64, Weakened<'_>> = BTreeMap::new();
     for setting in settings {
-        let added = anchor(packet.added().collect(), &setting);
-        let removed = || anchor(packet.removed().collect(), &setting);
-        let Some((on_base, line)) =
-            added.map(|line| (false, line)).or_else(|| removed().map(|line| (true, line)))
-        else {
+        let (lines, line) = if let Some(line) = anchor(packet.added().collect(), &setting) {
+            (&mut on_head, line)
+        } else if let Some(line) = anchor(packet.removed().collect(), &setting) {
+            (&mut on_base, line)
+        } else {
             continue;
         };
-        by_line.entry((on_base, line.number)).or_insert((line, Vec::new())).1.push(setting);
+        let weakened = lines.entry(line.number).or_insert(Weakened { line, settings: Vec::new() });
+        weakened.settings.push(setting);
     }
-    by_line
-        .into_iter()
-        .map(|((on_base, _), (line, settings))| {
-            let summary = match settings.as_slice() {
-                [one] => format!("{} becomes less strict: {} instead of {}", one.name, one.head, one.base),
-                many => format!("{} settings become less strict", many.len()),
-            };
-            let span = whole(line.text);
-            let draft = if on_base {
-                Draft::on_base_line(POLICY_WEAKENED, packet, &line, span, summary)
-            } else {
-                Draft::on_line(POLICY_WEAKENED, packet, &line, span, summary)
-            };
-            let settings = serde_json::to_value(&settings).expect("settings are made of strings");
-            draft.with("weakened", settings)
-        })
-        .collect()
+    let on_head = on_head.values().map(|Weakened { line, settings }| {
+        Draft::on_line(POLICY_WEAKENED, packet, line, whole(line.text), summary(settings))
+            .with("weakened", to_json(settings))
+    });
+    let on_base = on_base.values().map(|Weakened { line, settings }| {
+        Draft::on_base_line(POLICY_WEAKENED, packet, line, whole(line.text), summary(settings))
+            .with("weakened", to_json(settings))
+    });
+    on_head.chain(on_base).collect()
 }
 
-/// The line that names the setting most closely: its last word, then the rule or lens it is about, then the preset,
-/// then the first line there is.
+/// Weakened settings of one line.
+struct Weakened<'a> {
+    line: Line<'a>,
+    settings: Vec<WeakenedSetting>,
+}
+
+fn summary(settings: &[WeakenedSetting]) -> String {
+    match settings {
+        [one] => format!("{} becomes less strict: {} instead of {}", one.name, one.head, one.base),
+        many => format!("{} settings become less strict", many.len()),
+    }
+}
+
+fn to_json(settings: &[WeakenedSetting]) -> serde_json::Value {
+    serde_json::to_value(settings).expect("settings are made of strings")
+}
+
+/// Returns the line that names the setting most closely: its last word, then the rule or lens it is about, then the
+/// preset, then the first line there is.
 fn anchor<'a>(lines: Vec<Line<'a>>, setting: &WeakenedSetting) -> Option<Line<'a>> {
     let leaf = setting.name.rsplit('.').next().unwrap_or("");
     let about = setting.name.split('.').nth(1).unwrap_or("");
-    let key = |word: &str| {
-        lines.iter().find(|line| line.text.trim_start().trim_start_matches('"').starts_with(word)).copied()
-    };
-    let mention =
-        |word: &str| lines.iter().find(|line| !word.is_empty() && line.text.contains(word)).copied();
-    let strength =
-        || setting.name.starts_with("rules.").then(|| mention(about).and_then(|_| key("strength"))).flatten();
-    key(leaf)
-        .or_else(strength)
-        .or_else(|| mention(about))
-        .or_else(|| key("preset"))
-        .or_else(|| key("strength"))
-        .or_else(|| lines.first().copied())
+    let mention = lines.iter().find(|line| !about.is_empty() && line.text.contains(about));
+    let strength = line_of_key(&lines, "strength");
+    let own_strength = strength.filter(|_| mention.is_some() && setting.name.starts_with("rules."));
+    line_of_key(&lines, leaf)
+        .or(own_strength)
+        .or(mention)
+        .or_else(|| line_of_key(&lines, "preset"))
+        .or(strength)
+        .or(lines.first())
+        .copied()
+}
+
+fn line_of_key<'l, 'a>(lines: &'l [Line<'a>], key: &str) -> Option<&'l Line<'a>> {
+    lines.iter().find(|line| line.text.trim_start().trim_start_matches('"').starts_with(key))
 }

@@ -23,7 +23,7 @@ pub(super) fn swapped(draft: &Draft, policy: &Policy, lookups: &dyn Lookups) -> 
         let summary = "the rubric that the policy names cannot be read".to_owned();
         return Some(Draft { summary, ..draft.clone() });
     };
-    let lost = lost(&old, &new);
+    let lost = lost_conventions(&old, &new);
     if lost.is_empty() {
         return None;
     }
@@ -36,17 +36,17 @@ fn rubric(version: u64, side: Side, lookups: &dyn Lookups) -> Option<Rubric> {
 }
 
 /// Returns the ids of the conventions that the new rubric does not have, or holds less strictly.
-fn lost(old: &Rubric, new: &Rubric) -> Vec<String> {
-    let is_held = |convention: &Convention| {
-        let same = new.conventions.iter().find(|new| new.id == convention.id);
-        same.is_some_and(|new| {
-            let old_paths: BTreeSet<&String> = convention.paths.iter().collect();
-            let covers = old_paths.is_subset(&new.paths.iter().collect());
-            covers && rank(new.strength) >= rank(convention.strength)
-        })
-    };
-    let lost = old.conventions.iter().filter(|old| old.strength != Strength::Off && !is_held(old));
+fn lost_conventions(old: &Rubric, new: &Rubric) -> Vec<String> {
+    let enforced = old.conventions.iter().filter(|old| old.strength != Strength::Off);
+    let lost = enforced.filter(|old| !is_kept(old, new));
     lost.map(|convention| convention.id.clone()).collect()
+}
+
+/// Returns whether a rubric has a convention for all of its paths, as strictly as before.
+fn is_kept(convention: &Convention, rubric: &Rubric) -> bool {
+    let Some(new) = rubric.conventions.iter().find(|new| new.id == convention.id) else { return false };
+    let old_paths: BTreeSet<&String> = convention.paths.iter().collect();
+    old_paths.is_subset(&new.paths.iter().collect()) && rank(new.strength) >= rank(convention.strength)
 }
 
 fn rank(strength: Strength) -> u8 {

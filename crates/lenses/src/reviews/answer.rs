@@ -62,21 +62,21 @@ fn nullable<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::E
 /// That subset knows no bounds: how long, how many and how large is checked when the answer is [`read`].
 pub fn schema(rule_ids: &[&str]) -> Value {
     let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let word = |words: &[&str], text: &str| json!({"type": "string", "enum": words, "description": text});
-    let line = |description: &str| json!({"type": "integer", "description": description});
     let finding = object(json!({
-        "endLine": line("The last line concerned, by its number in the packet."),
-        "evidenceQuote": text("The added lines concerned, verbatim, without numbers and signs."),
-        "file": text("The file, exactly as the packet names it."),
-        "ruleId": word(rule_ids, "The rule that is broken."),
-        "severity": word(&severities, "How bad it is."),
-        "startLine": line("The first line concerned, by its number in the packet."),
+        "endLine": {"type": "integer", "description": "The last line concerned, by its number in the packet."},
+        "evidenceQuote": {
+        "type": "string",
+        "description": "The added lines concerned, verbatim, without numbers and signs."
+        },
+        "file": {"type": "string", "description": "The file, exactly as the packet names it."},
+        "ruleId": {"type": "string", "enum": rule_ids, "description": "The rule that is broken."},
+        "severity": {"type": "string", "enum": severities, "description": "How bad it is."},
+        "startLine": {"type": "integer", "description": "The first line concerned, by its number in the packet."},
         "suggestion": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
             "description": "What to do instead; null if that is not clear."
         },
-        "summary": text("What is wrong and why, in one or two sentences."),
+        "summary": {"type": "string", "description": "What is wrong and why, in one or two sentences."},
     }));
     let findings = json!({"type": "array", "items": finding, "description": "Empty if nothing is wrong."});
     object(json!({ "findings": findings }))
@@ -92,7 +92,7 @@ fn object(properties: Value) -> Value {
 /// Reads an answer; whatever is not exactly of the form is an error and no finding is taken from it.
 ///
 /// The error completes "the answer is not what was asked for: …".
-pub fn read(text: &str, rule_ids: &[&str]) -> Result<Vec<ModelFinding>, String> {
+pub fn parse_answer(text: &str, rule_ids: &[&str]) -> Result<Vec<ModelFinding>, String> {
     let value = strict_json::parse(text.as_bytes()).map_err(|error| repeated(&error.to_string()))?;
     let answer: Answer = serde_json::from_value(value).map_err(|error| repeated(&error.to_string()))?;
     let findings = answer.findings;
@@ -134,25 +134,34 @@ fn fault(said: &ModelFinding, rule_ids: &[&str]) -> Option<String> {
     }
 }
 
-/// Locates the quote of a finding on added lines of the hunk that it claims. Returns the line, and its text there
-/// verbatim.
+/// The place of a quote in the change.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LocatedQuote {
+    /// Number of the quote's first line at head.
+    pub line: u64,
+    /// The whole of that line, trimmed.
+    pub text: String,
+}
+
+/// Locates the quote of a finding on added lines of the hunk that it claims, at the nearest place to the line that it names.
 ///
 /// The caller passes the packet of the file that the finding names.
-pub fn locate(said: &ModelFinding, packet: &Packet<'_>) -> Option<(u64, String)> {
-    let quote = Quote::new(&said.evidence_quote)?;
+pub fn locate(finding: &ModelFinding, packet: &Packet<'_>) -> Option<LocatedQuote> {
+    let quote = Quote::new(&finding.evidence_quote)?;
     let is_markup = clean::is_markup(&packet.path().to_text());
-    let mut best: Option<(u64, u64, String)> = None;
-    for hunk in packet.hunks().filter(|hunk| is_claimed(hunk, said)) {
+    let mut nearest: Option<(u64, LocatedQuote)> = None;
+    for hunk in packet.hunks().filter(|hunk| is_claimed(hunk, finding)) {
         let lines = show(&hunk, is_markup).head;
         for (at, HeadLine { line, .. }) in lines.iter().enumerate() {
-            let distance = line.number.abs_diff(said.start_line);
-            let is_nearer = best.as_ref().is_none_or(|(nearest, ..)| distance < *nearest);
-            if is_nearer && quote.stands_at(&lines[at..]) {
-                best = Some((distance, line.number, line.text.trim().to_owned()));
+            let distance = line.number.abs_diff(finding.start_line);
+            let is_nearer = nearest.as_ref().is_none_or(|(best, _)| distance < *best);
+            if is_nearer && quote.is_at(&lines[at..]) {
+                let text = line.text.trim().to_owned();
+                nearest = Some((distance, LocatedQuote { line: line.number, text }));
             }
         }
     }
-    best.map(|(_, number, verbatim)| (number, verbatim))
+    nearest.map(|(_, located)| located)
 }
 
 fn is_claimed(hunk: &HunkView<'_>, said: &ModelFinding) -> bool {
@@ -178,7 +187,7 @@ impl<'a> Quote<'a> {
 
     /// Returns whether the first of the lines is added and has the beginning of the quote, and those that follow have the
     /// remaining lines.
-    fn stands_at(&self, lines: &[HeadLine<'_>]) -> bool {
+    fn is_at(&self, lines: &[HeadLine<'_>]) -> bool {
         let Some((first, following)) = lines.split_first() else { return false };
         let mut following = following.iter().filter(|line| !line.shown.trim().is_empty());
         first.mark == Mark::Added
@@ -196,6 +205,8 @@ impl<'a> Quote<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeInclusive;
+
     use super::*;
     use crate::corpus::{CaseFile, changed_file};
 
@@ -208,14 +219,21 @@ mod tests {
         })
     }
 
-    fn said(lines: (u64, u64), quote: &str) -> ModelFinding {
+    /// Returns an answer of two findings, the second with another member.
+    fn answer_with(name: &str, value: Value) -> String {
+        let mut wrong = finding();
+        wrong[name] = value;
+        json!({"findings": [finding(), wrong]}).to_string()
+    }
+
+    fn model_finding(lines: RangeInclusive<u64>, quote: &str) -> ModelFinding {
         ModelFinding {
-            end_line: lines.1,
+            end_line: *lines.end(),
             evidence_quote: quote.to_owned(),
             file: "a.rs".to_owned(),
             rule_id: RULES[0].to_owned(),
             severity: Severity::High,
-            start_line: lines.0,
+            start_line: *lines.start(),
             summary: "It is wrong.".to_owned(),
             suggestion: None,
         }
@@ -276,28 +294,24 @@ mod tests {
 
     #[test]
     fn the_check_of_the_subset_sees_what_is_outside() {
-        let with = |pointer: &str, key: &str, value: Value| {
+        const FINDINGS: &str = "/properties/findings";
+        for (pointer, key, value) in [
+            ("", "$schema", json!("x")),
+            ("", "additionalProperties", json!(true)),
+            (FINDINGS, "maxItems", json!(200)),
+            ("/properties/findings/items", "additionalProperties", json!(true)),
+            ("/properties/findings/items", "required", json!(["file"])),
+            ("/properties/findings/items/properties/endLine", "minimum", json!(1)),
+            ("/properties/findings/items/properties/summary", "maxLength", json!(4000)),
+            ("/properties/findings/items/properties/summary", "type", json!(["string", "null"])),
+            ("/properties/findings/items/properties/file", "pattern", json!("^a$")),
+            ("/properties/findings/items/properties/file", "$ref", json!("#/x")),
+            ("/properties/findings/items/properties/suggestion/anyOf/0", "format", json!("uri")),
+            ("/properties/findings/items/properties/suggestion", "oneOf", json!([])),
+            ("/properties/findings/items/properties/endLine", "enum", json!([1])),
+        ] {
             let mut schema = schema(RULES);
             schema.pointer_mut(pointer).unwrap()[key] = value;
-            schema
-        };
-        let item = "/properties/findings/items";
-        let member = |name: &str| format!("{item}/properties/{name}");
-        for schema in [
-            with("", "$schema", json!("x")),
-            with("", "additionalProperties", json!(true)),
-            with("/properties/findings", "maxItems", json!(200)),
-            with(item, "additionalProperties", json!(true)),
-            with(item, "required", json!(["file"])),
-            with(&member("endLine"), "minimum", json!(1)),
-            with(&member("summary"), "maxLength", json!(4000)),
-            with(&member("summary"), "type", json!(["string", "null"])),
-            with(&member("file"), "pattern", json!("^a$")),
-            with(&member("file"), "$ref", json!("#/x")),
-            with(&format!("{}/anyOf/0", member("suggestion")), "format", json!("uri")),
-            with(&member("suggestion"), "oneOf", json!([])),
-            with(&member("endLine"), "enum", json!([1])),
-        ] {
             assert!(!outside_the_subset(&schema).is_empty(), "{schema}");
         }
     }
@@ -306,7 +320,7 @@ mod tests {
     fn the_schema_and_what_is_read_name_the_same_members() {
         let schema = schema(RULES);
         let item = &schema["properties"]["findings"]["items"];
-        let written = serde_json::to_value(said((1, 2), "x")).unwrap();
+        let written = serde_json::to_value(model_finding(1..=2, "x")).unwrap();
         let names: Vec<&String> = written.as_object().unwrap().keys().collect();
         assert_eq!(item["required"], json!(names));
         let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
@@ -319,15 +333,15 @@ mod tests {
         let mut second = finding();
         second["suggestion"] = json!("Do that.");
         let answer = json!({"findings": [finding(), second]}).to_string();
-        let first = said((1, 2), "let a = b;");
+        let first = model_finding(1..=2, "let a = b;");
         let expect = vec![first.clone(), ModelFinding { suggestion: Some("Do that.".to_owned()), ..first }];
-        assert_eq!(read(&answer, RULES), Ok(expect));
-        assert_eq!(read(" {\"findings\": []}\n", RULES), Ok(vec![]));
+        assert_eq!(parse_answer(&answer, RULES), Ok(expect));
+        assert_eq!(parse_answer(" {\"findings\": []}\n", RULES), Ok(vec![]));
     }
 
     #[track_caller]
     fn check_refused(answer: &str, expect: &str) {
-        let error = read(answer, RULES).unwrap_err();
+        let error = parse_answer(answer, RULES).unwrap_err();
         assert!(error.contains(expect), "{error:?} does not say {expect:?}");
         assert!(error.chars().count() <= 80 + REPEATED, "{error}");
         assert!(!error.chars().any(clean::is_hidden), "{error:?}");
@@ -335,28 +349,23 @@ mod tests {
 
     #[test]
     fn an_answer_of_another_form_is_refused_as_a_whole() {
-        let with = |name: &str, value: Value| {
-            let mut wrong = finding();
-            wrong[name] = value;
-            json!({"findings": [finding(), wrong]}).to_string()
-        };
         let long = "x".repeat(LONGEST_TEXT + 1);
         for (answer, expect) in [
-            (with("startLine", json!(0)), "finding 2 names a line"),
-            (with("endLine", json!(LAST_LINE + 1)), "finding 2 names a line"),
-            (with("startLine", json!(3)), "finding 2 ends before it begins"),
-            (with("startLine", json!(-1)), "invalid value"),
-            (with("startLine", json!(1.0)), "invalid type"),
-            (with("startLine", json!("1")), "invalid type"),
-            (with("ruleId", json!("x\u{202e}".repeat(200))), "finding 2 names the rule xxx"),
-            (with("severity", json!("High")), "unknown variant"),
-            (with("summary", json!(" \n")), "finding 2 has no summary"),
-            (with("summary", json!(long)), "finding 2 has a summary of 4001 bytes"),
-            (with("evidenceQuote", json!(long)), "finding 2 has a quote of 4001 bytes"),
-            (with("suggestion", json!(long)), "finding 2 has a suggestion of 4001 bytes"),
-            (with("suggestion", json!(1)), "invalid type"),
-            (with("more\u{1b}", json!(1)), "unknown field"),
-            (with(&"m".repeat(500), json!(1)), "unknown field"),
+            (answer_with("startLine", json!(0)), "finding 2 names a line"),
+            (answer_with("endLine", json!(LAST_LINE + 1)), "finding 2 names a line"),
+            (answer_with("startLine", json!(3)), "finding 2 ends before it begins"),
+            (answer_with("startLine", json!(-1)), "invalid value"),
+            (answer_with("startLine", json!(1.0)), "invalid type"),
+            (answer_with("startLine", json!("1")), "invalid type"),
+            (answer_with("ruleId", json!("x\u{202e}".repeat(200))), "finding 2 names the rule xxx"),
+            (answer_with("severity", json!("High")), "unknown variant"),
+            (answer_with("summary", json!(" \n")), "finding 2 has no summary"),
+            (answer_with("summary", json!(long)), "finding 2 has a summary of 4001 bytes"),
+            (answer_with("evidenceQuote", json!(long)), "finding 2 has a quote of 4001 bytes"),
+            (answer_with("suggestion", json!(long)), "finding 2 has a suggestion of 4001 bytes"),
+            (answer_with("suggestion", json!(1)), "invalid type"),
+            (answer_with("more\u{1b}", json!(1)), "unknown field"),
+            (answer_with(&"m".repeat(500), json!(1)), "unknown field"),
             (json!({"findings": vec![finding(); 201]}).to_string(), "it has 201 findings"),
             (json!({"findings": [], "more": 1}).to_string(), "unknown field"),
             (json!([]).to_string(), ""),
@@ -384,88 +393,92 @@ mod tests {
     const NEW: &str =
         "fn a() {\n    one();\n    call(x);\n\n    call(x, y);\n    }\n    call(x);\n    two();\n}\n";
 
-    fn place(path: &str, old: &str, new: &str, lines: (u64, u64), quote: &str) -> Option<(u64, String)> {
-        let side = |text: &str| Some((path.to_owned(), text.to_owned()));
-        let (file, text) = changed_file(&CaseFile { old: side(old), new: side(new), modes: None });
+    fn locate_in(
+        path: &str,
+        old: &str,
+        new: &str,
+        lines: RangeInclusive<u64>,
+        quote: &str,
+    ) -> Option<LocatedQuote> {
+        let (file, text) = changed_file(&CaseFile::edited(path, old, new));
         let included = vec![true; file.hunks.len()];
-        locate(&said(lines, quote), &Packet { file: &file, text: &text, included: &included })
+        locate(&model_finding(lines, quote), &Packet { file: &file, text: &text, included: &included })
     }
 
     #[track_caller]
-    fn check(lines: (u64, u64), quote: &str, expect: Option<(u64, &str)>) {
-        let expect = expect.map(|(number, text)| (number, text.to_owned()));
-        assert_eq!(place("a.rs", OLD, NEW, lines, quote), expect, "{quote:?} at {lines:?}");
+    fn check(lines: RangeInclusive<u64>, quote: &str, expect: Option<(u64, &str)>) {
+        let expect = expect.map(|(line, text)| LocatedQuote { line, text: text.to_owned() });
+        assert_eq!(locate_in("a.rs", OLD, NEW, lines.clone(), quote), expect, "{quote:?} at {lines:?}");
     }
 
     #[test]
     fn the_nearest_added_line_that_holds_the_quote_is_meant() {
-        check((3, 3), "call(x);", Some((3, "call(x);")));
-        check((6, 7), "  call(x);  ", Some((7, "call(x);")));
-        check((5, 5), "call(x);", Some((3, "call(x);")));
-        check((3, 7), "call(x, y);", Some((5, "call(x, y);")));
-        check((7, 90), "(x, y)", Some((5, "call(x, y);")));
+        check(3..=3, "call(x);", Some((3, "call(x);")));
+        check(6..=7, "  call(x);  ", Some((7, "call(x);")));
+        check(5..=5, "call(x);", Some((3, "call(x);")));
+        check(3..=7, "call(x, y);", Some((5, "call(x, y);")));
+        check(7..=90, "(x, y)", Some((5, "call(x, y);")));
     }
 
     #[test]
     fn a_quote_of_several_lines_stands_in_their_order() {
-        check((7, 7), "call(x);\ncall(x, y);", Some((3, "call(x);")));
-        check((3, 3), "\n\ncall(x);\n\n    two();\n}\n", Some((7, "call(x);")));
-        check((3, 3), "call(x);\r\n}", None);
-        check((3, 3), "call(x, y);\ncall(x);", None);
-        check((3, 3), "two();\n}\nmore();", None);
+        check(7..=7, "call(x);\ncall(x, y);", Some((3, "call(x);")));
+        check(3..=3, "\n\ncall(x);\n\n    two();\n}\n", Some((7, "call(x);")));
+        check(3..=3, "call(x);\r\n}", None);
+        check(3..=3, "call(x, y);\ncall(x);", None);
+        check(3..=3, "two();\n}\nmore();", None);
     }
 
     #[test]
     fn a_quote_that_stands_elsewhere_is_no_evidence() {
         for quote in ["", " \n\t", "never(there);", "one();", "two();", "CALL(X);"] {
-            check((3, 7), quote, None);
+            check(3..=7, quote, None);
         }
-        check((1, 2), "call(x);", None);
-        check((8, 9), "call(x);", None);
-        check((LAST_LINE, LAST_LINE), "call(x);", None);
+        check(1..=2, "call(x);", None);
+        check(8..=9, "call(x);", None);
+        check(LAST_LINE..=LAST_LINE, "call(x);", None);
     }
 
     #[test]
     fn a_short_quote_must_be_a_whole_line() {
-        check((3, 7), "x", None);
-        check((3, 7), "(x)", None);
-        check((3, 7), "}", Some((6, "}")));
-        check((3, 7), "l(x)", Some((3, "call(x);")));
+        check(3..=7, "x", None);
+        check(3..=7, "(x)", None);
+        check(3..=7, "}", Some((6, "}")));
+        check(3..=7, "l(x)", Some((3, "call(x);")));
     }
 
     #[test]
     fn a_removed_line_is_not_there_any_more() {
-        assert_eq!(place("a.rs", "a();\nold();\n", "a();\n", (1, 2), "old();"), None);
-        assert_eq!(place("a.rs", "old();\n", "new();\n", (1, 1), "old();"), None);
+        assert_eq!(locate_in("a.rs", "a();\nold();\n", "a();\n", 1..=2, "old();"), None);
+        assert_eq!(locate_in("a.rs", "old();\n", "new();\n", 1..=1, "old();"), None);
     }
 
     #[test]
     fn a_quote_is_held_against_what_the_model_saw() {
         let (old, new) = ("seen\n", "seen\nIgnore\u{200b} all <!-- hidden --> of it\n");
-        let line = "Ignore\u{200b} all <!-- hidden --> of it".to_owned();
-        assert_eq!(
-            place("a.md", old, new, (2, 2), "Ignore all [comment removed] of it"),
-            Some((2, line.clone()))
-        );
-        assert_eq!(place("a.md", old, new, (2, 2), "Ignore all"), Some((2, line.clone())));
-        assert_eq!(place("a.md", old, new, (2, 2), "hidden"), None);
-        assert_eq!(place("a.md", old, new, (2, 2), "of it"), Some((2, line)));
+        let text = "Ignore\u{200b} all <!-- hidden --> of it".to_owned();
+        let expected = Some(LocatedQuote { line: 2, text });
+        for quote in ["Ignore all [comment removed] of it", "Ignore all", "of it"] {
+            assert_eq!(locate_in("a.md", old, new, 2..=2, quote), expected, "{quote}");
+        }
+        assert_eq!(locate_in("a.md", old, new, 2..=2, "hidden"), None);
     }
 
     #[test]
     fn only_a_hunk_that_is_claimed_and_planned_counts() {
         let old: String = (1..=60).map(|number| format!("line {number}\n")).collect();
         let new = old.replace("line 5\n", "evil();\n").replace("line 50\n", "evil();\n");
-        let side = |text: &str| Some(("a.rs".to_owned(), text.to_owned()));
-        let (file, text) = changed_file(&CaseFile { old: side(&old), new: side(&new), modes: None });
-        let at = |lines, included: &[bool]| {
-            locate(&said(lines, "evil();"), &Packet { file: &file, text: &text, included })
-                .map(|(line, _)| line)
-        };
-        assert_eq!(at((50, 50), &[true, true]), Some(50));
-        assert_eq!(at((5, 50), &[true, true]), Some(5));
-        assert_eq!(at((5, 50), &[false, true]), Some(50));
-        assert_eq!(at((5, 5), &[false, true]), None);
-        assert_eq!(at((20, 30), &[true, true]), None);
+        let (file, text) = changed_file(&CaseFile::edited("a.rs", &old, &new));
+        for (lines, included, expected) in [
+            (50..=50, [true, true], Some(50)),
+            (5..=50, [true, true], Some(5)),
+            (5..=50, [false, true], Some(50)),
+            (5..=5, [false, true], None),
+            (20..=30, [true, true], None),
+        ] {
+            let packet = Packet { file: &file, text: &text, included: &included };
+            let located = locate(&model_finding(lines, "evil();"), &packet);
+            assert_eq!(located.map(|located| located.line), expected);
+        }
     }
 }

@@ -39,6 +39,13 @@ impl Cleaned {
     }
 }
 
+/// An opening bracket.
+struct Bracket {
+    /// Offset behind it.
+    inside: usize,
+    is_picture: bool,
+}
+
 /// Cleans lines that follow one another; a comment or a tag may go on in the next.
 #[derive(Debug, Clone)]
 pub(crate) struct Cleaner {
@@ -135,7 +142,7 @@ impl Cleaner {
     /// Empties the brackets of pictures. Brackets pair as renderers pair them, each with the last open one.
     fn without_picture_texts(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        let mut open: Vec<(usize, bool)> = Vec::new();
+        let mut open: Vec<Bracket> = Vec::new();
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             match character {
@@ -144,13 +151,13 @@ impl Cleaner {
                     out.extend(characters.next());
                     continue;
                 }
-                '[' => open.push((out.len() + 1, out.ends_with('!'))),
+                '[' => open.push(Bracket { inside: out.len() + 1, is_picture: out.ends_with('!') }),
                 ']' => {
-                    if let Some((start, true)) = open.pop()
+                    if let Some(Bracket { inside, is_picture: true }) = open.pop()
                         && matches!(characters.peek(), Some('(' | '['))
-                        && start < out.len()
+                        && inside < out.len()
                     {
-                        out.truncate(start);
+                        out.truncate(inside);
                         self.cleaned.alt_texts += 1;
                     }
                 }
@@ -279,8 +286,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(is_markup: bool, text: &str, expect: &str, counts: (u64, u64, u64)) {
-        let (characters, comments, alt_texts) = counts;
+    fn check(is_markup: bool, text: &str, expect: &str, [characters, comments, alt_texts]: [u64; 3]) {
         let cleaned = Cleaned { characters, comments, alt_texts };
         assert_eq!(clean(is_markup, text), (expect.to_owned(), cleaned), "{text:?}");
     }
@@ -291,28 +297,28 @@ mod tests {
             \u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{3164}\u{fe00}\u{fe0f}\
             \u{feff}\u{ffa0}\u{fff9}\u{e0000}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}";
         for character in hidden.chars() {
-            check(false, &format!("a{character}b"), "ab", (1, 0, 0));
-            check(true, &format!("{character}<!-{character}- x -->"), COMMENT, (2, 1, 0));
+            check(false, &format!("a{character}b"), "ab", [1, 0, 0]);
+            check(true, &format!("{character}<!-{character}- x -->"), COMMENT, [2, 1, 0]);
         }
-        check(false, "\tlet é = \"日本\"; // 👍", "\tlet é = \"日本\"; // 👍", (0, 0, 0));
+        check(false, "\tlet é = \"日本\"; // 👍", "\tlet é = \"日本\"; // 👍", [0, 0, 0]);
     }
 
     #[test]
     fn a_source_file_keeps_its_comments() {
         for text in ["a <!-- b --> c", "![alt](target)", "<img alt=\"x\">", "[//]: # (x)"] {
-            check(false, text, text, (0, 0, 0));
+            check(false, text, text, [0, 0, 0]);
         }
     }
 
     #[test]
     fn comments_of_markup_go() {
-        check(true, "a <!-- b --> c", "a [comment removed] c", (0, 1, 0));
-        check(true, "<!--a--><!--b-->", "[comment removed][comment removed]", (0, 2, 0));
-        check(true, "a <!-- b\nhidden\n\nend --> c\nd", "a [comment removed]\n\n\n c\nd", (0, 1, 0));
-        check(true, "a <!-- b\nc --> d <!-- e\nf", "a [comment removed]\n d [comment removed]\n", (0, 2, 0));
-        check(true, "<!--> seen", "[comment removed] seen", (0, 1, 0));
-        check(true, "<!---> seen", "[comment removed] seen", (0, 1, 0));
-        check(true, "a <!- b --> c", "a <!- b --> c", (0, 0, 0));
+        check(true, "a <!-- b --> c", "a [comment removed] c", [0, 1, 0]);
+        check(true, "<!--a--><!--b-->", "[comment removed][comment removed]", [0, 2, 0]);
+        check(true, "a <!-- b\nhidden\n\nend --> c\nd", "a [comment removed]\n\n\n c\nd", [0, 1, 0]);
+        check(true, "a <!-- b\nc --> d <!-- e\nf", "a [comment removed]\n d [comment removed]\n", [0, 2, 0]);
+        check(true, "<!--> seen", "[comment removed] seen", [0, 1, 0]);
+        check(true, "<!---> seen", "[comment removed] seen", [0, 1, 0]);
+        check(true, "a <!- b --> c", "a <!- b --> c", [0, 0, 0]);
     }
 
     #[test]
@@ -320,34 +326,34 @@ mod tests {
         for text in
             ["[//]: # (do this)", "[//]: # \"do this\"", "[comment]: <> (do this)", "> [x]: <#> 'do this'"]
         {
-            check(true, text, COMMENT, (0, 1, 0));
+            check(true, text, COMMENT, [0, 1, 0]);
         }
         for text in ["[//]: #", "[a]: https://example.org (title)", "see [//] # (seen)"] {
-            check(true, text, text, (0, 0, 0));
+            check(true, text, text, [0, 0, 0]);
         }
     }
 
     #[test]
     fn texts_of_pictures_go() {
-        check(true, "a ![do this](x.png) b", "a ![](x.png) b", (0, 0, 1));
-        check(true, "![do [this] too](x.png)", "![](x.png)", (0, 0, 1));
-        check(true, "[![build](b.svg)](https://ci)", "[![](b.svg)](https://ci)", (0, 0, 1));
-        check(true, "![do this][ref]", "![][ref]", (0, 0, 1));
+        check(true, "a ![do this](x.png) b", "a ![](x.png) b", [0, 0, 1]);
+        check(true, "![do [this] too](x.png)", "![](x.png)", [0, 0, 1]);
+        check(true, "[![build](b.svg)](https://ci)", "[![](b.svg)](https://ci)", [0, 0, 1]);
+        check(true, "![do this][ref]", "![][ref]", [0, 0, 1]);
         for text in ["![](x.png)", "[text](x)", "![seen]", "![seen\\](x)", "![a [seen](x)", "!\\[seen](x)"] {
-            check(true, text, text, (0, 0, 0));
+            check(true, text, text, [0, 0, 0]);
         }
     }
 
     #[test]
     fn attributes_that_hold_hidden_text_go() {
-        check(true, "<img src=\"a\" alt=\"do this\">", "<img src=\"a\" alt=\"\">", (0, 0, 1));
-        check(true, "<a TITLE = 'do > this' b>t</a>", "<a TITLE = '' b>t</a>", (0, 0, 1));
-        check(true, "<img alt=this src=a>", "<img alt= src=a>", (0, 0, 1));
-        check(true, "<img alt=this>seen", "<img alt=>seen", (0, 0, 1));
-        check(true, "<img\nalt=\"do\nthis\" x>\"seen\"", "<img\nalt=\"\n\" x>\"seen\"", (0, 0, 1));
-        check(true, "<img alt\n= \n'do' src=x\ny>", "<img alt\n= \n'' src=x\ny>", (0, 0, 1));
-        check(true, "<img alt=a\nsrc=b>", "<img alt=\nsrc=b>", (0, 0, 1));
-        check(true, "<img src=\"a\"alt=\"do\"/>", "<img src=\"a\"alt=\"\"/>", (0, 0, 1));
+        check(true, "<img src=\"a\" alt=\"do this\">", "<img src=\"a\" alt=\"\">", [0, 0, 1]);
+        check(true, "<a TITLE = 'do > this' b>t</a>", "<a TITLE = '' b>t</a>", [0, 0, 1]);
+        check(true, "<img alt=this src=a>", "<img alt= src=a>", [0, 0, 1]);
+        check(true, "<img alt=this>seen", "<img alt=>seen", [0, 0, 1]);
+        check(true, "<img\nalt=\"do\nthis\" x>\"seen\"", "<img\nalt=\"\n\" x>\"seen\"", [0, 0, 1]);
+        check(true, "<img alt\n= \n'do' src=x\ny>", "<img alt\n= \n'' src=x\ny>", [0, 0, 1]);
+        check(true, "<img alt=a\nsrc=b>", "<img alt=\nsrc=b>", [0, 0, 1]);
+        check(true, "<img src=\"a\"alt=\"do\"/>", "<img src=\"a\"alt=\"\"/>", [0, 0, 1]);
         for text in [
             "<img alt=\"\" title=''>",
             "alt=\"seen\"",
@@ -356,14 +362,14 @@ mod tests {
             "<a b\n\ntitle=\"seen\"",
             "<a title b=\"c\">",
         ] {
-            check(true, text, text, (0, 0, 0));
+            check(true, text, text, [0, 0, 0]);
         }
     }
 
     #[test]
     fn a_long_line_is_shown_whole() {
         let long = "é".repeat(100_000);
-        check(false, &long, &long, (0, 0, 0));
+        check(false, &long, &long, [0, 0, 0]);
     }
 
     #[test]

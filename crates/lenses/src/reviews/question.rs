@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::answer::{self, ModelFinding};
 use super::clean::Cleaned;
 use super::contract::{Canary, ReviewSpec};
-use super::packet::fenced;
+use super::packet::{FileBlock, fenced};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::Rubric;
 use qa_core::canonical;
@@ -97,11 +97,12 @@ pub fn instructions(spec: &ReviewSpec, rubric: Option<&Rubric>) -> String {
 pub fn question(
     spec: &'static ReviewSpec,
     rubric: Option<&Rubric>,
-    files: Vec<(String, Cleaned)>,
-    (seed, is_taken): (Option<&Sha256Hex>, Taken<'_>),
+    files: Vec<FileBlock>,
+    seed: Option<&Sha256Hex>,
+    is_taken: Taken<'_>,
 ) -> Question {
-    let cleaned = files.iter().fold(Cleaned::default(), |sum, (_, cleaned)| sum.with(*cleaned));
-    let mut blocks: Vec<String> = files.into_iter().map(|(block, _)| block).collect();
+    let cleaned = files.iter().fold(Cleaned::default(), |sum, file| sum.with(file.cleaned));
+    let mut blocks: Vec<String> = files.into_iter().map(|file| file.text).collect();
     let planted = seed.and_then(|seed| planted(spec.canaries, seed, is_taken));
     if let (Some(planted), Some(seed)) = (&planted, seed) {
         let place = numbers(seed)[2] % (blocks.len() + 1);
@@ -118,19 +119,17 @@ pub fn question(
 
 /// Numbers that a seed gives.
 fn numbers(seed: &Sha256Hex) -> [usize; 4] {
-    let number = |part: &str| usize::from_str_radix(part, 16).expect("a digest is hexadecimal");
-    let text = seed.as_str();
-    [number(&text[0..4]), number(&text[4..8]), number(&text[8..12]), number(&text[12..16])]
+    [0, 4, 8, 12]
+        .map(|at| usize::from_str_radix(&seed.as_str()[at..at + 4], 16).expect("a digest is hexadecimal"))
 }
 
 fn planted(canaries: &'static [Canary], seed: &Sha256Hex, is_taken: Taken<'_>) -> Option<Planted> {
     let [which, first, _, second] = numbers(seed);
     let canary = canaries.get(which % canaries.len().max(1))?;
     let (first, second) = (WORDS[first % WORDS.len()], WORDS[second % WORDS.len()]);
-    let name = |length: usize| {
-        format!("src/{first}/{second}_{}.{}", &seed.as_str()[16..16 + length], canary.extension)
-    };
-    let path = (6..=48).map(name).find(|path| !is_taken(path))?;
+    let mut paths =
+        (22..=64).map(|end| format!("src/{first}/{second}_{}.{}", &seed.as_str()[16..end], canary.extension));
+    let path = paths.find(|path| !is_taken(path))?;
     let language = match canary.extension {
         "py" => "python",
         "js" => "javascript",
@@ -155,15 +154,16 @@ mod tests {
         canonical::sha256(text.as_bytes())
     }
 
-    fn asked(blocks: &[&str], seed: Option<&Sha256Hex>) -> Question {
-        let files = blocks.iter().map(|block| ((*block).to_owned(), Cleaned::default())).collect();
-        question(find("review-security").unwrap(), None, files, (seed, &|_| false))
+    fn security_question(blocks: &[&str], seed: Option<&Sha256Hex>) -> Question {
+        let files =
+            blocks.iter().map(|block| FileBlock { text: (*block).to_owned(), cleaned: Cleaned::default() });
+        question(find("review-security").unwrap(), None, files.collect(), seed, &|_| false)
     }
 
     #[test]
     fn the_goal_stands_in_every_question_and_the_schema_names_its_rules_alone() {
         for spec in ALL.iter().filter(|spec| spec.id != CONSISTENCY) {
-            let question = question(spec, None, Vec::new(), (None, &|_| false));
+            let question = question(spec, None, Vec::new(), None, &|_| false);
             assert!(question.instructions.starts_with(spec.prompt));
             for rule in spec.rules {
                 assert!(
@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn a_canary_is_one_of_the_files_and_differs_from_change_to_change() {
-        let plain = asked(&["one\n", "two\n"], None);
+        let plain = security_question(&["one\n", "two\n"], None);
         assert_eq!(plain.planted, None);
         let mut seen = std::collections::BTreeSet::new();
         for text in ["a", "b", "c", "d", "e", "f", "g", "h"] {
-            let question = asked(&["one\n", "two\n"], Some(&seed(text)));
+            let question = security_question(&["one\n", "two\n"], Some(&seed(text)));
             let planted = question.planted.unwrap();
             assert!(question.packet.contains(&planted.block) && question.packet.contains("one\n"));
             assert!(!planted.block.contains("{}"), "{}", planted.block);
-            assert_eq!(planted, asked(&["one\n"], Some(&seed(text))).planted.unwrap());
+            assert_eq!(planted, security_question(&["one\n"], Some(&seed(text))).planted.unwrap());
             seen.insert(planted.path);
         }
         assert_eq!(seen.len(), 8);
@@ -192,13 +192,11 @@ mod tests {
     #[test]
     fn a_canary_stands_in_no_file_of_the_change() {
         let spec = find("review-security").unwrap();
-        let of = |is_taken: &dyn Fn(&str) -> bool| {
-            question(spec, None, Vec::new(), (Some(&seed("a")), is_taken)).planted.map(|planted| planted.path)
-        };
-        let first = of(&|_| false).unwrap();
-        let second = of(&|path| path == first).unwrap();
+        let seed = seed("a");
+        let first = planted(spec.canaries, &seed, &|_| false).unwrap().path;
+        let second = planted(spec.canaries, &seed, &|path| path == first).unwrap().path;
         assert_ne!(first, second);
-        assert_eq!(of(&|_| true), None);
+        assert!(planted(spec.canaries, &seed, &|_| true).is_none());
     }
 
     #[test]

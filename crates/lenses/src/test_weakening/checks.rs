@@ -74,11 +74,11 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         (ChangeKind::Deleted, ..) => tests_by_hunk::deleted(packet, &mut seen),
         (ChangeKind::Added, ..) => {
             let text = only_side(packet);
-            compare(packet, &Version::default(), &Version::read(&path, language, &text), &mut seen);
+            compare(packet, &Version::default(), &Version::parse(&path, language, &text), &mut seen);
         }
         (_, Some(base), Some(head)) => {
-            let base = Version::read(&old_path, language, base);
-            compare(packet, &base, &Version::read(&path, language, head), &mut seen);
+            let base = Version::parse(&old_path, language, base);
+            compare(packet, &base, &Version::parse(&path, language, head), &mut seen);
         }
         // No changed line is about a test.
         _ => {}
@@ -117,39 +117,44 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         if own.is_empty() && gone.is_empty() || test.off.is_some() {
             continue;
         }
-        let is_cut = |line: &&&Line<'_>| match test.cut {
+        let early_return = own.iter().find(|line| match test.cut {
             Some(at) => line.number as usize - 1 == at,
             None => is_early_return(head, test, line),
-        };
-        let checks =
-            |side: &Side<'_>, position: usize| side.body(position).iter().any(|line| is_assertion(line));
-        if test.cut.is_none()
-            && let Some(line) = own.iter().find(is_cut)
-        {
+        });
+        if let Some(line) = early_return.filter(|_| test.cut.is_none()) {
             let summary = "a test returns before it checks anything";
             drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
             continue;
         }
-        if checks(head, position) || !checks(base, old_position) {
+        let is_checking = head.body(position).iter().any(|line| is_assertion(line));
+        let was_checking = base.body(old_position).iter().any(|line| is_assertion(line));
+        if is_checking || !was_checking {
             continue;
         }
         // A call that the test did not make before may check in words that are not known.
         let before: BTreeSet<&str> = base.body(old_position).iter().map(|line| line.trim()).collect();
-        let may_check =
-            |line: &&str| line.contains('(') && !is_trivial(line) && !before.contains(line.trim());
-        let on_line =
-            |line: &Line<'_>, summary| Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary);
-        if let Some(line) = own.iter().find(is_cut) {
-            drafts.push(on_line(line, "a test returns before it checks anything"));
-        } else if let Some(line) = own.iter().find(|line| is_trivial(line.text)) {
-            drafts.push(on_line(line, "the assertions of a test are replaced by one that always holds"));
-        } else if head.body(position).iter().any(may_check) {
-        } else if let Some(line) = gone.iter().find(|line| is_assertion(line.text)) {
+        let may_check = head
+            .body(position)
+            .iter()
+            .any(|line| line.contains('(') && !is_trivial(line) && !before.contains(line.trim()));
+        let trivial = own.iter().find(|line| is_trivial(line.text));
+        let removed = gone.iter().find(|line| is_assertion(line.text));
+        let (line, summary) = if let Some(line) = early_return {
+            (*line, "a test returns before it checks anything")
+        } else if let Some(line) = trivial {
+            (*line, "the assertions of a test are replaced by one that always holds")
+        } else if may_check {
+            continue;
+        } else if let Some(line) = removed {
             let summary = "the assertions of a test are removed";
             drafts.push(Draft::on_base_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
+            continue;
         } else if let Some(line) = own.first() {
-            drafts.push(on_line(line, "the assertions of a test are never reached"));
-        }
+            (*line, "the assertions of a test are never reached")
+        } else {
+            continue;
+        };
+        drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
     }
     drafts
 }

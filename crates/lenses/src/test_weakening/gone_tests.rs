@@ -85,8 +85,9 @@ struct Noted {
 
 /// Tests that went and were not found again, with the draft each becomes.
 pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
-    let noted = |fact: &Fact| Some(Noted { found: fact.read()?, draft: fact.draft.clone() });
-    let noted: Vec<Noted> = facts.iter().filter_map(noted).collect();
+    let noted =
+        facts.iter().filter_map(|fact| Some(Noted { found: fact.read()?, draft: fact.draft.clone() }));
+    let noted: Vec<Noted> = noted.collect();
     if !noted.iter().any(|noted| matches!(noted.found, Found::Removed(_) | Found::InDeleted(_))) {
         return Vec::new();
     }
@@ -107,8 +108,8 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
     for file in &noted {
         let Found::Deleted { path } = &file.found else { continue };
         if !change.sources_gone.contains(stem(path).as_str()) {
-            let own = in_deleted.get(path.as_str()).map_or(&[][..], Vec::as_slice);
-            drafts.extend(drafts_of_file(file, path, own, &change));
+            let own = in_deleted.remove(path.as_str()).unwrap_or_default();
+            drafts.extend(drafts_of_file(file, path, &own, &change));
         }
     }
     drafts
@@ -166,8 +167,8 @@ struct Removed<'a> {
 
 impl<'a> Removed<'a> {
     fn new(shape: &'a Shape) -> Self {
-        let (name, stem) = (names::parts(&shape.name), stem(&shape.path));
-        let (roots, about) = (roots(&name), names::parts(&stem));
+        let (name, stem) = (names::words_of_name(&shape.name), stem(&shape.path));
+        let (roots, about) = (roots(&name), names::words_of_name(&stem));
         Self { shape, name, roots, stem, about }
     }
 }
@@ -181,8 +182,8 @@ struct New<'a> {
 }
 
 impl<'a> New<'a> {
-    fn of(shape: &'a Shape) -> Self {
-        Self { roots: roots(&names::parts(&shape.name)), shape, is_taken: false }
+    fn new(shape: &'a Shape) -> Self {
+        Self { roots: roots(&names::words_of_name(&shape.name)), shape, is_taken: false }
     }
 }
 
@@ -217,8 +218,8 @@ impl<'a> Change<'a> {
         let mut new: BTreeSet<&str> = BTreeSet::new();
         for Noted { found, .. } in noted {
             match found {
-                Found::Added(shape) => change.added.push(New::of(shape)),
-                Found::Grown(shape) => change.tables.push(New::of(shape)),
+                Found::Added(shape) => change.added.push(New::new(shape)),
+                Found::Grown(shape) => change.tables.push(New::new(shape)),
                 Found::SourceDeleted { stem } => drop(change.sources_gone.insert(stem)),
                 Found::PackageGone { folder } if !folder.is_empty() => {
                     change.packages_gone.push(format!("{folder}/"));
@@ -240,14 +241,17 @@ impl<'a> Change<'a> {
 
     fn note_gone(&mut self, names: &'a BTreeSet<String>, stem: Option<String>) {
         for name in names {
-            let unknown = || Gone { stems: BTreeSet::new(), parts: names::parts(name) };
-            self.gone.entry(name).or_insert_with(unknown).stems.extend(stem.clone());
+            let gone = self
+                .gone
+                .entry(name)
+                .or_insert_with(|| Gone { stems: BTreeSet::new(), parts: names::words_of_name(name) });
+            gone.stems.extend(stem.clone());
         }
     }
 
     /// Returns whether new tests in a file about the same thing are no fewer than those of a deleted file.
     fn rewrites(&self, deleted: &str, count: usize) -> bool {
-        let about = names::parts(&stem_as_written(deleted));
+        let about = names::words_of_name(&stem_as_written(deleted));
         let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
         let strict = self
             .added
@@ -257,37 +261,44 @@ impl<'a> Change<'a> {
         strict.for_each(|test| *by_file.entry(&test.path).or_insert(0) += 1);
         !about.is_empty()
             && by_file.iter().any(|(path, tests)| {
-                *tests >= count && about.is_subset(&names::parts(&stem_as_written(path)))
+                *tests >= count && about.is_subset(&names::words_of_name(&stem_as_written(path)))
             })
     }
 
     /// The looks are in order of certainty.
     fn fate(&mut self, removed: &Removed<'_>) -> Fate {
         let test = removed.shape;
-        let same_name =
-            |new: &New<'_>| !new.is_taken && new.shape.name == test.name && new.shape.may_be(test);
-        if let Some(found) = self.added.iter_mut().find(|new| same_name(new)) {
-            found.is_taken = true;
+        let same_name = self
+            .added
+            .iter_mut()
+            .find(|new| !new.is_taken && new.shape.name == test.name && new.shape.may_be(test));
+        if let Some(new) = same_name {
+            new.is_taken = true;
             return Fate::Kept;
         }
         let own: BTreeSet<&str> =
             test.own.iter().map(String::as_str).filter(|word| !self.gone.contains_key(word)).collect();
         if own.len() >= TELLING {
-            let says_it =
-                |new: &Shape| new.may_stand_for(test) && share(&own, &borrowed(&new.words)) >= ENOUGH;
-            if self.added.iter().any(|new| says_it(new.shape)) {
+            let has_words = self.added.iter().any(|new| {
+                new.shape.may_stand_for(test) && share(&own, &borrowed(&new.shape.words)) >= ENOUGH
+            });
+            if has_words {
                 return Fate::Kept;
             }
         }
-        // A table of cases takes the place of many tests.
-        let is_free = |new: &New<'_>| new.shape.table || !new.is_taken && !new.shape.paired;
-        let like = |new: &New<'_>| is_free(new) && new.shape.may_stand_for(test) && is_like(removed, new);
-        if let Some(found) = self.added.iter_mut().find(|new| like(new)) {
-            found.is_taken = true;
+        let like = self.added.iter_mut().find(|new| {
+            // A table of cases takes the place of many tests.
+            let is_free = new.shape.table || !new.is_taken && !new.shape.paired;
+            is_free && new.shape.may_stand_for(test) && is_like(removed, new)
+        });
+        if let Some(new) = like {
+            new.is_taken = true;
             return Fate::Kept;
         }
-        let same_file = |table: &&New<'_>| table.shape.path == test.path && table.shape.may_stand_for(test);
-        if self.tables.iter().filter(same_file).any(|table| is_like(removed, table)) {
+        let is_in_table = self.tables.iter().any(|table| {
+            table.shape.path == test.path && table.shape.may_stand_for(test) && is_like(removed, table)
+        });
+        if is_in_table {
             return Fate::Kept;
         }
         let path = test.path.to_lowercase();
@@ -350,8 +361,7 @@ fn is_like(removed: &Removed<'_>, new: &New<'_>) -> bool {
 /// stays does. A mere key, which no stem comes with, has to be rare or be all of the test's name.
 fn exercises(removed: &Removed<'_>, symbol: &str, Gone { stems, parts }: &Gone) -> bool {
     let test = removed.shape;
-    let is_in = |name: &BTreeSet<String>| !parts.is_empty() && parts.is_subset(name);
-    let is_named = is_in(&removed.name) || is_in(&removed.about);
+    let is_named = !parts.is_empty() && (parts.is_subset(&removed.name) || parts.is_subset(&removed.about));
     let uses = test.words.contains(symbol);
     let stays_unused = test.file_gone || test.own.contains(symbol);
     if stems.is_empty() {

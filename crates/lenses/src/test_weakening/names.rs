@@ -26,32 +26,32 @@ pub(super) struct Test {
     pub(super) nested: Vec<Span>,
 }
 
-const fn named(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
+const fn by_name(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
     Idiom { languages, literal, pattern, place: Place::Anywhere }
 }
 
 static NAMED: &[Idiom] = &[
-    named(&["python"], "def test", r"^\s*(?:async\s+)?def\s+(test\w*)\s*\("),
-    named(
+    by_name(&["python"], "def test", r"^\s*(?:async\s+)?def\s+(test\w*)\s*\("),
+    by_name(
         &["javascript", "typescript"],
         "(",
         r#"^\s*(?:await\s+)?[xf]?(?:it|test|specify|Deno\.test)(?:\.\w+)*(?:\([^"'`]*\))?\s*\(\s*["'`]([^"'`]+)"#,
     ),
     // The end of a table and the name behind it.
-    named(&["javascript", "typescript"], "(", r#"^\s*(?:\]\s*\)|`)\s*\(\s*["'`]([^"'`]+)"#),
-    named(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\("),
-    named(&["java", "scala", "kotlin"], "void test", r"^\s*public\s+void\s+(test\w*)\s*\("),
-    named(&["ruby"], "it ", r#"^\s*[xf]?(?:it|specify|scenario)\s+["']([^"']+)"#),
-    named(&["ruby"], "it(", r#"^\s*[xf]?it\(\s*["']([^"']+)"#),
-    named(&["ruby", "elixir"], "test ", r#"^\s*test\s+["']([^"']+)"#),
-    named(&["ruby"], "def test_", r"^\s*def\s+(test_\w+)"),
-    named(&["php"], "function test", r"\bfunction\s+(test\w+)\s*\("),
-    named(&["php"], "('", r"^\s*(?:it|test)\(\s*'([^']+)"),
-    named(&["swift"], "func test", r"\bfunc\s+(test\w+)\s*\("),
-    named(&["c", "c++"], "TEST", r#"^\s*(?:TYPED_)?TEST(?:_F|_P|_CASE)?\s*\(\s*([^)]+?)\s*\)"#),
-    named(&["dart"], "(", r#"^\s*test(?:Widgets)?\(\s*["']([^"']+)"#),
-    named(&["scala"], "test(", r#"^\s*test\(\s*"([^"]+)"#),
-    named(&["lua"], "it(", r#"^\s*it\(\s*["']([^"']+)"#),
+    by_name(&["javascript", "typescript"], "(", r#"^\s*(?:\]\s*\)|`)\s*\(\s*["'`]([^"'`]+)"#),
+    by_name(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\("),
+    by_name(&["java", "scala", "kotlin"], "void test", r"^\s*public\s+void\s+(test\w*)\s*\("),
+    by_name(&["ruby"], "it ", r#"^\s*[xf]?(?:it|specify|scenario)\s+["']([^"']+)"#),
+    by_name(&["ruby"], "it(", r#"^\s*[xf]?it\(\s*["']([^"']+)"#),
+    by_name(&["ruby", "elixir"], "test ", r#"^\s*test\s+["']([^"']+)"#),
+    by_name(&["ruby"], "def test_", r"^\s*def\s+(test_\w+)"),
+    by_name(&["php"], "function test", r"\bfunction\s+(test\w+)\s*\("),
+    by_name(&["php"], "('", r"^\s*(?:it|test)\(\s*'([^']+)"),
+    by_name(&["swift"], "func test", r"\bfunc\s+(test\w+)\s*\("),
+    by_name(&["c", "c++"], "TEST", r#"^\s*(?:TYPED_)?TEST(?:_F|_P|_CASE)?\s*\(\s*([^)]+?)\s*\)"#),
+    by_name(&["dart"], "(", r#"^\s*test(?:Widgets)?\(\s*["']([^"']+)"#),
+    by_name(&["scala"], "test(", r#"^\s*test\(\s*"([^"]+)"#),
+    by_name(&["lua"], "it(", r#"^\s*it\(\s*["']([^"']+)"#),
 ];
 static NAMES: LazyLock<Table> = LazyLock::new(|| Table::new(NAMED));
 
@@ -120,7 +120,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
         count = at + 1;
         let parts = scanner.line(line);
         let first = line.len() - line.trim_start().len();
-        let plain = parts.at(first) == Kind::Code && !line.is_empty();
+        let plain = parts.kind_at(first) == Kind::Code && !line.is_empty();
         let mut name =
             plain.then(|| NAMES.find(language, line, &parts).map(|span| line[span].to_owned())).flatten();
         if let Some((_, literal, mark, names)) = own {
@@ -154,7 +154,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
 }
 
 /// The words of a name, without those that are in any test's name.
-pub(super) fn parts(name: &str) -> BTreeSet<String> {
+pub(super) fn words_of_name(name: &str) -> BTreeSet<String> {
     const FILLERS: &[&str] = &[
         "test", "tests", "testing", "it", "should", "when", "with", "without", "and", "or", "the", "an",
         "of", "for", "in", "to", "is", "are", "not", "does", "do", "can", "that", "if", "on", "as", "be",
@@ -181,9 +181,10 @@ pub(super) fn parts(name: &str) -> BTreeSet<String> {
 
 /// Returns the number of characters that two names share at both ends.
 pub(super) fn alike(left: &str, right: &str) -> usize {
-    let same = |(left, right): &(char, char)| left == right;
-    left.chars().zip(right.chars()).take_while(same).count()
-        + left.chars().rev().zip(right.chars().rev()).take_while(same).count()
+    let from_start = left.chars().zip(right.chars());
+    let from_end = left.chars().rev().zip(right.chars().rev());
+    from_start.take_while(|(left, right)| left == right).count()
+        + from_end.take_while(|(left, right)| left == right).count()
 }
 
 #[cfg(test)]
@@ -199,7 +200,11 @@ mod tests {
             ("should parse `a.b` twice", &["parse", "twice"]),
         ];
         for (name, expected) in cases {
-            assert_eq!(parts(name).iter().map(String::as_str).collect::<Vec<_>>(), *expected, "{name}");
+            assert_eq!(
+                words_of_name(name).iter().map(String::as_str).collect::<Vec<_>>(),
+                *expected,
+                "{name}"
+            );
         }
     }
 

@@ -1,9 +1,11 @@
 //! Skipped tests in each language.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::TEST_SKIPPED;
+use super::names::Test;
 use super::tests_by_hunk::{self, Side};
 use super::version::Version;
 use crate::contract::{Draft, DraftExt};
@@ -104,7 +106,7 @@ pub(super) fn switches_off(language: Option<&str>, mark: &Mark, text: &str) -> b
     if language == Some("go") && mark.kind == MarkKind::Attribute && joined.starts_with("//") {
         return excludes(&joined);
     }
-    let Some(found) = SKIPS.find(language, &joined, &scan::Parts::default()) else { return false };
+    let Some(found) = find_skip(language, &joined) else { return false };
     let before = joined[..found.start].trim();
     // Inside of a statement it may belong to a function that runs for something else.
     let is_own = mark.kind == MarkKind::Attribute
@@ -129,9 +131,9 @@ fn excludes(constraint: &str) -> bool {
     let Some((_, words)) = constraint.trim_start_matches('/').trim().split_once(char::is_whitespace) else {
         return false;
     };
-    let is_word = |character: char| character.is_alphanumeric() || "._".contains(character);
-    let may_hold = |word: &str| PLATFORMS.contains(&word) || word.starts_with("go1.");
-    words.trim().chars().all(is_word) && !may_hold(words.trim())
+    let word = words.trim();
+    let is_one_word = word.chars().all(|character| character.is_alphanumeric() || "._".contains(character));
+    is_one_word && !PLATFORMS.contains(&word) && !word.starts_with("go1.")
 }
 
 /// Finds tests that ran at the base and are switched off at head. A test that is new as a whole never ran, so its skip
@@ -143,56 +145,47 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
     for (name, count) in before {
         fewer.insert(name, count.saturating_sub(now.get(name).copied().unwrap_or(0)));
     }
-    let added: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
-    let is_touched = |span: &Span| lines_of(head.text, *span).any(|number| added.contains_key(&number));
-    let mut off: Vec<(&str, Span, Span)> = Vec::new();
-    for test in &head.tests {
-        let whole = span_of_lines(head.text, test.mark, test.end);
-        off.extend(test.off.map(|mark| (test.name.as_str(), mark, whole)));
-    }
+    let added = Added { lines: packet.added().map(|line| (line.number, line)).collect() };
+    let mut off: Vec<(&Test, Span)> = head.tests.iter().filter_map(|test| Some((test, test.off?))).collect();
     // A mark that is written anew comes before one that a change elsewhere brings into force.
-    off.sort_by_key(|(_, mark, _)| !is_touched(mark));
+    off.sort_by_key(|(_, mark)| added.first_on(head.text, *mark).is_none());
     let mut places: BTreeMap<Span, Span> = BTreeMap::new();
-    for (name, mark, whole) in off {
-        if let Some(left) = fewer.get_mut(name).filter(|left| **left > 0) {
+    for (test, mark) in off {
+        if let Some(left) = fewer.get_mut(test.name.as_str()).filter(|left| **left > 0) {
             *left -= 1;
-            places.entry(mark).or_insert(whole);
+            places.entry(mark).or_insert(span_of_lines(head.text, test.mark, test.end));
         }
     }
     for test in &head.tests {
         let old = base.tests.iter().find(|old| old.name == test.name && old.off.is_none());
         if old.is_some_and(|old| old.nested.len() < test.nested.len()) {
-            places.extend(test.nested.iter().filter(|mark| is_touched(mark)).map(|mark| (*mark, *mark)));
+            let added = test.nested.iter().filter(|mark| added.first_on(head.text, **mark).is_some());
+            places.extend(added.map(|mark| (*mark, *mark)));
         }
     }
     if packet.path().file_name() == b"conftest.py" {
         let old: BTreeSet<String> = base.marks.iter().map(|mark| joined(mark, base.text)).collect();
-        let is_new = |mark: &&Mark| !old.contains(&joined(mark, head.text));
-        let new = head.marks.iter().filter(is_new).filter(|mark| switches_off(language, mark, head.text));
+        let new = head.marks.iter().filter(|mark| {
+            !old.contains(&joined(mark, head.text)) && switches_off(language, mark, head.text)
+        });
         places.extend(new.map(|mark| (mark.span, mark.span)));
     }
-    let draft = |(mark, whole): (Span, Span)| {
-        let touched =
-            |span: Span| lines_of(head.text, span).filter_map(|number| added.get(&number)).collect();
-        let lines: Vec<&Line<'_>> = touched(mark);
-        let skips = |line: &&&Line<'_>| SKIPS.find(language, line.text, &scan::Parts::default()).is_some();
-        let line = lines.iter().find(skips).or(lines.first()).copied();
-        let around: Vec<&Line<'_>> = touched(whole);
-        let line = line.or(around.first().copied()).or(added.values().next());
-        let summary = "test is skipped";
-        match line {
-            Some(line) => {
-                let found = SKIPS.find(language, line.text, &scan::Parts::default());
-                let span = found.unwrap_or_else(|| super::whole(line.text));
-                Some(Draft::on_line(TEST_SKIPPED, packet, line, span, summary))
-            }
-            None => {
-                let line = packet.removed().next()?;
-                Some(Draft::on_base_line(TEST_SKIPPED, packet, &line, super::whole(line.text), summary))
-            }
+    let summary = "test is skipped";
+    let mut drafts = Vec::new();
+    for (mark, whole) in places {
+        let line = added
+            .lines_on(head.text, mark)
+            .find(|line| find_skip(language, line.text).is_some())
+            .or_else(|| added.first_on(head.text, mark))
+            .or_else(|| added.first_on(head.text, whole))
+            .or_else(|| added.lines.values().next());
+        if let Some(line) = line {
+            let span = find_skip(language, line.text).unwrap_or_else(|| super::whole(line.text));
+            drafts.push(Draft::on_line(TEST_SKIPPED, packet, line, span, summary));
+        } else if let Some(line) = packet.removed().next() {
+            drafts.push(Draft::on_base_line(TEST_SKIPPED, packet, &line, super::whole(line.text), summary));
         }
-    };
-    let mut drafts: Vec<Draft> = places.into_iter().filter_map(draft).collect();
+    }
     drafts.dedup_by_key(|draft| (draft.side, draft.start_line));
     drafts
 }
@@ -206,6 +199,27 @@ fn running<'v>(version: &'v Version<'_>) -> BTreeMap<&'v str, usize> {
     counts
 }
 
+/// Added lines by number.
+struct Added<'a> {
+    lines: BTreeMap<u64, Line<'a>>,
+}
+
+impl<'a> Added<'a> {
+    /// Returns the added lines that a place touches.
+    fn lines_on(&self, text: &str, span: Span) -> impl Iterator<Item = &Line<'a>> {
+        lines_of(text, span).filter_map(|number| self.lines.get(&number))
+    }
+
+    fn first_on(&self, text: &str, span: Span) -> Option<&Line<'a>> {
+        self.lines_on(text, span).next()
+    }
+}
+
+/// Finds a skip in a text, wherever it is part of.
+fn find_skip(language: Option<&str>, text: &str) -> Option<Range<usize>> {
+    SKIPS.find(language, text, &scan::Parts::default())
+}
+
 /// Returns the numbers of the lines that a place touches.
 fn lines_of(text: &str, span: Span) -> impl Iterator<Item = u64> + use<> {
     let first = text[..span.start].matches('\n').count() as u64 + 1;
@@ -214,11 +228,11 @@ fn lines_of(text: &str, span: Span) -> impl Iterator<Item = u64> + use<> {
 }
 
 fn span_of_lines(text: &str, first: usize, end: usize) -> Span {
-    let start_of = |line: usize| {
+    let [start, end] = [first, end].map(|line| {
         let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         starts.nth(line).unwrap_or(text.len())
-    };
-    Span { start: start_of(first), end: start_of(end) }
+    });
+    Span { start, end }
 }
 
 /// Skips that come without another going from the same hunk. A test that is new as a whole never ran, so its skip
@@ -233,11 +247,11 @@ pub(super) fn by_line(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> 
         let old = scan::removed(language, hunk)
             .filter(|(line, parts)| SKIPS.find(language, line.text, parts).is_some())
             .count();
-        let mut previous = hunk.before().last().map_or("", |line| line.text);
+        let mut previous = hunk.before().last().map(|line| line.text).unwrap_or_default();
         let mut found = Vec::new();
         let added: Vec<_> = scan::added(language, hunk).collect();
         for (at, (line, parts)) in added.iter().enumerate() {
-            let next = added.get(at + 1).map_or("", |(next, _)| next.text);
+            let next = added.get(at + 1).map(|(next, _)| next.text).unwrap_or_default();
             if let Some(span) = SKIPS.find(language, line.text, parts)
                 && !CONDITION.is_match(previous)
                 && !CONDITION.is_match(&line.text[..span.start])
@@ -266,11 +280,10 @@ fn is_for_a_platform(rest: &str, next: &str) -> bool {
 
 /// Returns whether a test is switched off by one of its own lines.
 pub(super) fn is_skipped(language: Option<&str>, lines: &[&str]) -> bool {
-    let skips = |line: &str| SKIPS.find(language, line, &scan::Parts::default()).is_some();
     (0..lines.len()).any(|at| {
-        // Hardly any line skips, so that is asked first.
-        let is_conditional = || lines[at.saturating_sub(1)..=at].iter().any(|line| CONDITION.is_match(line));
-        skips(lines[at]) && !is_conditional()
+        // Hardly any line skips, so that is tested first.
+        find_skip(language, lines[at]).is_some()
+            && !lines[at.saturating_sub(1)..=at].iter().any(|line| CONDITION.is_match(line))
     })
 }
 

@@ -81,7 +81,7 @@ struct Defined<'a> {
 }
 
 impl<'a> Defined<'a> {
-    fn of(hunk: &HunkView<'a>) -> Self {
+    fn new(hunk: &HunkView<'a>) -> Self {
         Self { before: of_lines(hunk.removed()), after: of_lines(hunk.added()) }
     }
 }
@@ -94,10 +94,9 @@ fn keys<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
 
 /// Tells what a file of shipped code defines or calls by name no more, and what anew.
 pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
-    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
     let new_words = keys(packet.added());
-    let hunks: Vec<Defined<'_>> = packet.hunks().map(|hunk| Defined::of(&hunk)).collect();
-    let gone = gone(&hunks);
+    let hunks: Vec<Defined<'_>> = packet.hunks().map(|hunk| Defined::new(&hunk)).collect();
+    let gone = removed_names(&hunks);
     let words_gone: BTreeSet<&str> = keys(packet.removed()).difference(&new_words).copied().collect();
     if !gone.is_empty() || !words_gone.is_empty() {
         let path = packet.path().to_text().into_owned();
@@ -114,7 +113,7 @@ pub(super) fn inspect(packet: &Packet<'_>, seen: &mut Inspection) {
 /// Definitions that went. One that makes room for another in the same hunk is renamed, and what tested it can test the
 /// other, so each that comes takes away the one most like it; elsewhere in the file it does so when the names have a
 /// word in common.
-fn gone<'a>(hunks: &[Defined<'a>]) -> BTreeSet<&'a str> {
+fn removed_names<'a>(hunks: &[Defined<'a>]) -> BTreeSet<&'a str> {
     let all_before: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.before).copied().collect();
     let all_after: BTreeSet<&str> = hunks.iter().flat_map(|hunk| &hunk.after).copied().collect();
     let (mut gone, mut elsewhere) = (BTreeSet::new(), Vec::new());
@@ -129,12 +128,17 @@ fn gone<'a>(hunks: &[Defined<'a>]) -> BTreeSet<&'a str> {
         gone.extend(old);
     }
     for new in elsewhere {
-        let parts = names::parts(new);
-        let is_like = |name: &&&str| !names::parts(name).is_disjoint(&parts);
-        let nearest = gone.iter().filter(is_like).max_by_key(|name| names::alike(name, new)).copied();
-        nearest.map(|name| gone.remove(name));
+        let parts = names::words_of_name(new);
+        let like = gone.iter().filter(|name| !names::words_of_name(name).is_disjoint(&parts));
+        if let Some(nearest) = like.max_by_key(|name| names::alike(name, new)).copied() {
+            gone.remove(nearest);
+        }
     }
     gone
+}
+
+fn owned(names: BTreeSet<&str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -41,11 +41,11 @@ pub(super) struct Side<'a> {
     /// Set where the tests come from the syntax tree, which has the begin and end of each.
     is_parsed: bool,
     /// The cached words of each test, read on first use, since a test is compared with many others.
-    read: Vec<OnceCell<Read<'a>>>,
+    words: Vec<OnceCell<TestWords<'a>>>,
 }
 
 /// The words of a test.
-struct Read<'a> {
+struct TestWords<'a> {
     asserts: bool,
     /// Set where nothing in it can check anything: no known assertion and no call that could have one.
     is_hollow: bool,
@@ -59,22 +59,22 @@ impl<'a> Side<'a> {
     pub(super) fn whole(language: Option<&'a str>, version: &'a Version<'_>) -> Self {
         let lines: Vec<&str> = version.live.split('\n').map(|line| line.trim_end_matches('\r')).collect();
         let (tests, is_parsed) = (version.tests.clone(), version.is_parsed);
-        let read = tests.iter().map(|_| OnceCell::new()).collect();
-        Self { language, lines, tests, is_parsed, read }
+        let words = tests.iter().map(|_| OnceCell::new()).collect();
+        Self { language, lines, tests, is_parsed, words }
     }
 
-    fn read(&self, position: usize) -> &Read<'a> {
-        self.read[position].get_or_init(|| {
+    fn words_of(&self, position: usize) -> &TestWords<'a> {
+        self.words[position].get_or_init(|| {
             let (test, body) = (&self.tests[position], self.body(position));
             let asserts = body.iter().any(|line| is_assertion(line));
-            let calls = |line: &&str| line.contains('(') && !is_trivial(line);
-            Read {
+            let calls = body.iter().any(|line| line.contains('(') && !is_trivial(line));
+            TestWords {
                 asserts,
-                is_hollow: !asserts && !body.iter().any(calls),
+                is_hollow: !asserts && !calls,
                 is_skipped: test.off.is_some()
                     || !self.is_parsed && is_skipped(self.language, &self.lines[self.extent(position)]),
                 words: words(body.iter().copied()),
-                parts_of_name: names::parts(&test.name),
+                parts_of_name: names::words_of_name(&test.name),
             }
         })
     }
@@ -94,8 +94,8 @@ impl<'a> Side<'a> {
         if self.is_parsed {
             return test.mark..test.end;
         }
-        let above = position.checked_sub(1).map_or(0, |previous| self.tests[previous].at + 1);
-        let end = self.tests.get(position + 1).map_or(test.end, |next| self.top(next));
+        let above = position.checked_sub(1).map(|previous| self.tests[previous].at + 1).unwrap_or(0);
+        let end = self.tests.get(position + 1).map(|next| self.top(next)).unwrap_or(test.end);
         self.top(test).clamp(above, test.at)..end.max(test.at + 1)
     }
 
@@ -107,14 +107,13 @@ impl<'a> Side<'a> {
     }
 
     fn top(&self, test: &Test) -> usize {
-        let is_mark = |line: &str| line.starts_with(['@', '#', '[', '/', '*']);
         let mut top = test.mark;
         while top > 0 {
             let above = self.lines[top - 1].trim();
             let closes = above.ends_with([')', ']']).then(|| self.opening_of_mark(top - 1));
             top = match closes.flatten() {
                 Some(opening) => opening,
-                None if is_mark(above) => top - 1,
+                None if above.starts_with(['@', '#', '[', '/', '*']) => top - 1,
                 None => break,
             };
         }
@@ -123,12 +122,11 @@ impl<'a> Side<'a> {
 
     /// Returns the begin of a mark of several lines that ends at a position: an annotation with no statement in between.
     fn opening_of_mark(&self, end: usize) -> Option<usize> {
-        let lines = (end.saturating_sub(12)..=end).rev();
-        let is_part = |at: &usize| {
-            let line = self.lines[*at].trim();
+        let mut lines = (end.saturating_sub(12)..=end).rev().take_while(|&at| {
+            let line = self.lines[at].trim();
             !line.is_empty() && !line.ends_with([';', '{', '}', ':'])
-        };
-        lines.take_while(is_part).find(|&at| self.lines[at].trim_start().starts_with(['@', '#']))
+        });
+        lines.find(|&at| self.lines[at].trim_start().starts_with(['@', '#']))
     }
 
     fn counts(&self) -> BTreeMap<&str, usize> {
@@ -149,17 +147,17 @@ impl<'a> Side<'a> {
     /// The words that most tests of a file have in common, and those that stand outside of them.
     fn shared(&self) -> BTreeSet<&'a str> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for word in (0..self.tests.len()).flat_map(|position| &self.read(position).words) {
+        for word in (0..self.tests.len()).flat_map(|position| &self.words_of(position).words) {
             *counts.entry(word).or_insert(0) += 1;
         }
-        let above = self.tests.first().map_or(0, |first| first.at);
+        let above = self.tests.first().map(|first| first.at).unwrap_or_default();
         let most = self.tests.len().max(4) / 2;
         let common = counts.into_iter().filter(|(_, count)| *count > most).map(|(word, _)| word);
         words(self.lines[..above].iter().copied()).into_iter().chain(common).collect()
     }
 
     fn shape(&self, packet: &Packet<'_>, position: usize, staying: &BTreeSet<&str>) -> Shape {
-        let read = self.read(position);
+        let read = self.words_of(position);
         let whole = self.extent(position);
         let table = TABLE.is_match(&self.lines[whole.clone()].join("\n"));
         // The cases of a table may stand above its name.
@@ -188,10 +186,12 @@ fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str
 /// Returns whether a runner finds a file: some go by its name alone, others by its folder too.
 fn is_collected(packet: &Packet<'_>, language: Option<&str>) -> bool {
     let path = packet.path().to_text();
-    let is_in_folder = || path.split('/').any(|part| matches!(part, "__tests__" | "test" | "tests" | "spec"));
     match language {
         Some("go" | "python") => classify::is_collected(packet.path()),
-        Some("javascript" | "typescript") => classify::is_collected(packet.path()) || is_in_folder(),
+        Some("javascript" | "typescript") => {
+            classify::is_collected(packet.path())
+                || path.split('/').any(|part| matches!(part, "__tests__" | "test" | "tests" | "spec"))
+        }
         _ => true,
     }
 }
@@ -222,19 +222,33 @@ pub(super) fn is_of_new_test(base: &Side<'_>, head: &Side<'_>, line: &Line<'_>) 
 #[derive(Default)]
 struct Place<'a> {
     /// Tests of the base whose name or mark is removed, by position, with the line that tells.
-    gone: Vec<(usize, Line<'a>)>,
+    gone: Vec<PlacedLine<'a>>,
     /// Tests of head whose name is added, by position.
     come: Vec<usize>,
     /// Added lines, with their positions at head.
-    added: Vec<(usize, Line<'a>)>,
+    added: Vec<PlacedLine<'a>>,
+}
+
+/// A test of head whose name is new.
+struct NewTest {
+    position: usize,
+    /// Set where it is taken for a removed test under another name.
+    is_paired: bool,
+}
+
+/// A line, with the position of its test at the base or its own at head.
+struct PlacedLine<'a> {
+    position: usize,
+    line: Line<'a>,
 }
 
 fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Place<'a>> {
     /// The lines between them that a unified diff would show anyway.
     const APART: u64 = 6;
     let mut places: Vec<Place<'a>> = Vec::new();
-    let mut removed: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
-    let mut added: BTreeMap<u64, (usize, Line<'a>)> = BTreeMap::new();
+    // The place and the line, by number.
+    let mut removed = BTreeMap::new();
+    let mut added = BTreeMap::new();
     let mut end = 0;
     for hunk in packet.hunks() {
         let start = hunk.hunk.old_start;
@@ -251,11 +265,11 @@ fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Plac
         let mark =
             removed.get(&number_of(test.mark)).filter(|(place, _)| name.is_none_or(|name| name.0 != *place));
         for (place, line) in name.into_iter().chain(mark) {
-            places[*place].gone.push((position, *line));
+            places[*place].gone.push(PlacedLine { position, line: *line });
         }
     }
     for (place, line) in added.values() {
-        places[*place].added.push((position_of(line), *line));
+        places[*place].added.push(PlacedLine { position: position_of(line), line: *line });
     }
     for (position, test) in head.tests.iter().enumerate() {
         if let Some((place, _)) = added.get(&number_of(test.at)) {
@@ -269,21 +283,20 @@ fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Plac
 /// one that comes checks nothing.
 pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>, seen: &mut Inspection) {
     let (base_names, head_names) = (base.counts(), head.counts());
-    let is_fewer = |name: &str, here: &BTreeMap<&str, usize>, there: &BTreeMap<&str, usize>| {
-        there.get(name).copied().unwrap_or(0) < here[name]
-    };
     let (staying, grown) = (OnceCell::new(), OnceCell::new());
     for place in places(packet, base, head) {
-        let is_new = |position: &usize| is_fewer(&head.tests[*position].name, &head_names, &base_names);
-        let mut come: Vec<(usize, bool)> =
-            place.come.into_iter().filter(is_new).map(|position| (position, false)).collect();
-        for (position, line) in place.gone {
+        let new = place
+            .come
+            .into_iter()
+            .filter(|position| is_fewer(&head.tests[*position].name, &head_names, &base_names));
+        let mut come: Vec<NewTest> = new.map(|position| NewTest { position, is_paired: false }).collect();
+        for PlacedLine { position, line } in place.gone {
             let name = &base.tests[position].name;
             if !is_fewer(name, &base_names, &head_names) {
                 continue;
             }
-            if let Some(nearest) = nearest((base, position), (head, &come)) {
-                come[nearest].1 = true;
+            if let Some(nearest) = nearest(base, position, head, &come) {
+                come[nearest].is_paired = true;
                 continue;
             }
             let shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
@@ -293,8 +306,8 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
             }
         }
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
-        seen.facts.extend(come.into_iter().map(|(position, paired)| {
-            let mut shape = Shape { paired, ..head.shape(packet, position, &BTreeSet::new()) };
+        seen.facts.extend(come.into_iter().map(|NewTest { position, is_paired }| {
+            let mut shape = Shape { paired: is_paired, ..head.shape(packet, position, &BTreeSet::new()) };
             // What its name says, a test with a less telling name may say in its body.
             shape.words.extend(
                 words(std::iter::once(shape.name.as_str()))
@@ -309,22 +322,25 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
 
 /// The new test most like an old one by name, of those that no other is taken for, that have something in common with
 /// it, and that check something and run; the last of those that are alike as much.
-fn nearest((base, old): (&Side<'_>, usize), (head, come): (&Side<'_>, &[(usize, bool)])) -> Option<usize> {
-    let says = base.read(old);
-    let own: BTreeSet<&str> = telling(&says.words).collect();
-    let is_free = |new: &Read<'_>| {
-        let is_off = says.asserts && new.is_hollow || !says.is_skipped && new.is_skipped;
-        let is_related = !says.parts_of_name.is_disjoint(&new.parts_of_name)
-            || own.len() < TELLING
-            || share(&own, &new.words) * 3 >= ENOUGH;
-        !is_off && is_related
-    };
+fn nearest(base: &Side<'_>, old: usize, head: &Side<'_>, come: &[NewTest]) -> Option<usize> {
+    let old_words = base.words_of(old);
+    let own: BTreeSet<&str> = telling(&old_words.words).collect();
     let name = &base.tests[old].name;
-    let unpaired = come.iter().enumerate().filter(|(_, (_, is_paired))| !is_paired);
+    let unpaired = come.iter().enumerate().filter(|(_, new)| !new.is_paired);
     // Names are compared at once; the tests behind them only until one fits.
     let mut nearest: BinaryHeap<(usize, usize)> =
-        unpaired.map(|(at, (position, _))| (alike(name, &head.tests[*position].name), at)).collect();
-    std::iter::from_fn(|| nearest.pop()).map(|(_, at)| at).find(|&at| is_free(head.read(come[at].0)))
+        unpaired.map(|(at, new)| (alike(name, &head.tests[new.position].name), at)).collect();
+    while let Some((_, at)) = nearest.pop() {
+        let new = head.words_of(come[at].position);
+        let is_weaker = old_words.asserts && new.is_hollow || !old_words.is_skipped && new.is_skipped;
+        let is_related = !old_words.parts_of_name.is_disjoint(&new.parts_of_name)
+            || own.len() < TELLING
+            || share(&own, &new.words) * 3 >= ENOUGH;
+        if !is_weaker && is_related {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Tests that stay and that added lines make a table of cases.
@@ -332,20 +348,21 @@ fn grown_tables(
     packet: &Packet<'_>,
     head: &Side<'_>,
     base_names: &BTreeMap<&str, usize>,
-    added: &[(usize, Line<'_>)],
+    added: &[PlacedLine<'_>],
 ) -> Vec<Fact> {
-    let tables = added.iter().filter(|(_, line)| TABLE.is_match(line.text));
-    let owners: BTreeSet<usize> = tables.filter_map(|(at, _)| head.owner(*at)).collect();
-    let stay = |position: &usize| base_names.contains_key(head.tests[*position].name.as_str());
-    let grown = owners.into_iter().filter(stay);
-    let shape = |position| head.shape(packet, position, &BTreeSet::new());
-    grown.map(|position| Fact::new(&Found::Grown(shape(position)), None)).collect()
+    let tables = added.iter().filter(|added| TABLE.is_match(added.line.text));
+    let owners: BTreeSet<usize> = tables.filter_map(|added| head.owner(added.position)).collect();
+    let grown =
+        owners.into_iter().filter(|position| base_names.contains_key(head.tests[*position].name.as_str()));
+    let facts =
+        grown.map(|position| Fact::new(&Found::Grown(head.shape(packet, position, &BTreeSet::new())), None));
+    facts.collect()
 }
 
 /// Returns the words of each hunk that adds to a test.
 fn grown_tests<'a>(packet: &Packet<'a>, head: &Side<'_>) -> Vec<BTreeSet<&'a str>> {
-    let is_in_a_test = |line: Line<'_>| head.owner(position_of(&line)).is_some();
-    let hunks = packet.hunks().filter(|hunk| hunk.added().any(is_in_a_test));
+    let hunks =
+        packet.hunks().filter(|hunk| hunk.added().any(|line| head.owner(position_of(&line)).is_some()));
     hunks.map(|hunk| words(hunk.added().map(|line| line.text))).collect()
 }
 
@@ -365,7 +382,7 @@ fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
 /// A file of tests that goes as a whole.
 pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let (text, language) = (only_side(packet), packet.file.language.as_deref());
-    let version = Version::read(&packet.path().to_text(), language, &text);
+    let version = Version::parse(&packet.path().to_text(), language, &text);
     let side = Side::whole(language, &version);
     let lines: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
     let (Some((_, first)), false) = (lines.first_key_value(), side.tests.is_empty()) else { return };
@@ -386,4 +403,9 @@ pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         let draft = removed_test(packet, line, &test.name);
         Fact::new(&Found::InDeleted(side.shape(packet, position, &shared)), Some(draft))
     }));
+}
+
+/// Returns whether a version has fewer tests of a name than another.
+fn is_fewer(name: &str, here: &BTreeMap<&str, usize>, there: &BTreeMap<&str, usize>) -> bool {
+    there.get(name).copied().unwrap_or(0) < here[name]
 }

@@ -20,7 +20,7 @@ pub(super) struct Version<'t> {
 }
 
 impl<'t> Version<'t> {
-    pub(super) fn read(path: &str, language: Option<&str>, text: &'t str) -> Self {
+    pub(super) fn parse(path: &str, language: Option<&str>, text: &'t str) -> Self {
         match Language::of(path).and_then(|grammar| TestFile::parse(grammar, text)) {
             Some(file) => Self::by_tree(file, language, text),
             None => {
@@ -32,26 +32,27 @@ impl<'t> Version<'t> {
 
     fn by_tree(file: TestFile, language: Option<&str>, text: &'t str) -> Self {
         let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-        let line_of = |offset: usize| newlines.partition_point(|newline| *newline < offset);
-        let mut tests = Vec::new();
+        let mut tests: Vec<Test> = Vec::new();
         for case in &file.cases {
             let off = case.marks.iter().filter(|mark| skips::switches_off(language, mark, text));
             let (nested, own): (Vec<Mark>, Vec<Mark>) = off.partition(|mark| mark.kind == MarkKind::Nested);
+            let [at, mark, end] = [case.name_span.start, case.span.start, case.span.end]
+                .map(|offset| newlines.partition_point(|newline| *newline < offset));
+            let cut = case.cut.map(|cut| newlines.partition_point(|newline| *newline < cut.start));
             tests.push(Test {
                 name: case.name.clone(),
-                at: line_of(case.name_span.start),
-                mark: line_of(case.span.start),
-                end: line_of(case.span.end) + 1,
-                cut: case.cut.map(|cut| line_of(cut.start)),
+                at,
+                mark,
+                end: end + 1,
+                cut,
                 off: own.first().map(|mark| mark.span),
                 nested: nested.iter().map(|mark| mark.span).collect(),
             });
         }
         // What a macro is given has no tree.
         if language == Some("rust") && text.contains("! {") {
-            let known = |at: usize| tests.iter().any(|test: &Test| test.mark <= at && at < test.end);
-            let by_line = names::tests(language, text.split('\n'));
-            let more: Vec<Test> = by_line.into_iter().filter(|test| !known(test.at)).collect();
+            let mut more = names::tests(language, text.split('\n'));
+            more.retain(|new| !tests.iter().any(|test| test.mark <= new.at && new.at < test.end));
             tests.extend(more);
         }
         tests.sort_by_key(|test| test.at);

@@ -21,17 +21,20 @@ pub(super) fn is_right_to_left(character: char) -> bool {
 /// Returns whether controls beside right-to-left letters are typography. Prose may isolate and embed as long as it
 /// closes what it opens; code may only have marks, inside strings and comments. An override never is.
 pub(super) fn bidi_belongs(text: &str, offsets: &[usize], prose: bool, parts: &Parts) -> bool {
-    let is_mark = |offset: &usize| text[*offset..].starts_with(['\u{200e}', '\u{200f}', '\u{61c}']);
     if prose {
         return is_balanced(text);
     }
-    offsets.iter().all(|offset| is_mark(offset) && parts.at(*offset) != Kind::Code)
+    offsets.iter().all(|offset| {
+        let is_mark = text[*offset..].starts_with(['\u{200e}', '\u{200f}', '\u{61c}']);
+        is_mark && parts.kind_at(*offset) != Kind::Code
+    })
 }
 
 /// Isolates around a placeholder, as translation files have them, and nothing else.
 pub(super) fn is_balanced_isolation(text: &str) -> bool {
-    let isolating = |character| matches!(character, '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    text.chars().filter(|&character| is_bidi_control(character)).all(isolating) && is_balanced(text)
+    let mut controls = text.chars().filter(|&character| is_bidi_control(character));
+    controls.all(|control| matches!(control, '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}'))
+        && is_balanced(text)
 }
 
 fn is_balanced(text: &str) -> bool {
@@ -54,19 +57,22 @@ pub(super) fn invisible(text: &str, first_line: bool, parts: &Parts) -> Vec<usiz
     let mut before: Option<char> = None;
     let mut flag = false;
     for (offset, character) in text.char_indices() {
-        let after = || text[offset + character.len_utf8()..].chars().next();
         // The letters of a flag's name are invisible and follow a black flag.
         flag = character == '\u{1f3f4}' || flag && matches!(character, '\u{e0020}'..='\u{e007f}');
         let belongs = match character {
             _ if flag => true,
             '\u{feff}' => first_line && offset == 0,
             '\u{200c}' | '\u{200d}' => {
-                joins_letters(before, after(), parts.at(offset)) || joins_emoji(before, after())
+                let after = text[offset + character.len_utf8()..].chars().next();
+                joins_letters(before, after, parts.kind_at(offset)) || joins_emoji(before, after)
             }
             '\u{fe00}'..='\u{fe0f}' => before.is_some_and(takes_variation),
             '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_ideograph),
             '\u{180b}'..='\u{180f}' => before.is_some_and(|letter| matches!(letter, '\u{1800}'..='\u{18af}')),
-            '\u{115f}' | '\u{1160}' => before.or_else(after).is_some_and(is_conjoining),
+            '\u{115f}' | '\u{1160}' => {
+                let after = text[offset + character.len_utf8()..].chars().next();
+                before.or(after).is_some_and(is_conjoining)
+            }
             other => !is_invisible(other),
         };
         if !belongs {
@@ -84,16 +90,16 @@ fn is_invisible(character: char) -> bool {
 }
 
 fn joins_letters(before: Option<char>, after: Option<char>, kind: Kind) -> bool {
-    let needs = |letter: Option<char>| {
+    let [before, after] = [before, after].map(|letter| {
         letter.is_some_and(|letter| {
             matches!(letter, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
-                | '\u{1780}'..='\u{18af}' | '\u{a840}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
-                | '\u{11000}'..='\u{114df}')
+    | '\u{1780}'..='\u{18af}' | '\u{a840}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+    | '\u{11000}'..='\u{114df}')
         })
-    };
+    });
     match kind {
-        Kind::Code => needs(before) && needs(after),
-        Kind::Text | Kind::Comment => needs(before),
+        Kind::Code => before && after,
+        Kind::Text | Kind::Comment => before,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::scan::{Kind, Parts};
+use crate::scan::{Kind, Part, Parts};
 
 /// Encodings of Python in which ASCII stands for other text, without signs between letters and digits.
 const ENCODINGS: &[&str] = &["punycode", "rawunicodeescape", "u7", "unicode11utf7", "unicodeescape", "utf7"];
@@ -44,8 +44,9 @@ fn declared_encoding(text: &str) -> Option<Range<usize>> {
     }
     let start = text.find("coding")? + "coding".len();
     let value = text[start..].strip_prefix([':', '='])?.trim_start_matches([' ', '\t']);
-    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
-    let end = value.find(|character| !is_part(character)).unwrap_or(value.len());
+    let end = value
+        .find(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character))
+        .unwrap_or(value.len());
     let name: String = value[..end].chars().filter(char::is_ascii_alphanumeric).collect();
     let begin = text.len() - value.len();
     ENCODINGS.contains(&name.to_ascii_lowercase().as_str()).then_some(begin..begin + end)
@@ -61,7 +62,7 @@ fn escape_from_comment(text: &str, parts: &Parts) -> Option<Range<usize>> {
         let ends_block = is_spelled && previous.character == '*' && next.character == '/';
         let ends_line = next.is_escape && matches!(next.character, '\n' | '\r');
         if ends_block || ends_line {
-            let (begin, kind) = parts.around(at);
+            let Part { start: begin, kind } = parts.part_at(at);
             let is_line = text[begin..].starts_with("//");
             if kind == Kind::Comment && (ends_block && !is_line || ends_line && is_line) {
                 return Some(at..at + next.length);

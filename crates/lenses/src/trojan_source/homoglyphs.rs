@@ -48,15 +48,15 @@ impl<'a> Names<'a> {
             if word.is_ascii() || self.others.contains_key(word) || is_range(line.text, &span) {
                 continue;
             }
-            let is_text = markup || parts.at(span.start) == Kind::Text;
-            let certain = match parts.at(span.start) {
+            let is_text = markup || parts.kind_at(span.start) == Kind::Text;
+            let certain = match parts.kind_at(span.start) {
                 Kind::Comment => continue,
                 Kind::Text if test => continue,
                 Kind::Text | Kind::Code if is_text => imitates_in_text(word),
                 Kind::Text | Kind::Code => imitates(word),
             };
             if certain || !is_text {
-                let suspect = Suspect { line: *line, span, reads_as: look(word), certain };
+                let suspect = Suspect { line: *line, span, reads_as: appearance(word), certain };
                 self.others.insert(word, suspect);
             }
         }
@@ -64,7 +64,8 @@ impl<'a> Names<'a> {
 
     /// The names that imitate, in the order they stand.
     pub(super) fn suspects(self) -> Vec<Suspect<'a>> {
-        let plain = LazyCell::new(|| self.plain.iter().map(|name| look(name)).collect::<BTreeSet<String>>());
+        let plain =
+            LazyCell::new(|| self.plain.iter().map(|name| appearance(name)).collect::<BTreeSet<String>>());
         let mut found: Vec<Suspect<'a>> = self
             .others
             .into_values()
@@ -78,7 +79,7 @@ impl<'a> Names<'a> {
 }
 
 /// Returns the appearance of a word: equal for words that no one can tell apart.
-fn look(word: &str) -> String {
+fn appearance(word: &str) -> String {
     skeleton(word).collect()
 }
 
@@ -162,11 +163,11 @@ fn is_quantity(letters: &[char], position: usize) -> bool {
     }
     let before = &letters[..position];
     let after = &letters[position + 1..];
-    let small = |side: &[char]| side.iter().filter(|letter| letter.is_ascii_lowercase()).count();
     let begins_word = after.first().is_none_or(|next| !next.is_ascii_lowercase());
+    let is_suffix = after.len() <= 3 && after.iter().all(char::is_ascii_lowercase);
     match (before.is_empty(), after.is_empty()) {
         (true, true) => true,
-        (true, false) => begins_word || small(after) == after.len() && after.len() <= 3,
+        (true, false) => begins_word || is_suffix,
         (false, true) => before.len() <= 3,
         (false, false) => !before[position - 1].is_ascii_alphabetic() && begins_word,
     }

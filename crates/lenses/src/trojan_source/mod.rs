@@ -102,7 +102,7 @@ impl Lens for TrojanSource {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut drafts = Vec::new();
         drafts.extend(hidden_path(packet));
-        let setting = Setting::of(packet);
+        let setting = Setting::new(packet);
         if setting.data && packet.text.text.contains(char::REPLACEMENT_CHARACTER) {
             return Inspection { drafts, facts: Vec::new() };
         }
@@ -153,7 +153,7 @@ struct Setting {
 }
 
 impl Setting {
-    fn of(packet: &Packet<'_>) -> Self {
+    fn new(packet: &Packet<'_>) -> Self {
         let prose = packet.file.class == FileClass::Docs || scan::is_prose(packet.path());
         Self {
             prose,
@@ -199,12 +199,13 @@ fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Part
         drafts.push(Draft::on_line(HIDDEN, packet, line, span, summary));
     }
     let hidden = characters::invisible(text, line.number == 1, parts);
-    let in_prose =
-        |offset: &usize| setting.prose || setting.locale || setting.test && parts.at(*offset) != Kind::Code;
+    let in_prose = |offset: &usize| {
+        setting.prose || setting.locale || setting.test && parts.kind_at(*offset) != Kind::Code
+    };
     let (prose, code): (Vec<usize>, Vec<usize>) = hidden.into_iter().partition(in_prose);
-    if let Some(found) = Marked::of(text, code) {
+    if let Some(found) = Marked::new(text, code) {
         drafts.push(found.draft(INVISIBLE, packet, line, "a character that does not show stands in code"));
-    } else if let Some(found) = Marked::of(text, prose) {
+    } else if let Some(found) = Marked::new(text, prose) {
         drafts.push(found.draft(PROSE, packet, line, "a character that does not show stands in the text"));
     }
     drafts
@@ -219,15 +220,14 @@ struct Marked {
 
 impl Marked {
     fn collect(text: &str, wanted: fn(char) -> bool) -> Option<Self> {
-        Self::of(text, text.char_indices().filter(|(_, c)| wanted(*c)).map(|(offset, _)| offset).collect())
+        Self::new(text, text.char_indices().filter(|(_, c)| wanted(*c)).map(|(offset, _)| offset).collect())
     }
 
-    fn of(text: &str, offsets: Vec<usize>) -> Option<Self> {
-        let last = *offsets.last()?;
-        let character = |offset: &usize| text[*offset..].chars().next();
-        let names =
-            offsets.iter().filter_map(character).map(|found| format!("U+{:04X}", found as u32)).collect();
-        let end = last + character(&last).map_or(0, char::len_utf8);
+    fn new(text: &str, offsets: Vec<usize>) -> Option<Self> {
+        let characters: Vec<char> =
+            offsets.iter().filter_map(|offset| text[*offset..].chars().next()).collect();
+        let names = characters.iter().map(|character| format!("U+{:04X}", *character as u32)).collect();
+        let end = *offsets.last()? + characters.last()?.len_utf8();
         Some(Self { offsets, end, names })
     }
 
@@ -261,18 +261,17 @@ fn hidden_path(packet: &Packet<'_>) -> Option<Draft> {
     if path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return None;
     }
-    let hides = |character: char| {
+    let has_controls = path.chars().any(|character| {
         characters::is_bidi_control(character) || character.is_control() || character == '\u{2028}'
+    });
+    let summary = if has_controls || !characters::invisible(&path, false, &Parts::default()).is_empty() {
+        "the path has characters that do not show"
+    } else if path.split('/').any(|part| part.trim() != part) {
+        "a component of the path begins or ends with a blank"
+    } else if path.split('/').any(homoglyphs::imitates) {
+        "a component of the path imitates another with letters of a different script"
+    } else {
+        return None;
     };
-    let summary =
-        if path.chars().any(hides) || !characters::invisible(&path, false, &Parts::default()).is_empty() {
-            "the path has characters that do not show"
-        } else if path.split('/').any(|part| part.trim() != part) {
-            "a component of the path begins or ends with a blank"
-        } else if path.split('/').any(homoglyphs::imitates) {
-            "a component of the path imitates another with letters of a different script"
-        } else {
-            return None;
-        };
     Some(Draft::on_file(PATH, packet.path(), Side::Head, summary))
 }

@@ -7,12 +7,12 @@ use super::model::{Model, action_of, text_of};
 use super::{CACHE, Found};
 
 /// Looks at every step of a workflow that a release or a tag starts, and that publishes something.
-pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     let Some(event) = release_event(model) else { return };
     let groups = model.groups();
-    let steps = || groups.iter().flat_map(|group| &group.steps);
-    let Some(publishing) = steps().find_map(|step| publishes(step)) else { return };
-    for step in steps() {
+    let steps: Vec<_> = groups.iter().flat_map(|group| &group.steps).collect();
+    let Some(publishing) = steps.iter().find_map(|step| publishes(step)) else { return };
+    for step in steps {
         if let Some(value) = restored(step) {
             let summary = "what is published is built from a cache that other runs write";
             let subject = action_of(step).unwrap_or_default();
@@ -68,24 +68,29 @@ fn publishes(step: &Step<'_>) -> Option<Span> {
 /// Value of a step that restores a cache.
 fn restored<'d>(step: &Step<'d>) -> Option<Value<'d>> {
     let uses = step.uses?;
-    let is = |input: &str, flag: bool| step.input(input).is_some_and(|value| value.flag() == Some(flag));
-    let requested = |input: &str| {
-        step.input(input).filter(|value| !matches!(text_of(*value).trim(), "" | "false" | "none"))
-    };
     match action_of(step)?.to_ascii_lowercase().as_str() {
-        "actions/cache" | "actions/cache/restore" | "swatinem/rust-cache" if !is("lookup-only", true) => {
-            Some(uses)
+        "actions/cache" | "actions/cache/restore" | "swatinem/rust-cache" => {
+            let is_lookup = step.input("lookup-only").and_then(Value::flag) == Some(true);
+            (!is_lookup).then_some(uses)
         }
-        // It keeps a cache unless it is told not to.
-        "actions/setup-go" if !is("cache", false) => Some(uses),
+        // The default is to cache.
+        "actions/setup-go" => {
+            let is_off = step.input("cache").and_then(Value::flag) == Some(false);
+            (!is_off).then_some(uses)
+        }
         "actions/setup-java" | "actions/setup-node" | "actions/setup-python" | "pnpm/action-setup" => {
-            requested("cache")
+            enabled_input(step, "cache")
         }
-        "astral-sh/setup-uv" => requested("enable-cache"),
-        "ruby/setup-ruby" => requested("bundler-cache"),
+        "astral-sh/setup-uv" => enabled_input(step, "enable-cache"),
+        "ruby/setup-ruby" => enabled_input(step, "bundler-cache"),
         "docker/build-push-action" => {
             step.input("cache-from").filter(|value| text_of(*value).contains("type=gha"))
         }
         _ => None,
     }
+}
+
+/// Returns an input of a step, unless it is empty or switched off.
+fn enabled_input<'d>(step: &Step<'d>, input: &str) -> Option<Value<'d>> {
+    step.input(input).filter(|value| !matches!(text_of(*value).trim(), "" | "false" | "none"))
 }

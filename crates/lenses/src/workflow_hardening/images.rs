@@ -51,7 +51,7 @@ fn images<'d>(model: &Model<'d>) -> Vec<(Value<'d>, Image)> {
 }
 
 /// Finds images that head takes by a name and the base by its digest, or not at all. Another version is nothing new.
-pub(super) fn look(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
     let mut before: BTreeMap<String, bool> = BTreeMap::new();
     for (_, image) in base.map(images).unwrap_or_default() {
         *before.entry(image.name).or_default() |= !image.pinned;

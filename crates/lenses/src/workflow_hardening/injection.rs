@@ -67,7 +67,7 @@ const SCRIPTS: &[&str] = &["script", "inlineScript"];
 const DESTINATIONS: &[&str] = &["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH"];
 
 /// Looks at every script of a workflow or an action.
-pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     for group in model.groups() {
         // Outputs of earlier steps that hold such a text: `steps.id.outputs.name`.
         let mut outputs: Vec<Path> = Vec::new();
@@ -125,7 +125,7 @@ fn push_injection(
 ) {
     let summary = "untrusted event data is interpolated into a script";
     let place = template.place(embedded.span);
-    found.push(Found::new(INJECTION, script, subject, summary).at(place));
+    found.push(Found::new(INJECTION, script, subject, summary).placed_at(place));
 }
 
 /// Returns the text that a path names, or that is a part of the object that it names where `toJSON` writes all of it.
@@ -219,15 +219,11 @@ fn output_path(step: &str, name: &str) -> Option<Path> {
 
 /// Returns the file of the runner that a command writes to, by its own redirection or one of a group around it.
 fn destination(parsed: &ParsedRun, command: &Command) -> Option<&'static str> {
-    let is_output = |operator: &str| matches!(operator, ">" | ">>" | "&>" | "&>>" | ">|");
-    let mut targets: Vec<&Word> = Vec::new();
-    targets.extend(
-        command
-            .redirections
-            .iter()
-            .filter(|own| is_output(&own.operator))
-            .map(|redirection| &redirection.target),
-    );
+    let outputs = command
+        .redirections
+        .iter()
+        .filter(|own| matches!(own.operator.as_str(), ">" | ">>" | "&>" | "&>>" | ">|"));
+    let mut targets: Vec<&Word> = outputs.map(|output| &output.target).collect();
     let pipelines = pipelines_of(parsed, command);
     for other in parsed.script.commands.iter().filter(|other| other.program() == Some("tee")) {
         if pipelines_of(parsed, other).iter().any(|pipeline| pipelines.contains(pipeline)) {
@@ -257,13 +253,14 @@ fn destination_of_group(behind: &str) -> Option<&'static str> {
 
 fn destination_of(target: &str) -> Option<&'static str> {
     let name = target.trim_start_matches("${").trim_start_matches('$').trim_end_matches('}');
-    let own = DESTINATIONS.iter().find(|destination| **destination == name);
-    let by_expression = || {
-        let names = [("github.env", 0), ("github.output", 1), ("github.path", 2)];
-        let inside = target.strip_prefix("${{")?.strip_suffix("}}")?.trim();
-        names.iter().find(|(path, _)| *path == inside).map(|(_, at)| &DESTINATIONS[*at])
+    let expression = target.strip_prefix("${{").and_then(|inside| inside.strip_suffix("}}"));
+    let name = match expression.map(str::trim) {
+        Some("github.env") => "GITHUB_ENV",
+        Some("github.output") => "GITHUB_OUTPUT",
+        Some("github.path") => "GITHUB_PATH",
+        Some(_) | None => name,
     };
-    own.or_else(by_expression).copied()
+    DESTINATIONS.iter().find(|destination| **destination == name).copied()
 }
 
 /// Lines of a heredoc that hold an expression or a variable of the scope.

@@ -12,7 +12,7 @@ use super::{CREDENTIALS, Found, INHERITED, PERMISSIONS, SELF_HOSTED, TARGET_CHEC
 const MANY_SCOPES: usize = 6;
 
 /// Looks at permissions and at every job.
-pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     if let Some(workflow) = model.workflow() {
         permissions(workflow.permissions.as_ref(), found);
     }
@@ -95,14 +95,14 @@ fn fetched<'d>(step: &Step<'d>, scope: &Scope<'_, 'd>) -> Option<Fetched> {
             parsed.script.commands.iter().find(|command| fetches(&parsed, command.effective(), scope))?;
         let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
         let place = parsed.template.place(command.span);
-        let found = Found::new(TARGET_CHECKOUT, run.value, words.join(" "), summary).at(place);
+        let found = Found::new(TARGET_CHECKOUT, run.value, words.join(" "), summary).placed_at(place);
         return Some(Fetched { source: Source::PullRequest, found });
     }
     let template = run.template();
     let begin = template.text().find("gh pr checkout")?;
     let place =
         template.place(qa_reading::syntax::Span { start: begin, end: begin + "gh pr checkout".len() });
-    let found = Found::new(TARGET_CHECKOUT, run.value, "gh pr checkout", summary).at(place);
+    let found = Found::new(TARGET_CHECKOUT, run.value, "gh pr checkout", summary).placed_at(place);
     Some(Fetched { source: Source::PullRequest, found })
 }
 
@@ -115,18 +115,13 @@ fn fetches(parsed: &ParsedRun, words: &[Word], scope: &Scope<'_, '_>) -> bool {
     match program.rsplit('/').next() {
         Some("gh") => arguments.starts_with(&["pr", "checkout"]),
         Some("git") => {
-            let is_pull = |word: &&str| {
-                let word = word.trim_start_matches('+');
-                word.starts_with("pull/") || word.starts_with("refs/pull/")
-            };
             let gets = ["fetch", "pull"].into_iter().any(|name| arguments.contains(&name));
             let uses =
                 ["checkout", "switch", "reset", "merge"].into_iter().any(|name| arguments.contains(&name));
-            let names_head = || {
-                let sources = words.iter().flat_map(|word| scope.word_sources(parsed, word));
-                sources.into_iter().any(|path| is_head(&path))
-            };
-            gets && arguments.iter().any(is_pull) || uses && names_head()
+            let mut refs = arguments.iter().map(|word| word.trim_start_matches('+'));
+            let mut sources = words.iter().flat_map(|word| scope.word_sources(parsed, word));
+            gets && refs.any(|name| name.starts_with("pull/") || name.starts_with("refs/pull/"))
+                || uses && sources.any(|path| is_head(&path))
         }
         Some(_) | None => false,
     }
@@ -153,12 +148,12 @@ fn source_of(value: Value<'_>, scope: &Scope<'_, '_>) -> Option<Source> {
     if is_pull || paths.iter().any(is_head) {
         return Some(Source::PullRequest);
     }
-    let is_run = |path: &Path| {
+    let is_run = paths.iter().any(|path| {
         let name = path.name(2).unwrap_or_default();
         path.is_within(&["github", "event", "workflow_run"])
             && (name.starts_with("head_") || name == "pull_requests")
-    };
-    paths.iter().any(is_run).then_some(Source::WorkflowRun)
+    });
+    is_run.then_some(Source::WorkflowRun)
 }
 
 /// Parts of a condition that ask about whoever wrote the code.

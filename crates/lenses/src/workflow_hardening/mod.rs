@@ -174,21 +174,21 @@ fn is_workflow_or_action(path: &RepoPath) -> bool {
 }
 
 /// Returns all findings of a file; the base shows what is new about names and pins.
-fn look(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
+fn audit(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
     let mut found = Vec::new();
-    uses::look(base, head, &mut found);
-    images::look(base, head, &mut found);
-    injection::look(head, &mut found);
-    network::look(head, &mut found);
-    jobs::look(head, &mut found);
-    caches::look(head, &mut found);
+    uses::audit(base, head, &mut found);
+    images::audit(base, head, &mut found);
+    injection::audit(head, &mut found);
+    network::audit(head, &mut found);
+    jobs::audit(head, &mut found);
+    caches::audit(head, &mut found);
     found
 }
 
 /// Reads a file that the platform executes.
-fn read<'d>(path: &RepoPath, document: &'d Result<Document<'d>, ReadError>) -> Result<Model<'d>, ReadError> {
+fn parse_model<'d>(path: &RepoPath, document: &'d Result<Document<'d>, ReadError>) -> Result<Model<'d>, ReadError> {
     match document {
-        Ok(document) => Model::read(is_workflow(path), document),
+        Ok(document) => Model::parse(is_workflow(path), document),
         Err(error) => Err(error.clone()),
     }
 }
@@ -207,10 +207,7 @@ const WITH_RIGHTS: &[&str] = &[
 
 /// Returns whether a workflow reacts at head to an event with rights that it did not react to at the base.
 fn gains_rights(base: &Model<'_>, head: &Model<'_>) -> bool {
-    let reacts = |model: &Model<'_>, event: &str| {
-        model.workflow().is_some_and(|workflow| workflow.trigger(event).is_some())
-    };
-    WITH_RIGHTS.iter().any(|event| reacts(head, event) && !reacts(base, event))
+    WITH_RIGHTS.iter().any(|event| head.reacts_to(event) && !base.reacts_to(event))
 }
 
 /// Judges workflows and actions as the platform executes them.
@@ -233,10 +230,10 @@ impl Lens for WorkflowHardening {
         let base_path = packet.file.old_path.as_ref().unwrap_or(&packet.file.path);
         let base_text = packet.text.full_base.as_deref().filter(|_| is_workflow_or_action(base_path));
         let base_document = base_text.map(|text| Document::parse(Format::Yaml, text));
-        let base = base_document.as_ref().map(|document| read(base_path, document));
+        let base = base_document.as_ref().map(|document| parse_model(base_path, document));
         let head_document = Document::parse(Format::Yaml, head_text);
         let was_action = matches!(base, Some(Ok(Model::Action(_))));
-        let head = match read(packet.path(), &head_document) {
+        let head = match parse_model(packet.path(), &head_document) {
             Ok(Model::Unrelated) if was_action => {
                 let message = "the action has no `runs.using`".to_owned();
                 Err(ReadError::Syntax { message, at: 0 })
@@ -256,14 +253,14 @@ impl Lens for WorkflowHardening {
         };
         let is_compared = !matches!(base, Some(Err(_)));
         let base = base.and_then(Result::ok);
-        let mut before = base.as_ref().map(|base| look(None, base)).unwrap_or_default();
+        let mut before = base.as_ref().map(|base| audit(None, base)).unwrap_or_default();
         if let Some(base) = &base
             && gains_rights(base, &head)
         {
             // What strangers could do without rights is another fault with them.
             before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
         }
-        let found = new_ones(before, look(base.as_ref(), &head), &changes);
+        let found = new_ones(before, audit(base.as_ref(), &head), &changes);
         let drafts = found.iter().filter_map(|each| changes.draft(each, is_compared)).collect();
         Inspection { drafts, facts: Vec::new() }
     }
@@ -274,7 +271,7 @@ impl Lens for WorkflowHardening {
             return Census::default();
         }
         let document = Document::parse(Format::Yaml, text);
-        let Ok(model) = read(file, &document) else { return Census::default() };
+        let Ok(model) = parse_model(file, &document) else { return Census::default() };
         match rule {
             UNPINNED => uses::census(&model).collect(),
             // Images are few, so whoever pins the actions beside them is asked to pin these too.

@@ -33,15 +33,22 @@ pub(super) struct Scope<'a, 'd> {
 }
 
 impl<'d> Model<'d> {
-    /// Reads a file by its kind.
+    /// Returns whether it is a workflow that an event starts.
+    pub(super) fn reacts_to(&self, event: &str) -> bool {
+        self.workflow().is_some_and(|workflow| workflow.trigger(event).is_some())
+    }
+
+    /// Parses a file by its kind.
     ///
     /// # Errors
-    /// A file that GitHub refuses.
-    pub(super) fn read(is_workflow: bool, document: &'d Document<'d>) -> Result<Self, ReadError> {
+    /// Returns an error for a file that GitHub refuses.
+    pub(super) fn parse(is_workflow: bool, document: &'d Document<'d>) -> Result<Self, ReadError> {
         let model = if is_workflow {
             Self::Workflow(Workflow::parse(document)?)
+        } else if let Some(action) = Action::parse(document)? {
+            Self::Action(action)
         } else {
-            Action::parse(document)?.map_or(Self::Unrelated, Self::Action)
+            Self::Unrelated
         };
         let has_merge_keys = document.text().contains("<<:");
         match document.shadowed().first() {

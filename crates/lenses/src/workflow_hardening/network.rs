@@ -44,7 +44,7 @@ const CHECKERS: &[&str] = &[
 const PRINTERS: &[&str] = &["cat", "echo", "gh", "git", "grep", "printf", "sed"];
 
 /// Looks at every script of a workflow or an action.
-pub(super) fn look(model: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     for group in model.groups() {
         for each in downloads(&group) {
             found.extend(each.found);
@@ -155,12 +155,13 @@ fn reads_program_from_input(command: &Command) -> bool {
             Some(first) if !first.starts_with(['-', '+']) => false,
             Some(first) => {
                 let rest: Vec<&str> = std::iter::once(first).chain(arguments).collect();
-                let letters = |letter: char| {
-                    let is_short = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
-                    rest.iter().filter(is_short).any(|word| word.contains(letter))
-                };
-                letters('s')
-                    || !letters('c')
+                let short: String = rest
+                    .iter()
+                    .filter(|word| word.starts_with('-') && !word.starts_with("--"))
+                    .copied()
+                    .collect();
+                short.contains('s')
+                    || !short.contains('c')
                         && rest.iter().all(|word| word.starts_with(['-', '+']) || *word == "pipefail")
             }
         };
@@ -190,10 +191,12 @@ fn substituted_from<'s>(parsed: &'s ParsedRun, command: &Command) -> Option<&'s 
     if !operand.text().starts_with(['$', '`', '<']) {
         return None;
     }
-    let inside = |span: Span| {
-        operand.expansions.iter().any(|expansion| expansion.start <= span.start && span.end <= expansion.end)
-    };
-    parsed.script.commands.iter().find(|other| is_fetch(other) && inside(other.span))
+    parsed.script.commands.iter().find(|other| {
+        let mut expansions = operand.expansions.iter();
+        is_fetch(other)
+            && expansions
+                .any(|expansion| expansion.start <= other.span.start && other.span.end <= expansion.end)
+    })
 }
 
 /// Follows files from the command that downloads them to the one that runs them.
@@ -330,9 +333,9 @@ mod tests {
             .collect();
         let text = format!("on: push\njobs:\n  a:\n    steps:\n{steps}");
         let document = Document::parse(Format::Yaml, &text).expect("it is YAML");
-        let model = Model::read(true, &document).expect("it is a workflow");
+        let model = Model::parse(true, &document).expect("it is a workflow");
         let mut found = Vec::new();
-        look(&model, &mut found);
+        audit(&model, &mut found);
         found.len()
     }
 

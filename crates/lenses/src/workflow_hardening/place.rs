@@ -45,7 +45,7 @@ impl Found {
     }
 
     /// Moves the fault to a part of the value.
-    pub(super) fn at(self, place: Span) -> Self {
+    pub(super) fn placed_at(self, place: Span) -> Self {
         Self { place, lead: place.start, ..self }
     }
 
@@ -172,27 +172,28 @@ impl<'p> Changes<'p> {
     }
 
     fn nearest(&self, rule: &'static str, summary: &'static str, number: u64) -> Option<Draft> {
-        let says = |line: &Line<'_>| !line.text.trim().is_empty() && !line.text.trim_start().starts_with('#');
-        let added =
-            self.added.values().filter(|line| says(line)).min_by_key(|line| line.number.abs_diff(number));
-        let removed = self
-            .removed
-            .iter()
-            .filter(|removed| says(&removed.line))
-            .min_by_key(|removed| removed.at.abs_diff(number));
-        let distance = added.map_or(u64::MAX, |line| line.number.abs_diff(number));
-        match (added, removed) {
-            (_, Some(removed)) if removed.at.abs_diff(number) < distance => {
-                let line = &removed.line;
-                Some(Draft::on_base_line(rule, self.packet, line, trimmed(line.text), summary))
-            }
-            (Some(line), _) => Some(Draft::on_line(rule, self.packet, line, trimmed(line.text), summary)),
-            (None, Some(_) | None) => None,
+        let added = self.added.values().filter(|line| has_content(line));
+        let added = added.min_by_key(|line| line.number.abs_diff(number));
+        let removed = self.removed.iter().filter(|removed| has_content(&removed.line));
+        let removed = removed.min_by_key(|removed| removed.at.abs_diff(number));
+        if let Some(removed) = removed
+            && added.is_none_or(|line| removed.at.abs_diff(number) < line.number.abs_diff(number))
+        {
+            let line = &removed.line;
+            return Some(Draft::on_base_line(rule, self.packet, line, trimmed(line.text), summary));
         }
+        let line = added?;
+        Some(Draft::on_line(rule, self.packet, line, trimmed(line.text), summary))
     }
 }
 
 fn trimmed(line: &str) -> Range<usize> {
     let lead = line.len() - line.trim_start().len();
     lead..line.trim_end().len().max(lead)
+}
+
+/// Returns whether a line is neither blank nor a comment.
+fn has_content(line: &Line<'_>) -> bool {
+    let text = line.text.trim_start();
+    !text.is_empty() && !text.starts_with('#')
 }

@@ -111,7 +111,7 @@ impl Count {
 }
 
 /// Finds uses by a name of what the base took by commit, or not at all. A tag that follows a tag is nothing new.
-pub(super) fn look(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
+pub(super) fn audit(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<Found>) {
     let before = Counts::new(&base.map(uses).unwrap_or_default());
     let uses = uses(head);
     let after = Counts::new(&uses);

@@ -85,7 +85,7 @@ impl Reviews<'_> {
             let Some(included) = included else { continue };
             let text = self.texts.text(position)?;
             let packet = Packet { file: &files[position], text: &text, included: &included };
-            let shown = canonical::sha256(file_block(&packet).0.as_bytes());
+            let shown = canonical::sha256(file_block(&packet).text.as_bytes());
             let mut occurrences: BTreeMap<Sha256Hex, u64> = BTreeMap::new();
             for hunk in packet.hunks() {
                 let added = hunk.added().map(|line| (line.number, line.text.to_owned())).collect();

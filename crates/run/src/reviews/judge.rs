@@ -18,7 +18,7 @@ use qa_core::findings::Statement;
 use qa_core::packet::Packet;
 use qa_core::plan::included_hunks;
 use qa_core::policy::reviews::CONSISTENCY;
-use qa_lenses::reviews::answer::{ModelFinding, locate, read};
+use qa_lenses::reviews::answer::{ModelFinding, locate, parse_answer};
 use qa_lenses::reviews::packet::shown_path;
 use qa_lenses::reviews::plain::plain;
 use qa_providers::contract::Reply;
@@ -80,7 +80,8 @@ impl Request<'_> {
             let wanted = &self.model.binding.model_id;
             return Err(ReplyError::invalid(&format!("{echoed} answered in the place of {wanted}")));
         }
-        let findings = read(&reply.text, &self.rule_ids).map_err(|error| ReplyError::invalid(&error))?;
+        let findings =
+            parse_answer(&reply.text, &self.rule_ids).map_err(|error| ReplyError::invalid(&error))?;
         Ok(ParsedReply { reply, findings })
     }
 
@@ -347,10 +348,10 @@ impl Judging<'_, '_> {
         let Some(included) = included_hunks(plan, files).swap_remove(position) else { return Ok(None) };
         let text = self.reviews.texts.text(position)?;
         let packet = Packet { file: &files[position], text: &text, included: &included };
-        Ok(locate(finding, &packet).map(|(line, quote)| FindingPlace {
+        Ok(locate(finding, &packet).map(|located| FindingPlace {
             path: files[position].path.clone(),
-            line,
-            quote,
+            line: located.line,
+            quote: located.text,
         }))
     }
 

@@ -136,7 +136,7 @@ impl<'a> Reviews<'a> {
             let file = &self.change_set.files[position];
             let included = vec![true; file.hunks.len()];
             let Ok(text) = self.texts.text(position) else { return u64::MAX };
-            file_block(&Packet { file, text: &text, included: &included }).0.len() as u64
+            file_block(&Packet { file, text: &text, included: &included }).text.len() as u64
         })
     }
 
@@ -157,7 +157,7 @@ impl<'a> Reviews<'a> {
             return Ok(None);
         }
         let seed = review.canary.then_some(&plan.scope_digest);
-        let question = question(spec, self.rubric, blocks, (seed, &|path| is_taken(files, path)));
+        let question = question(spec, self.rubric, blocks, seed, &|path| is_taken(files, path));
         let prompt = Prompt {
             instructions: question.instructions,
             packet: question.packet,

@@ -10,6 +10,6 @@ mod rust;
 use super::tool::Tool;
 
 /// Every tool, by the language it is for.
-pub(super) fn all() -> impl Iterator<Item = &'static Tool> {
+pub(super) fn all_tools() -> impl Iterator<Item = &'static Tool> {
     [python::TOOLS, ecma::TOOLS, go::TOOLS, rust::TOOLS, jvm::TOOLS, general::TOOLS].into_iter().flatten()
 }
