@@ -30,19 +30,64 @@ pub(crate) struct Case {
     pub(crate) expect: Vec<String>,
 }
 
+impl Case {
+    /// Returns the file of a path, which may be new.
+    fn file(&mut self, path: &str) -> &mut CaseFile {
+        let known = self.files.iter().position(|file| {
+            [&file.old, &file.new].into_iter().flatten().any(|version| version.path == path)
+        });
+        let at = known.unwrap_or(self.files.len());
+        if known.is_none() {
+            self.files.push(CaseFile::default());
+        }
+        &mut self.files[at]
+    }
+}
+
 /// One file of a case.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CaseFile {
-    pub(crate) old: Option<(String, String)>,
-    pub(crate) new: Option<(String, String)>,
-    /// The git modes at the base and at head, where a case gives them.
-    pub(crate) modes: Option<(String, String)>,
+    pub(crate) old: Option<CaseVersion>,
+    pub(crate) new: Option<CaseVersion>,
+    /// The git modes, where a case gives them.
+    pub(crate) modes: Option<Modes>,
+}
+
+/// One version of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CaseVersion {
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Modes {
+    pub(crate) old: String,
+    pub(crate) new: String,
+}
+
+impl CaseVersion {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        Self { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn repo_path(&self) -> RepoPath {
+        RepoPath::from_bytes(self.path.as_bytes()).expect("a usable path")
+    }
+
+    /// Returns the text as git would have it; empty where it is binary.
+    fn content(&self, mode: &str) -> String {
+        match content(self.text.as_bytes(), classify::runs_as(&self.repo_path(), Some(mode))) {
+            Content::Text(text) => String::from_utf8_lossy(&text).into_owned(),
+            Content::Binary => String::new(),
+        }
+    }
 }
 
 impl CaseFile {
     /// Returns a file that stays at its path.
     pub(crate) fn edited(path: &str, old: &str, new: &str) -> Self {
-        let [old, new] = [old, new].map(|text| Some((path.to_owned(), text.to_owned())));
+        let [old, new] = [old, new].map(|text| Some(CaseVersion::new(path, text)));
         Self { old, new, modes: None }
     }
 }
@@ -54,30 +99,30 @@ struct Section {
     cases_elsewhere: bool,
 }
 
+#[derive(Default)]
 struct Page {
+    /// The name of its file.
+    name: String,
     title: String,
     sections: Vec<Section>,
     cases: Vec<Case>,
 }
 
-fn pages() -> Vec<(String, Page)> {
+fn pages() -> Vec<Page> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses");
-    let mut pages: Vec<(String, Page)> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let page = read_page(&std::fs::read_to_string(&path).unwrap());
-            (name, page)
-        })
-        .collect();
-    pages.sort_by(|left, right| left.0.cmp(&right.0));
+    let pages = std::fs::read_dir(folder).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        Page { name, ..parse_page(&std::fs::read_to_string(&path).unwrap()) }
+    });
+    let mut pages: Vec<Page> = pages.collect();
+    pages.sort_by(|left, right| left.name.cmp(&right.name));
     pages
 }
 
 /// Returns the cases of a lens's page.
 pub(crate) fn cases_of(lens: &dyn Lens) -> Vec<Case> {
-    read_page(lens.spec().page).cases
+    parse_page(lens.spec().page).cases
 }
 
 /// Undoes what keeps a page from being taken for the real thing by scanners and by git.
@@ -85,7 +130,7 @@ fn unescape(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
-        let end = start + rest[start..].find("}}").map_or(rest.len() - start, |end| end + 2);
+        let end = rest[start..].find("}}").map(|length| start + length + 2).unwrap_or(rest.len());
         out.push_str(&rest[..start]);
         let inside = rest[start..end].trim_start_matches("{{").trim_end_matches("}}");
         if let Some(hex) = inside.strip_prefix("u:") {
@@ -98,8 +143,8 @@ fn unescape(text: &str) -> String {
     out + rest
 }
 
-fn read_page(text: &str) -> Page {
-    let mut page = Page { title: String::new(), sections: Vec::new(), cases: Vec::new() };
+fn parse_page(text: &str) -> Page {
+    let mut page = Page::default();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some(title) = line.strip_prefix("# ") {
@@ -130,33 +175,18 @@ fn read_page(text: &str) -> Page {
 fn read_block(case: &mut Case, opening: &str, block: &str) {
     let (word, argument) = opening.split_once(' ').unwrap_or((opening, ""));
     let argument = unescape(argument);
-    let place = |case: &mut Case, path: &str| -> usize {
-        let named = |side: &Option<(String, String)>| side.as_ref().is_some_and(|(name, _)| name == path);
-        let found = case.files.iter().position(|file| named(&file.old) || named(&file.new));
-        found.unwrap_or_else(|| {
-            case.files.push(CaseFile::default());
-            case.files.len() - 1
-        })
-    };
     match word {
-        "base" => {
-            let at = place(case, &argument);
-            case.files[at].old = Some((argument, block.to_owned()));
-        }
-        "head" => {
-            let at = place(case, &argument);
-            case.files[at].new = Some((argument, block.to_owned()));
-        }
+        "base" => case.file(&argument).old = Some(CaseVersion::new(&argument, block)),
+        "head" => case.file(&argument).new = Some(CaseVersion::new(&argument, block)),
         "rename" => {
             let (old, new) = argument.split_once(" -> ").expect("~~~rename OLD -> NEW");
-            let names = (Some((old.to_owned(), String::new())), Some((new.to_owned(), String::new())));
-            case.files.push(CaseFile { old: names.0, new: names.1, modes: None });
+            let [old, new] = [old, new].map(|path| Some(CaseVersion::new(path, "")));
+            case.files.push(CaseFile { old, new, modes: None });
         }
         "mode" => {
             let (path, modes) = argument.split_once(' ').expect("~~~mode PATH OLD -> NEW");
             let (old, new) = modes.split_once(" -> ").expect("~~~mode PATH OLD -> NEW");
-            let at = place(case, path);
-            case.files[at].modes = Some((old.to_owned(), new.to_owned()));
+            case.file(path).modes = Some(Modes { old: old.to_owned(), new: new.to_owned() });
         }
         "policy" => case.policy = Some(block.to_owned()),
         "expect" => case.expect.extend(block.lines().map(str::to_owned)),
@@ -166,41 +196,30 @@ fn read_block(case: &mut Case, opening: &str, block: &str) {
 
 /// One file as the change set and the recording would hold it.
 pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
-    let path = |side: &Option<(String, String)>| {
-        side.as_ref().map(|(name, _)| RepoPath::from_bytes(name.as_bytes()).expect("a usable path"))
-    };
-    let (old_path, new_path) = (path(&file.old), path(&file.new));
-    let (old_mode, new_mode) = file.modes.clone().unwrap_or_else(|| ("100644".into(), "100644".into()));
-    let is_file = |mode: &str| mode.starts_with("100");
+    let [old_path, new_path] = [&file.old, &file.new].map(|side| side.as_ref().map(CaseVersion::repo_path));
+    let modes = file.modes.clone();
+    let Modes { old: old_mode, new: new_mode } =
+        modes.unwrap_or_else(|| Modes { old: "100644".to_owned(), new: "100644".to_owned() });
     let kind = match (&old_path, &new_path) {
         (None, _) => ChangeKind::Added,
         (_, None) => ChangeKind::Deleted,
         (old, new) if old != new => ChangeKind::Renamed,
-        _ if is_file(&old_mode) != is_file(&new_mode) => ChangeKind::TypeChanged,
+        _ if old_mode.starts_with("100") != new_mode.starts_with("100") => ChangeKind::TypeChanged,
         _ if old_mode != new_mode && file.old == file.new => ChangeKind::ModeChanged,
         _ => ChangeKind::Modified,
     };
     let name = new_path.clone().or(old_path.clone()).expect("a file has a side");
     let class = classify::class(&name);
-    let bytes = |side: &Option<(String, String)>, mode: &str| {
-        let Some((path, text)) = side else { return Vec::new() };
-        let path = RepoPath::from_bytes(path.as_bytes()).expect("a usable path");
-        match content(text.as_bytes(), classify::runs_as(&path, Some(mode))) {
-            Content::Text(text) => text.into_owned(),
-            Content::Binary => Vec::new(),
-        }
-    };
-    let (old, new) = (bytes(&file.old, &old_mode), bytes(&file.new, &new_mode));
-    let is_binary = |side: &Option<(String, String)>, read: &[u8]| {
-        read.is_empty() && side.as_ref().is_some_and(|(_, text)| !text.is_empty())
-    };
-    let binary = is_binary(&file.old, &old) || is_binary(&file.new, &new);
-    let diff = diff_file(&old, &new, 1 << 20);
-    let full = |side: &Option<(String, String)>, bytes: &[u8]| {
-        side.as_ref().map(|_| String::from_utf8_lossy(bytes).into_owned())
-    };
+    let [old, new] = [(&file.old, &old_mode), (&file.new, &new_mode)]
+        .map(|(side, mode)| side.as_ref().map(|version| version.content(mode)));
+    let binary = [(&file.old, &old), (&file.new, &new)].into_iter().any(|(side, content)| {
+        content.as_ref().is_some_and(String::is_empty)
+            && side.as_ref().is_some_and(|version| !version.text.is_empty())
+    });
+    let [old_bytes, new_bytes] = [&old, &new].map(|side| side.as_deref().unwrap_or_default().as_bytes());
+    let diff = diff_file(old_bytes, new_bytes, 1 << 20);
     let mut text = diff.text;
-    (text.full_base, text.full_head) = (full(&file.old, &old), full(&file.new, &new));
+    (text.full_base, text.full_head) = (old, new);
     masking::mask_secrets(&mut text, &[], |_| {});
     let masked = masking::masked_name(&name);
     let holds_secret = masked.is_some();
@@ -231,7 +250,7 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
     run_lens_under(lens, files, &policy(None))
 }
 
-/// The policy of a case; the default one where it has none.
+/// Returns the policy of a case; the default one where it has none.
 fn policy(text: Option<&str>) -> Policy {
     Policy::parse(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
 }
@@ -292,10 +311,14 @@ impl Lookups for CaseTrees<'_> {
     }
 
     fn files_in(&self, side: Side, directory: &str) -> Vec<String> {
-        let of =
-            |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
-        let files = self.files(side).into_iter().filter(|(path, _)| of(path) == directory);
-        files.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
+        let mut names = Vec::new();
+        for (path, _) in self.files(side) {
+            let (own, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            if own == directory {
+                names.push(name.to_owned());
+            }
+        }
+        names
     }
 
     fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>> {
@@ -333,15 +356,14 @@ fn verify_quote(case: &Case, draft: &Draft) {
     if draft.quote.is_empty() {
         return;
     }
-    let side = |file: &CaseFile| if draft.side == Side::Base { file.old.clone() } else { file.new.clone() };
-    let text = case
+    let mut versions = case
         .files
         .iter()
-        .filter_map(side)
-        .find(|(name, _)| name.as_bytes() == draft.file.as_bytes())
-        .unwrap_or_else(|| panic!("{}: {} names no file of its side", case.title, rendered(draft)))
-        .1;
-    let raw = text.split_inclusive('\n').nth(draft.start_line as usize - 1).unwrap_or("");
+        .filter_map(|file| if draft.side == Side::Base { file.old.as_ref() } else { file.new.as_ref() });
+    let version = versions
+        .find(|version| version.path.as_bytes() == draft.file.as_bytes())
+        .unwrap_or_else(|| panic!("{}: {} names no file of its side", case.title, rendered(draft)));
+    let raw = version.text.split_inclusive('\n').nth(draft.start_line as usize - 1).unwrap_or("");
     let line = qa_core::packet::trim_line_end(raw);
     let (from, to) = (draft.start_column.max(1) as usize - 1, draft.end_column as usize);
     let found: String = match to {
@@ -356,9 +378,9 @@ fn verify_quote(case: &Case, draft: &Draft) {
 #[test]
 fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
     let mut wrong = Vec::new();
-    for (name, page) in pages() {
+    for page in pages() {
         for mut case in page.cases {
-            case.files.sort_by_key(|file| file.new.clone().or(file.old.clone()).map(|(name, _)| name));
+            case.files.sort_by_key(|file| file.new.clone().or(file.old.clone()).map(|version| version.path));
             let files: Vec<_> = case.files.iter().map(changed_file).collect();
             let policy = policy(case.policy.as_deref());
             let mut found = Vec::new();
@@ -375,8 +397,8 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
             expected.sort();
             if found != expected {
                 wrong.push(format!(
-                    "{name}.md, {} / {}:\n  found {found:#?}\n  expected {expected:#?}",
-                    case.rule, case.title
+                    "{}.md, {} / {}:\n  found {found:#?}\n  expected {expected:#?}",
+                    page.name, case.rule, case.title
                 ));
             }
         }
@@ -390,7 +412,6 @@ const CALL_LENSES: &[&str] =
 
 /// Splits the arguments of calls, one on each line with a comma behind it, and swaps the quotes of plain strings.
 fn respelled(text: &str, comment: &str) -> String {
-    let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let bytes = text.as_bytes();
     let mut out = String::new();
     // For each open bracket whether it holds the arguments of a call.
@@ -406,7 +427,9 @@ fn respelled(text: &str, comment: &str) -> String {
             at += inside.len() + 2;
             continue;
         }
-        let is_call = byte == b'(' && at > 0 && is_name(bytes.get(at - 1));
+        let is_call = byte == b'('
+            && at > 0
+            && bytes.get(at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let is_filled = bytes.get(at + 1).is_some_and(|next| !matches!(next, b')' | b'\n'));
         match byte {
             b'(' | b'[' | b'{' => {
@@ -450,11 +473,11 @@ fn counted(
 fn calls_are_found_in_another_spelling_too() {
     let mut respelled_files = 0;
     let mut wrong = Vec::new();
-    for (name, page) in pages().into_iter().filter(|(name, _)| CALL_LENSES.contains(&name.as_str())) {
-        let lens = ALL.iter().find(|lens| lens.spec().id == name).unwrap();
+    for page in pages().into_iter().filter(|page| CALL_LENSES.contains(&page.name.as_str())) {
+        let lens = ALL.iter().find(|lens| lens.spec().id == page.name).unwrap();
         for case in page.cases.into_iter().filter(|case| !case.title.starts_with("outside")) {
             for file in case.files.into_iter().filter(|file| file.old.is_none()) {
-                let Some((path, text)) = file.new.clone() else { continue };
+                let Some(CaseVersion { path, text }) = file.new.clone() else { continue };
                 let comment = match path.rsplit('.').next() {
                     Some("py") => "# why",
                     Some("js" | "ts" | "tsx") => "// why",
@@ -466,14 +489,15 @@ fn calls_are_found_in_another_spelling_too() {
                     continue;
                 }
                 respelled_files += 1;
-                let other = CaseFile { new: Some((path, respelled(&text, comment))), ..file.clone() };
+                let text = respelled(&text, comment);
+                let other = CaseFile { new: Some(CaseVersion { path, text }), ..file.clone() };
                 let (before, after) =
                     (counted(*lens, &[changed_file(&file)]), counted(*lens, &[changed_file(&other)]));
                 if before != after {
                     wrong.push(format!(
                         "{}: {before:?} and {after:?} in\n{}",
                         case.title,
-                        other.new.unwrap().1
+                        other.new.unwrap().text
                     ));
                 }
             }
@@ -487,7 +511,7 @@ fn calls_are_found_in_another_spelling_too() {
 fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
     for lens in ALL {
         let triggers = classify::PathSet::new(lens.spec().triggers.iter().copied()).unwrap();
-        let files = pages().into_iter().flat_map(|(_, page)| page.cases).flat_map(|case| case.files);
+        let files = pages().into_iter().flat_map(|page| page.cases).flat_map(|case| case.files);
         for (file, text) in files.map(|file| changed_file(&file)) {
             let outside = !triggers.matches(&file.path)
                 && !file.old_path.as_ref().is_some_and(|old| triggers.matches(old));
@@ -505,20 +529,20 @@ fn every_lens_has_a_page_and_every_page_a_lens() {
     sorted.dedup();
     assert_eq!(ids, sorted, "the registry is sorted by id");
     let pages = pages();
-    assert_eq!(ids, pages.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
-    for (name, page) in &pages {
-        assert_eq!(page.title, *name);
-        let module = name.replace('-', "_");
+    assert_eq!(ids, pages.iter().map(|page| page.name.as_str()).collect::<Vec<_>>());
+    for page in &pages {
+        assert_eq!(page.title, page.name);
+        let module = page.name.replace('-', "_");
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
         let exists =
             folder.join(format!("{module}.rs")).exists() || folder.join(&module).join("mod.rs").exists();
-        assert!(exists, "{name} stands in a file of its name");
+        assert!(exists, "{} stands in a file of its name", page.name);
     }
 }
 
 #[test]
 fn every_rule_has_a_section_with_prose_and_each_kind_of_case() {
-    let pages: BTreeMap<String, Page> = pages().into_iter().collect();
+    let pages: BTreeMap<String, Page> = pages().into_iter().map(|page| (page.name.clone(), page)).collect();
     for lens in ALL {
         let spec = lens.spec();
         let page = &pages[spec.id];
@@ -548,14 +572,14 @@ fn every_rule_has_a_section_with_prose_and_each_kind_of_case() {
 #[test]
 fn the_sample_of_contributing_compiles_and_does_what_its_page_says() {
     let guide = super::sample::MachinePath.spec().page;
-    let block = |language: &str| {
+    let [code, page] = ["rust", "markdown"].map(|language| {
         let (_, rest) = guide.split_once(&format!("```{language}\n")).unwrap();
         rest.split_once("\n```").unwrap().0.to_owned() + "\n"
-    };
+    });
     let sample = include_str!("sample.rs");
-    let page = "../../../tests/corpus/lenses/machine-path.md";
-    assert_eq!(block("rust").replace(page, "../../../CONTRIBUTING.md"), sample);
-    let cases = read_page(&block("markdown")).cases;
+    let path = "../../../tests/corpus/lenses/machine-path.md";
+    assert_eq!(code.replace(path, "../../../CONTRIBUTING.md"), sample);
+    let cases = parse_page(&page).cases;
     assert_eq!(cases.len(), 3);
     for case in cases {
         let files: Vec<_> = case.files.iter().map(changed_file).collect();

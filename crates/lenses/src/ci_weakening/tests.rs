@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use qa_reading::documents::{Document, Format, Node, Plain};
 
 use super::CiWeakening;
-use crate::corpus::{CaseFile, cases_of, changed_file, run_lens};
+use crate::corpus::{CaseFile, CaseVersion, cases_of, changed_file, run_lens};
 
 /// Returns what the lens finds, as `rule path:line`, with ` base` behind what is found there.
 fn findings(files: &[CaseFile]) -> Vec<String> {
@@ -20,8 +20,8 @@ fn findings(files: &[CaseFile]) -> Vec<String> {
 }
 
 fn file(path: &str, base: &str, head: &str) -> CaseFile {
-    let side = |text: &str| Some((path.to_owned(), text.to_owned())).filter(|_| text != "-");
-    CaseFile { old: side(base), new: side(head), modes: None }
+    let [old, new] = [base, head].map(|text| Some(CaseVersion::new(path, text)).filter(|_| text != "-"));
+    CaseFile { old, new, modes: None }
 }
 
 /// Writes a value in flow style.
@@ -57,11 +57,12 @@ fn in_flow_style(path: &str, text: &str, separator: &str) -> Option<String> {
 }
 
 fn rewritten(file: &CaseFile, separator: &str) -> CaseFile {
-    let side = |side: &Option<(String, String)>| {
-        let (path, text) = side.as_ref()?;
-        Some((path.clone(), in_flow_style(path, text, separator).unwrap_or_else(|| text.clone())))
-    };
-    CaseFile { old: side(&file.old), new: side(&file.new), modes: None }
+    let [old, new] = [&file.old, &file.new].map(|side| {
+        let version = side.as_ref()?;
+        let text = in_flow_style(&version.path, &version.text, separator);
+        Some(CaseVersion { text: text.unwrap_or_else(|| version.text.clone()), ..version.clone() })
+    });
+    CaseFile { old, new, modes: None }
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn every_case_of_the_page_is_found_in_flow_style_too() {
 fn another_spelling_of_the_same_is_no_finding() {
     for case in cases_of(&CiWeakening) {
         for file in &case.files {
-            let Some((path, text)) = &file.old else { continue };
+            let Some(CaseVersion { path, text }) = &file.old else { continue };
             let Some(flow) = in_flow_style(path, text, "\n") else { continue };
             for (base, head) in [(text, &flow), (&flow, text)] {
                 let file = self::file(path, base, head);
@@ -97,7 +98,7 @@ fn another_spelling_of_the_same_is_no_finding() {
 
 const CI: &str = ".github/workflows/ci.yml";
 
-/// A workflow with one job, whose steps are given.
+/// Returns a workflow with one job, whose steps are given.
 fn workflow(steps: &str) -> String {
     format!("on: pull_request\njobs:\n  test:\n    runs-on: x\n    steps:\n{steps}")
 }
@@ -186,24 +187,17 @@ fn a_check_that_moves_to_where_ci_runs_it_is_still_there() {
 fn a_workflow_that_is_renamed_away_is_removed() {
     let text = workflow("      - run: cargo test\n");
     for name in [".github/workflows/ci.yml.disabled", ".github/workflows/off/ci.yml", "ci.yml"] {
-        let renamed = CaseFile {
-            old: Some((CI.to_owned(), text.clone())),
-            new: Some((name.to_owned(), text.clone())),
-            modes: None,
-        };
+        let new = Some(CaseVersion::new(name, &text));
+        let renamed = CaseFile { new, ..file(CI, &text, "-") };
         assert_eq!(findings(&[renamed]), ["ci-removed .github/workflows/ci.yml:1 base"], "{name}");
     }
-    let renamed = CaseFile {
-        old: Some((CI.to_owned(), text.clone())),
-        new: Some((".github/workflows/tests.yaml".to_owned(), text)),
-        modes: None,
-    };
+    let new = Some(CaseVersion::new(".github/workflows/tests.yaml", &text));
+    let renamed = CaseFile { new, ..file(CI, &text, "-") };
     assert_eq!(findings(&[renamed]), [""; 0]);
 }
 
 #[test]
 fn lists_that_ci_calls_are_followed() {
-    let package = |test: &str| format!("{{\n  \"scripts\": {{\n    \"test\": \"{test}\"\n  }}\n}}\n");
     let calls = workflow("      - run: npm ci\n      - run: npm test\n");
     let ci = file(CI, &calls, &calls);
     for (head, expected) in [
@@ -214,7 +208,9 @@ fn lists_that_ci_calls_are_followed() {
         ("jest --ci", vec![]),
         ("vitest run", vec![]),
     ] {
-        let files = [ci.clone(), file("package.json", &package("jest"), &package(head))];
+        let [old, new] =
+            ["jest", head].map(|test| format!("{{\n  \"scripts\": {{\n    \"test\": \"{test}\"\n  }}\n}}\n"));
+        let files = [ci.clone(), file("package.json", &old, &new)];
         assert_eq!(findings(&files), expected, "{head}");
     }
     let calls = workflow("      - run: make test\n");
@@ -242,14 +238,17 @@ fn environments_of_tox_are_followed_to_where_they_are_configured() {
     let calls = workflow("      - run: tox -e typing\n");
     let ini = "[testenv:typing]\ncommands =\n    mypy src\n    pyright\n";
     let toml = "[tool.tox.env.typing]\ncommands = [\n  ['mypy', 'src'],\n  ['pyright'],\n]\n";
-    let files = |head_ini: &str, head_toml: &str| {
-        [file(CI, &calls, &calls), file("tox.ini", ini, head_ini), file("pyproject.toml", "", head_toml)]
-    };
-    assert_eq!(findings(&files("-", toml)), [""; 0]);
     let less = toml.replace("  ['pyright'],\n", "");
-    assert_eq!(findings(&files("-", &less)), ["ci-removed tox.ini:4 base"]);
     let soft = ini.replace("pyright", "- pyright");
-    assert_eq!(findings(&files(&soft, "")), ["ci-softened tox.ini:4"]);
+    for (head_ini, head_toml, expected) in [
+        ("-", toml, &[][..]),
+        ("-", &less, &["ci-removed tox.ini:4 base"]),
+        (&soft, "", &["ci-softened tox.ini:4"]),
+    ] {
+        let files =
+            [file(CI, &calls, &calls), file("tox.ini", ini, head_ini), file("pyproject.toml", "", head_toml)];
+        assert_eq!(findings(&files), expected, "{head_ini} {head_toml}");
+    }
 }
 
 #[test]
@@ -356,14 +355,17 @@ fn other_vendors_are_read_as_well() {
 
 #[test]
 fn a_matrix_that_names_checks_is_part_of_them() {
-    let of = |tasks: &str| {
-        format!(
-            "on: push\njobs:\n  a:\n    strategy:\n      matrix:\n        task: [{tasks}]\n    steps:\n      - run: npm run ${{{{ matrix.task }}}}\n"
-        )
-    };
-    let found = findings(&[file(CI, &of("lint, test, build"), &of("test, build"))]);
-    assert_eq!(found, ["ci-removed .github/workflows/ci.yml:6 base"]);
-    assert_eq!(findings(&[file(CI, &of("lint, test"), &of("test, lint"))]), [""; 0]);
+    for (old, new, expected) in [
+        ("lint, test, build", "test, build", &["ci-removed .github/workflows/ci.yml:6 base"][..]),
+        ("lint, test", "test, lint", &[]),
+    ] {
+        let [base, head] = [old, new].map(|tasks| {
+    format!(
+    "on: push\njobs:\n  a:\n    strategy:\n      matrix:\n        task: [{tasks}]\n    steps:\n      - run: npm run ${{{{ matrix.task }}}}\n"
+    )
+    });
+        assert_eq!(findings(&[file(CI, &base, &head)]), expected, "{new}");
+    }
 }
 
 #[test]

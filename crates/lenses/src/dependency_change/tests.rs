@@ -1,7 +1,7 @@
 //! Lockfiles of every kind, written in other ways and with one checksum swapped.
 
 use super::*;
-use crate::corpus::{CaseFile, changed_file, run_lens};
+use crate::corpus::{CaseFile, CaseVersion, changed_file, run_lens};
 use qa_reading::documents::{Document, Format, Node};
 
 /// A lockfile with the notation that it can be written in again.
@@ -63,11 +63,11 @@ fn samples() -> Vec<Sample> {
 
 /// Writes a value with the members of maps in reverse; in TOML as inline tables.
 fn rewritten(node: Node<'_>, separator: &str, line: &str) -> String {
-    let member = |(key, value): (&str, Node<'_>)| {
-        format!("{line}{key:?}{separator}{}", rewritten(value, separator, line))
-    };
     if node.is_map() {
-        let mut members: Vec<String> = node.entries().map(|entry| member((entry.key, entry.value))).collect();
+        let members = node.entries().map(|entry| {
+            format!("{line}{:?}{separator}{}", entry.key, rewritten(entry.value, separator, line))
+        });
+        let mut members: Vec<String> = members.collect();
         members.reverse();
         return format!("{{{}}}", members.join(","));
     }
@@ -80,24 +80,22 @@ fn rewritten(node: Node<'_>, separator: &str, line: &str) -> String {
     if is_number { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// The text in other spellings, its own first.
+/// Returns the text in other spellings, its own first.
 fn spellings(sample: &Sample) -> Vec<String> {
     let mut all = vec![sample.text.clone(), sample.text.replace('\n', "\r\n")];
     match sample.format {
         Some(format) => {
             let document = Document::parse(format, &sample.text).unwrap();
-            let separator = if format == Format::Toml { "=" } else { ": " };
-            let line = if format == Format::Toml { "" } else { "\n" };
-            let whole = |line| {
-                if format != Format::Toml {
-                    return rewritten(document.root(), separator, line);
-                }
+            if format == Format::Toml {
                 let members = document.root().entries();
-                let lines = members
-                    .map(|entry| format!("{}={}\n", entry.key, rewritten(entry.value, separator, line)));
-                lines.collect()
-            };
-            all.extend([whole(""), whole(line)]);
+                all.push(
+                    members
+                        .map(|entry| format!("{}={}\n", entry.key, rewritten(entry.value, "=", "")))
+                        .collect(),
+                );
+            } else {
+                all.extend(["", "\n"].map(|line| rewritten(document.root(), ": ", line)));
+            }
         }
         None if sample.name == "go.sum" => {
             let mut lines: Vec<String> =
@@ -110,9 +108,15 @@ fn spellings(sample: &Sample) -> Vec<String> {
     all
 }
 
+fn inspect(name: &str, base: Option<&str>, head: &str) -> Inspection {
+    let old = base.map(|base| CaseVersion::new(name, base));
+    let (file, text) = changed_file(&CaseFile { old, ..CaseFile::edited(name, "", head) });
+    let included = vec![true; file.hunks.len()];
+    DependencyChange.inspect(&Packet { file: &file, text: &text, included: &included })
+}
+
 fn drafts(name: &str, base: &str, head: &str) -> Vec<Draft> {
-    let side = |text: &str| Some((name.to_owned(), text.to_owned()));
-    run_lens(&DependencyChange, &[changed_file(&CaseFile { old: side(base), new: side(head), modes: None })])
+    run_lens(&DependencyChange, &[changed_file(&CaseFile::edited(name, base, head))])
 }
 
 #[test]
@@ -150,13 +154,6 @@ fn one_swapped_checksum_is_found_on_its_line_in_every_spelling() {
 
 #[test]
 fn what_cannot_be_compared_is_a_fact_that_leaves_the_lens_incomplete() {
-    let inspect = |name: &str, base: Option<&str>, head: &str| {
-        let side = |text: &str| (name.to_owned(), text.to_owned());
-        let file = CaseFile { old: base.map(side), new: Some(side(head)), modes: None };
-        let (file, text) = changed_file(&file);
-        let included = vec![true; file.hunks.len()];
-        DependencyChange.inspect(&Packet { file: &file, text: &text, included: &included })
-    };
     let deep = "[".repeat(300) + &"]".repeat(300);
     for (name, base, head) in [
         ("Cargo.lock", None, "{"),

@@ -21,8 +21,7 @@ impl Random {
 }
 
 fn judged(base: &str, head: &str) -> (ChangedFile, FileText, Vec<Draft>) {
-    let side = |text: &str| Some((FILE_NAME.to_owned(), text.to_owned()));
-    let (file, text) = changed_file(&CaseFile { old: side(base), new: side(head), modes: None });
+    let (file, text) = changed_file(&CaseFile::edited(FILE_NAME, base, head));
     let drafts = run_lens(&FeatureGuard, &[(file.clone(), text.clone())]);
     (file, text, drafts)
 }
@@ -122,23 +121,23 @@ fn each_kind_of_change_is_found_however_the_list_is_written() {
 #[test]
 fn a_masked_secret_in_a_note_hides_nothing() {
     let token = format!("gh{}{}", "p_", "9Jx2kQ7vTzR4mWc8Ld1Yb6HnPf3Gs5Ae0UoK");
-    let one = |passes: bool, note: &str| {
+    let [base, head] = [(false, ""), (true, token.as_str())].map(|(passes, note)| {
         format!("[{{\"id\": 1, \"description\": \"d\", \"passes\": {passes}, \"qa_notes\": \"{note}\"}}]")
-    };
-    let (_, text, drafts) = judged(&one(false, ""), &one(true, &token));
+    });
+    let (_, text, drafts) = judged(&base, &head);
     assert!(!text.secrets.is_empty() && !text.full_head.unwrap().contains(&token));
     assert_eq!(rules(&drafts), BTreeSet::from([PASSES_SET]));
 }
 
 #[test]
 fn a_list_that_changes_everywhere_is_told_in_a_few_findings_bound_to_all() {
-    let many = |count: u64, passes: bool| -> Vec<Value> {
-        (0..count)
+    let [failing, passing] = [false, true].map(|passes| -> Vec<Value> {
+        (0..5000)
             .map(|id| json!({"id": id, "description": format!("Behaviour{id}"), "passes": passes}))
             .collect()
-    };
+    });
     for way in [0, 3] {
-        let (base, head) = (written(&many(5000, false), way), written(&many(5000, true), way));
+        let (base, head) = (written(&failing, way), written(&passing, way));
         let (_, _, drafts) = judged(&base, &head);
         assert_eq!(drafts.len(), MOST_FINDINGS);
         let named: BTreeSet<u64> = drafts
@@ -151,9 +150,9 @@ fn a_list_that_changes_everywhere_is_told_in_a_few_findings_bound_to_all() {
             .collect();
         assert_eq!(named, (0..5000).collect());
     }
-    let (_, _, removed) = judged(&written(&many(5000, false), 3), "[]");
+    let (_, _, removed) = judged(&written(&failing, 3), "[]");
     assert_eq!((removed.len(), rules(&removed)), (MOST_FINDINGS, BTreeSet::from([REMOVED])));
     let broken: Vec<Value> = (0..5000).map(|_| json!({"id": "x", "passes": 1})).collect();
-    let (_, _, broken) = judged(&written(&many(1, false), 3), &written(&broken, 3));
+    let (_, _, broken) = judged(&written(&failing[..1], 3), &written(&broken, 3));
     assert_eq!(rules(&broken), BTreeSet::from([LIST_UNREADABLE, REMOVED]));
 }

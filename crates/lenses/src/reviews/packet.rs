@@ -42,7 +42,7 @@ pub struct FileBlock {
     pub cleaned: Cleaned,
 }
 
-/// The block of one changed file, and what was taken out of it.
+/// Returns the block of one changed file, and what was taken out of it.
 pub fn file_block(packet: &Packet<'_>) -> FileBlock {
     let mut text = first_line(packet);
     let mut cleaned = Cleaned::default();
@@ -70,7 +70,7 @@ pub(crate) fn fenced(blocks: &[String]) -> String {
     format!("BEGIN CHANGE {nonce}\n{}END CHANGE {nonce}\n", blocks.concat())
 }
 
-/// A path as a model sees it, and therefore as its answer has to name the file.
+/// Returns a path as a model sees it, and therefore as its answer has to name the file.
 pub fn shown_path(path: &RepoPath) -> String {
     let mut shown = String::new();
     for character in visible(&path.to_string()).chars() {
@@ -156,7 +156,7 @@ fn write_line(block: &mut String, number: &str, sign: char, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::{CaseFile, changed_file};
+    use crate::corpus::{CaseFile, CaseVersion, Modes, changed_file};
     use qa_contracts::v1::{ChangedFile, FileText};
 
     fn change(path: &str, old: &str, new: &str) -> (ChangedFile, FileText) {
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn a_file_without_hunks_is_one_line() {
-        let new = Some(("b.py".to_owned(), "x\n".to_owned()));
+        let new = Some(CaseVersion::new("b.py", "x\n"));
         let renamed = changed_file(&CaseFile { new, ..CaseFile::edited("a.py", "x\n", "x\n") });
         assert_eq!(block(&renamed).text, "file \"b.py\" renamed python product from \"a.py\"\n");
-        let modes = Some(("100644".to_owned(), "100755".to_owned()));
+        let modes = Some(Modes { old: "100644".to_owned(), new: "100755".to_owned() });
         let script = changed_file(&CaseFile { modes, ..CaseFile::edited("a.sh", "x\n", "x\n") });
         let expect = format!(
             "file \"a.sh\" mode_changed {} {} mode 100644 to 100755\n",
