@@ -1,4 +1,4 @@
-//! Calls that hold up everything that runs beside an asynchronous function.
+//! Blocking calls in asynchronous functions, which hold up everything that runs beside them.
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
@@ -14,7 +14,7 @@ static SPEC: LensSpec = LensSpec {
     id: "blocking-call",
     version: "2",
     class: LensClass::Performance,
-    title: "Calls that hold up asynchronous code",
+    title: "Blocking calls in asynchronous code",
     required_by_default: true,
     triggers: &["**/*.py", "**/*.rs"],
     trigger_symbols: &[],
@@ -27,13 +27,13 @@ static SPEC: LensSpec = LensSpec {
             ScopeStrengths { product: Strength::Advise, ..OFF },
             ScopeStrengths { product: Strength::Block, ..OFF },
         ),
-        "Await the asynchronous form of the call, or hand it to a thread of its own.",
+        "Await the asynchronous form of the call, or run it in a thread.",
     )],
 };
 
 static CALLS: Calls = Calls::new(&[CallRule {
     id: IN_ASYNC,
-    summary: "an asynchronous function makes a call that blocks its thread",
+    summary: "blocking call in an asynchronous function",
     rows: &[
         Definition::new(&["python"], &["$F(...)"]).with(&[BLOCKING]).reporting("F").inside(ASYNC),
         Definition::new(&["rust"], &["$F(...)"]).with(&[BLOCKING_IN_RUST]).reporting("F").inside(ASYNC),
@@ -82,7 +82,7 @@ impl Lens for BlockingCall {
         CALLS.need(file)
     }
 
-    /// The function around a call may be older.
+    /// Requests whole files, since the function around a call may be unchanged.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         CALLS.wants_whole_file(file, hunks)
     }

@@ -75,7 +75,7 @@ impl Row {
 }
 
 impl Calls {
-    /// The rules of a lens.
+    /// Returns the rules of a lens.
     pub(crate) const fn new(rules: &'static [CallRule]) -> Self {
         Self { rules, languages: OnceLock::new() }
     }

@@ -1,4 +1,4 @@
-//! Work that a loop does again and again though once, or all at once, would do.
+//! Work repeated in loops that could run once, or all at once.
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{
@@ -27,7 +27,7 @@ static SPEC: LensSpec = LensSpec {
     id: "costly-loop",
     version: "3",
     class: LensClass::Performance,
-    title: "Work that a loop does again and again",
+    title: "Work repeated in loops",
     required_by_default: true,
     triggers: parsed::CODE,
     trigger_symbols: &[],
@@ -38,7 +38,7 @@ static SPEC: LensSpec = LensSpec {
             "Independent calls are awaited one by one in a loop",
             Severity::Low,
             RATCHET,
-            "Start all of them and wait for them together, or say in a comment why they have to go in turn.",
+            "Start all calls and await them together, or explain in a comment why their order matters.",
         ),
         text_rule(
             REGEX,
@@ -92,7 +92,7 @@ const fn in_loops(mut rows: [Definition; 6]) -> [Definition; 6] {
 }
 
 const fn rule(rows: &'static [Definition]) -> CallRule {
-    let summary = "a regular expression that never changes is compiled in a loop";
+    let summary = "constant regular expression is compiled in a loop";
     CallRule { id: REGEX, summary, rows, quoted: Quoted::Call }
 }
 
@@ -111,7 +111,7 @@ impl Lens for CostlyLoop {
         parsed::content_need(file)
     }
 
-    /// The loop around what costs may be older.
+    /// Requests whole files, since the loop around a call may be unchanged.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         let language = classify::language(&file.path);
         let may_wait = matches!(language, Some("javascript" | "typescript" | "python"));
@@ -133,7 +133,7 @@ impl Lens for CostlyLoop {
         inspection
     }
 
-    /// Every place counts: where a regular expression is compiled, and each loop that could wait.
+    /// Counts the compiled regular expressions, or the awaits that could be in a loop.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let path = file.to_text();
         if rule == REGEX {
@@ -180,7 +180,7 @@ fn waits_on(file: &Parsed, packet: &Packet<'_>, line: &Line<'_>) -> Vec<Draft> {
     let here = start..start + line.text.len();
     let waits = file.outline.waits_in_turn.iter();
     let waits = waits.filter(|span| here.contains(&span.start) && file.is_sound(span.start));
-    let summary = "a loop waits for one call after the other though none needs another";
+    let summary = "independent calls are awaited one by one in a loop";
     waits
         .map(|span| {
             let end = span.end.min(here.end);

@@ -1,4 +1,4 @@
-//! Calls of asynchronous functions that nothing waits for, so that they never run.
+//! Coroutines that are never awaited, so that they never run.
 
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::parsed::Parsed;
@@ -15,7 +15,7 @@ static SPEC: LensSpec = LensSpec {
     id: "forgotten-await",
     version: "1",
     class: LensClass::Style,
-    title: "Calls of asynchronous functions that never run",
+    title: "Coroutines that are never awaited",
     required_by_default: true,
     triggers: &["**/*.py"],
     trigger_symbols: &[],
@@ -25,7 +25,7 @@ static SPEC: LensSpec = LensSpec {
         "Coroutine is never awaited",
         Severity::High,
         presets(ADVISE, ScopeStrengths { product: Strength::Block, ..ADVISE }),
-        "Await the call, or hand it to a task that is kept.",
+        "Await the call, or keep it as a task.",
     )],
 };
 
@@ -56,12 +56,13 @@ impl Lens for ForgottenAwait {
         };
         let mut drafts = Vec::new();
         for dropped in &file.outline.dropped_coroutines {
-            let call = on_added_line(&file, packet, dropped.call, "coroutine is never awaited");
-            let definition = || {
-                let summary = "a function is now asynchronous, and one of its calls is never awaited";
-                on_added_line(&file, packet, dropped.definition, summary)
-            };
-            drafts.extend(call.or_else(definition));
+            let places = [
+                (dropped.call, "coroutine is never awaited"),
+                (dropped.definition, "a function is now asynchronous, and one of its calls is never awaited"),
+            ];
+            drafts.extend(
+                places.into_iter().find_map(|(span, summary)| on_added_line(&file, packet, span, summary)),
+            );
         }
         Inspection { drafts, facts: Vec::new() }
     }

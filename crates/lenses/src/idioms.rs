@@ -26,7 +26,7 @@ pub(crate) enum Place {
     Anywhere,
 }
 
-/// An idiom in program text.
+/// Returns an idiom in program text.
 pub(crate) const fn code(
     languages: &'static [&'static str],
     literal: &'static str,
@@ -71,7 +71,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table; patterns are compiled when first needed.
+    /// Returns a table; patterns are compiled when first needed.
     pub(crate) fn new(idioms: &'static [Idiom]) -> Self {
         Self { idioms: idioms.iter().map(Compiled::new).collect() }
     }
@@ -89,12 +89,12 @@ impl Table {
         self.idioms_of(language).next().is_some()
     }
 
-    /// A cheap look at a whole text: without one of the literals nothing can match.
+    /// Returns whether a whole text has one of the literals, without which nothing can match.
     pub(crate) fn may_match(&self, language: Option<&str>, text: &str) -> bool {
         self.idioms_of(language).any(|compiled| compiled.literal.is_in(text))
     }
 
-    /// The first idiom on a line, and where.
+    /// Returns the first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
         self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
             let idiom = compiled.idiom;

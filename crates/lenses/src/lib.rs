@@ -66,7 +66,7 @@ pub static ALL: &[&dyn Lens] = &[
     &workflow_hardening::WorkflowHardening,
 ];
 
-/// The registry, derived from [`ALL`], the reviews and the five gates.
+/// Returns the registry, derived from [`ALL`], the reviews and the five gates.
 pub fn registry() -> qa_contracts::v1::Registry {
     use qa_contracts::v1::{Registry, RegistryLens, RegistryRule};
     let lenses = ALL.iter().map(|lens| {

@@ -35,7 +35,7 @@ static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
     version: "2",
     class: LensClass::Style,
-    title: "What was meant to stay on one machine",
+    title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -82,15 +82,10 @@ const RUBY: &[&str] = &["ruby"];
 const PHP: &[&str] = &["php"];
 
 static STATEMENTS: Calls = Calls::new(&[
-    CallRule {
-        id: DEBUGGER,
-        summary: "a statement left from debugging",
-        rows: DEBUGGERS,
-        quoted: Quoted::Part,
-    },
+    CallRule { id: DEBUGGER, summary: "debugger statement", rows: DEBUGGERS, quoted: Quoted::Part },
     CallRule {
         id: FOCUSED,
-        summary: "a focused test switches off the others",
+        summary: "focused test disables the other tests",
         rows: FOCUSES,
         quoted: Quoted::Part,
     },
@@ -283,7 +278,7 @@ fn editor_file(packet: &Packet<'_>) -> Option<Draft> {
     let name = String::from_utf8_lossy(packet.path().file_name()).to_lowercase();
     let is_new = matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Renamed);
     (is_new && EDITOR_NAMES.is_match(&name)).then(|| {
-        let summary = "an editor, a merge tool or a desktop left this file behind";
+        let summary = "leftover file of an editor, merge tool or desktop";
         Draft::on_file(EDITOR, packet.path(), Side::Head, summary)
     })
 }
@@ -337,7 +332,7 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
         let named = line.text.len() > 7 || complete;
         let in_example = fenced.get(line.number as usize - 1).copied().unwrap_or(false);
         if first && named && (!prose || complete && !in_example) {
-            let summary = "a conflict of a merge was never resolved";
+            let summary = "unresolved merge conflict";
             drafts.push(Draft::on_line(CONFLICT, packet, line, 0..line.text.len(), summary));
         }
     }

@@ -58,13 +58,13 @@ impl<'t> Group<'t> {
 }
 
 impl<'t> Groups<'t> {
-    /// The group of that number, 0 for all of the match, where it took part.
+    /// Returns the group of that number, 0 for all of the match, where it took part.
     pub(crate) fn get(&self, group: usize) -> Option<Group<'t>> {
         let span = self.spans.get(group)?.clone()?;
         Some(Group { text: self.text, span })
     }
 
-    /// The first group that took part, the whole match aside.
+    /// Returns the first group that took part, the whole match aside.
     pub(crate) fn first_group(&self) -> Option<Group<'t>> {
         (1..self.spans.len()).find_map(|group| self.get(group))
     }
@@ -84,7 +84,7 @@ fn compile(source: &str) -> Regex {
 }
 
 impl Pattern {
-    /// A pattern; tests see to it that it compiles.
+    /// Returns a pattern; tests see to it that it compiles.
     pub(crate) const fn new(source: &'static str) -> Self {
         Self {
             source,
@@ -102,7 +102,7 @@ impl Pattern {
         })
     }
 
-    /// The pattern that knows all of Unicode, if it may match the text.
+    /// Returns the pattern that knows all of Unicode, if it may match the text.
     fn full(&self, text: &str) -> Option<&Regex> {
         let few = text.len() <= SHORT_TEXT && self.looked_at.fetch_add(1, Ordering::Relaxed) < FEW_TEXTS;
         if !few && self.source.contains(r"\b") {
@@ -128,7 +128,7 @@ impl Pattern {
         self.captures(text)?.get(0)
     }
 
-    /// The first match and its groups.
+    /// Returns the first match and its groups.
     pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Groups<'t>> {
         // Few lines match, and only to ask whether one does allocates nothing.
         if !self.is_match(text) {
@@ -144,7 +144,7 @@ impl Pattern {
         Some(Groups { text, spans })
     }
 
-    /// Every match in order, none over another.
+    /// Returns every match in order, none over another.
     pub(crate) fn captures_all<'t>(&self, text: &'t str) -> Vec<Groups<'t>> {
         if !self.is_match(text) {
             return Vec::new();

@@ -124,7 +124,7 @@ impl Parts {
         }
     }
 
-    /// A line that is one kind from its beginning to its end.
+    /// Returns a line that is one kind from its beginning to its end.
     pub(crate) fn whole_line(kind: Kind) -> Self {
         Self(vec![Part { start: 0, kind }])
     }
@@ -143,7 +143,7 @@ impl Parts {
         Self(parts)
     }
 
-    /// The line with everything that is not program text blanked out, byte for byte.
+    /// Returns the line with everything that is not program text blanked out, byte for byte.
     #[cfg(test)]
     fn code(&self, line: &str) -> String {
         if self.0.is_empty() {
@@ -187,7 +187,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner that begins at the first line of a file or somewhere inside.
+    /// Returns a scanner that begins at the first line of a file or somewhere inside.
     pub(crate) fn new(language: Option<&str>, from_first_line: bool) -> Self {
         Self { syntax: syntax(language), from_first_line, open: None }
     }
@@ -309,7 +309,7 @@ pub(crate) fn is_prose(path: &RepoPath) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// The added lines of a hunk with their parts.
+/// Returns the added lines of a hunk with their parts.
 pub(crate) fn added<'a>(
     language: Option<&str>,
     hunk: HunkView<'a>,
@@ -318,7 +318,7 @@ pub(crate) fn added<'a>(
     hunk.added().map(move |line| (line, scanner.line(line.text)))
 }
 
-/// The removed lines of a hunk with their parts.
+/// Returns the removed lines of a hunk with their parts.
 pub(crate) fn removed<'a>(
     language: Option<&str>,
     hunk: HunkView<'a>,

@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
     id: "secret-token",
     version: "2",
     class: LensClass::Security,
-    title: "Finds credentials in added lines.",
+    title: "Credentials in added lines",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -51,15 +51,15 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         RuleSpec {
             id: URL,
-            title: "A URL with a password is added.",
+            title: "Password in a URL",
             severity: Severity::High,
             strengths: LIKELY,
-            fix: "Change the password, then compose the URL from the environment at run time.",
+            fix: "Change the password, then build the URL from the environment at run time.",
             moves: true,
         },
         RuleSpec {
             id: GENERIC,
-            title: "A random value is assigned to a name that says it is a secret.",
+            title: "Random value assigned to the name of a secret",
             severity: Severity::High,
             strengths: LIKELY,
             fix: "If the value is in use, change it and read its successor from the environment or a secret store; if it \
@@ -68,7 +68,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: PRIVATE_KEY,
-            title: "A private key is added.",
+            title: "Private key",
             severity: Severity::Critical,
             strengths: CERTAIN,
             fix: "Replace the key pair, it is in the history from now on, and keep the new key outside the repository; \
@@ -77,7 +77,7 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: PROVIDER,
-            title: "A token in a vendor's format is added.",
+            title: "Token in a vendor's format",
             severity: Severity::Critical,
             strengths: CERTAIN,
             fix: "Revoke the token at the vendor, it is in the history from now on, then read its successor from the \
@@ -86,10 +86,10 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: IN_NAME,
-            title: "The name of an added file or directory holds a token in a vendor's format.",
+            title: "Token in the name of a file or directory",
             severity: Severity::Critical,
             strengths: CERTAIN,
-            fix: "Revoke the token at the vendor, it is in the history from now on, then choose another name.",
+            fix: "Revoke the token, since it stays in the history, then rename the file.",
             moves: false,
         },
     ],
@@ -126,7 +126,7 @@ fn of_one_key(one: &MaskedSecret, next: &MaskedSecret) -> bool {
     is_key && next.detector == one.detector && next.start.saturating_sub(one.end) <= KEY_GAP
 }
 
-/// The finding about a secret that stands in a hunk's added lines; null for one that does not.
+/// Returns the finding about a secret that stands in a hunk's added lines; null for one that does not.
 fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Option<Draft> {
     let detector = secrets::detector(&secret.first()?.detector)?;
     let rule = match detector.kind {
@@ -161,7 +161,7 @@ fn draft(packet: &Packet<'_>, added: &[Line<'_>], secret: &[MaskedSecret]) -> Op
     )
 }
 
-/// The added lines a secret is on, with the marker line of a key that begins below it.
+/// Returns the added lines a secret is on, with the marker line of a key that begins below it.
 fn touched<'l, 'a>(added: &'l [Line<'a>], span: &Range<usize>) -> &'l [Line<'a>] {
     let mut first = added.partition_point(|line| line.offset + line.text.len() <= span.start);
     let after = added.partition_point(|line| line.offset < span.end).max(first);

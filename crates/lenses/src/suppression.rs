@@ -38,7 +38,7 @@ static SPEC: LensSpec = LensSpec {
     id: "suppression",
     version: "1",
     class: LensClass::Security,
-    title: "Warnings that are suppressed, and code that is excluded from coverage",
+    title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -46,31 +46,31 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         text_rule(
             SUPPRESSION,
-            "A warning is suppressed at one place",
+            "Warning is suppressed in one place",
             Severity::Low,
             RATCHETED,
-            "Fix what the linter reports.",
+            "Fix the reported problem.",
         ),
         text_rule(
             COVERAGE,
             "Lines are excluded from coverage",
             Severity::Low,
             GUARDED_CODE,
-            "Test the code instead of leaving it out.",
+            "Test the code instead of excluding it.",
         ),
         text_rule(
             UNEXPLAINED,
-            "A warning is suppressed at one place, and nothing says why",
+            "Warning is suppressed without a reason",
             Severity::Low,
             REASONED,
-            "Fix what the linter reports, or say beside the suppression why it is wrong here.",
+            "Fix the reported problem, or give the reason beside the suppression.",
         ),
         text_rule(
             BLANKET,
             "Check is disabled for a whole file",
             Severity::Medium,
             GUARDED_CODE,
-            "Suppress the one rule at the one place, with the reason.",
+            "Suppress one rule in one place, with a reason.",
         ),
     ],
 };
@@ -210,7 +210,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let tables: [(&'static str, &Table, &str); 3] = [
         (BLANKET, &BLANKETS, "check is disabled for a whole file"),
         (COVERAGE, &UNCOVERED, "lines are excluded from coverage"),
-        (SUPPRESSION, &SUPPRESSIONS, "a warning is suppressed"),
+        (SUPPRESSION, &SUPPRESSIONS, "warning is suppressed"),
     ];
     let path = packet.path().to_text();
     let base = Version::new(&path, packet.text.full_base.as_deref());
@@ -237,7 +237,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
                     }
                     let (rule, summary) =
                         if *rule == SUPPRESSION && !is_explained(&added, at, &span, language) {
-                            (UNEXPLAINED, "a warning is suppressed, and nothing says why")
+                            (UNEXPLAINED, "warning is suppressed without a reason")
                         } else {
                             (*rule, *summary)
                         };
@@ -276,7 +276,7 @@ impl Unit<'_> {
         table.find(language, &self.text, &self.parts)
     }
 
-    /// The part of the first line that a finding quotes.
+    /// Returns the part of the first line that a finding quotes.
     fn quoted(&self, found: Range<usize>) -> Range<usize> {
         let text = self.line.text;
         match self.whole {
@@ -390,7 +390,7 @@ fn behind_rules(after: &str) -> &str {
     }
 }
 
-/// The argument of an attribute that is meant for a reason.
+/// Returns the argument of an attribute that is meant for a reason.
 fn argument(text: &str) -> Option<&str> {
     let (_, value) = text.split_once("reason").or_else(|| text.split_once("Justification"))?;
     value.trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?.split('"').next()

@@ -1,4 +1,4 @@
-//! Tests that cannot fail, or that wait for a time instead of an event.
+//! Tests that cannot fail, or that sleep instead of waiting for an event.
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
@@ -23,7 +23,7 @@ static SPEC: LensSpec = LensSpec {
     id: "weak-test",
     version: "2",
     class: LensClass::Style,
-    title: "Tests that cannot fail, or wait for a time",
+    title: "Tests that cannot fail or that sleep",
     required_by_default: true,
     triggers: parsed::CODE,
     trigger_symbols: &[],
@@ -31,17 +31,17 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         text_rule(
             IDLE,
-            "A test does nothing, so it cannot fail",
+            "Empty test cannot fail",
             Severity::Medium,
             presets(ADVICE, BLOCK),
-            "Write what the test is named after, or say in it why running nothing is enough.",
+            "Write the test, or explain in a comment why it is empty.",
         ),
         text_rule(
             SLEEPS,
-            "A test waits for a time and not for what it waits for",
+            "Test sleeps for a fixed time",
             Severity::Low,
             SLEEPING,
-            "Wait for the event itself, with a limit, or hand the test a clock of its own.",
+            "Wait for the event with a timeout, or pass the test a clock.",
         ),
     ],
 };
@@ -49,7 +49,7 @@ static SPEC: LensSpec = LensSpec {
 /// A tenth of a second or more, written out.
 static WAITS: Calls = Calls::new(&[CallRule {
     id: SLEEPS,
-    summary: "a test waits for a time and not for what it waits for",
+    summary: "test sleeps for a fixed time",
     rows: &[
         Definition::new(&["python"], &["$F($T)"])
             .with(&[
@@ -93,7 +93,7 @@ impl Lens for WeakTest {
         parsed::content_need(file)
     }
 
-    /// The test around may be older.
+    /// Requests whole files, since the test around a line may be unchanged.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         let included = vec![true; file.hunks.len()];
         WAITS.wants_whole_file(file, hunks) || may_begin(&Packet { file, text: hunks, included: &included })
@@ -123,7 +123,7 @@ fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
         let here = start..start + line.text.len();
         let idle = file.outline.idle_tests.iter().find(|test| here.contains(&test.start));
         if let Some(test) = idle.filter(|test| file.is_sound(test.start)) {
-            let summary = "a test does nothing, so it cannot fail";
+            let summary = "test is empty, so it cannot fail";
             let end = test.end.min(start + line.text.trim_end().len());
             drafts.push(Draft::on_line(IDLE, packet, &line, test.start - start..end - start, summary));
         }

@@ -341,7 +341,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The word behind blanks at a place, and the place behind it.
+/// Returns the word behind blanks at a place, and the place behind it.
 fn next_word(text: &str, from: usize) -> (&str, usize) {
     let rest = &text[from..];
     let begin = from + rest.len() - rest.trim_start().len();

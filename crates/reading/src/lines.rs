@@ -25,7 +25,7 @@ impl<'t> Line<'t> {
         Part::new(text, Span { start, end: start + text.len() })
     }
 
-    /// The words of the line with their places.
+    /// Returns the words of the line with their places.
     pub(crate) fn words(self) -> impl Iterator<Item = &'t str> {
         self.text.split_whitespace()
     }

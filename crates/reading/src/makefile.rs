@@ -89,7 +89,7 @@ impl Makefile {
         }
     }
 
-    /// The rules of a target.
+    /// Returns the rules of a target.
     pub fn rules_of<'m>(&'m self, target: &'m str) -> impl Iterator<Item = &'m Rule> {
         self.rules.iter().filter(move |rule| rule.targets.iter().any(|own| own.text == target))
     }

@@ -1,4 +1,4 @@
-//! Changes by which CI and commit hooks check less.
+//! Weakened CI and commit hooks.
 //!
 //! The commands that run are collected at the base and at head, through targets, scripts and workflows that others call,
 //! and compared one by one. So a check that moves, or is written in another way, is still there.
@@ -48,7 +48,7 @@ static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
     version: "1",
     class: LensClass::Security,
-    title: "CI and commit hooks that check less",
+    title: "Weakened CI and commit hooks",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -56,21 +56,21 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             REMOVED,
-            "A check, a trigger or a whole workflow is removed from CI",
+            "CI check, trigger or workflow is removed",
             Severity::High,
             GUARDED,
             "Keep the check, or replace it in the same change.",
         ),
         rule(
             SOFTENED,
-            "A failure of CI is ignored",
+            "CI failure is ignored",
             Severity::High,
             GUARDED,
             "Let the step fail, or fix what makes it fail.",
         ),
         rule(
             HOOK,
-            "A commit hook is removed or emptied",
+            "Commit hook is removed or emptied",
             Severity::Medium,
             GUARDED,
             "Keep the hook, or run the same check in CI.",
@@ -172,9 +172,9 @@ impl ChangeSet<'_> {
                 Weakening::Softened { head, marks } => {
                     for mark in marks {
                         let summary = match mark.effect {
-                            commands::Effect::Never => "a check of CI no longer runs",
+                            commands::Effect::Never => "CI check no longer runs",
                             commands::Effect::Ignored | commands::Effect::Partial => {
-                                "a failure of CI is ignored from now on"
+                                "CI failure is now ignored"
                             }
                         };
                         let places = std::iter::once(&mark.place).chain(&head.places);
@@ -183,7 +183,7 @@ impl ChangeSet<'_> {
                 }
                 Weakening::Replaced { head } => {
                     let rule = if head.runner == Runner::Hook { HOOK } else { SOFTENED };
-                    let summary = "a check is replaced by a command that does nothing";
+                    let summary = "check is replaced by a command that does nothing";
                     self.add(rule, Side::Head, head.places.iter(), summary);
                 }
                 Weakening::Removed(_) => {}
@@ -219,8 +219,8 @@ impl ChangeSet<'_> {
             };
             let rule = if old_kind.is_hook() { HOOK } else { REMOVED };
             let summary = match rule {
-                HOOK => "a list of commit hooks cannot be read any more",
-                _ => "a workflow cannot be read any more",
+                HOOK => "configuration of commit hooks cannot be parsed",
+                _ => "workflow cannot be parsed",
             };
             let draft = change
                 .on_line(rule, Side::Head, at, summary, self.lookups)
@@ -259,8 +259,8 @@ impl ChangeSet<'_> {
             gone.retain(|check| *check.root != *path || is_judge && !is_lost);
             if is_judge && is_lost {
                 let summary = match change.path(Side::Head) {
-                    Some(_) => "a workflow is renamed away",
-                    None => "a workflow is deleted",
+                    Some(_) => "workflow is renamed to a path that CI does not read",
+                    None => "workflow is deleted",
                 };
                 let draft = change.on_line(REMOVED, Side::Base, None, summary, self.lookups);
                 self.keep(
@@ -270,11 +270,9 @@ impl ChangeSet<'_> {
         }
         for check in gone {
             match check.runner {
-                Runner::Ci => {
-                    self.add(REMOVED, Side::Base, check.places.iter(), "a check is removed from CI")
-                }
+                Runner::Ci => self.add(REMOVED, Side::Base, check.places.iter(), "check is removed from CI"),
                 Runner::Hook if self.has_new_hooks() => {}
-                Runner::Hook => self.add(HOOK, Side::Base, check.places.iter(), "a commit hook is removed"),
+                Runner::Hook => self.add(HOOK, Side::Base, check.places.iter(), "commit hook is removed"),
                 Runner::Unknown => {}
             }
         }
@@ -329,10 +327,10 @@ impl ChangeSet<'_> {
                     continue;
                 }
                 let summary = match (narrowing.is_removal, narrowing.event.as_str()) {
-                    (true, "push") => "a workflow no longer runs for pushes",
-                    (true, "merge_group") => "a workflow no longer runs for the merge queue",
-                    (true, _) => "a workflow no longer runs for pull requests",
-                    (false, _) => "a workflow no longer runs for all changes",
+                    (true, "push") => "workflow no longer runs for pushes",
+                    (true, "merge_group") => "workflow no longer runs for the merge queue",
+                    (true, _) => "workflow no longer runs for pull requests",
+                    (false, _) => "workflow no longer runs for every change",
                 };
                 let place = Place {
                     path: if narrowing.side == Side::Base { old_path.into() } else { path.into() },
@@ -357,7 +355,7 @@ impl ChangeSet<'_> {
                 for lost in hooks::lost_hooks(&entries, &new.unwrap_or_default()) {
                     let path = change.path(lost.side).unwrap_or_default();
                     let place = Place { path: path.into(), span: lost.span };
-                    self.add(HOOK, lost.side, std::iter::once(&place), "a commit hook is removed");
+                    self.add(HOOK, lost.side, std::iter::once(&place), "commit hook is removed");
                 }
             } else if Kind::for_path(path) == Some(Kind::Hook) {
                 let first = base.iter().find(|check| check.is_run_by_hook(path));
@@ -367,7 +365,7 @@ impl ChangeSet<'_> {
                 let is_reported =
                     self.drafts.keys().any(|key| key.rule == HOOK && key.file.as_bytes() == path.as_bytes());
                 if let Some(first) = first.filter(|_| !stays && !is_reported) {
-                    self.add(HOOK, Side::Base, first.places.iter(), "a commit hook is removed");
+                    self.add(HOOK, Side::Base, first.places.iter(), "commit hook is removed");
                 }
             }
         }

@@ -25,7 +25,7 @@ fn shifted(mut step: Step, place: impl Fn(usize) -> usize) -> Step {
     step
 }
 
-/// A step that does nothing but call units of a list.
+/// Returns a step that does nothing but call units of a list.
 fn call_of(list: Kind, name: &str, span: Span) -> Step {
     let call = Call::Listed { list, directory: String::new(), name: name.to_owned() };
     Step { text: format!("needs {name}"), calls: vec![call], span, ..Step::default() }
@@ -163,7 +163,7 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
     Ok(source)
 }
 
-/// An environment in TOML, where each command is a list of words.
+/// Returns an environment in TOML, where each command is a list of words.
 fn environment(name: &str, value: Node<'_>) -> Unit {
     let mut unit = Unit { name: name.to_owned(), is_called: true, steps: Vec::new() };
     let is_ignored = value.get("ignore_outcome").filter(|value| value.flag() == Some(true));

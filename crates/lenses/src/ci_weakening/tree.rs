@@ -68,7 +68,7 @@ pub(super) struct PlacedMark {
 }
 
 impl Check {
-    /// The worst that the marks do to it; none where its failure counts.
+    /// Returns the worst that the marks do to it; none where its failure counts.
     pub(super) fn effect(&self) -> Option<Effect> {
         self.marks.iter().map(|mark| mark.effect).max()
     }

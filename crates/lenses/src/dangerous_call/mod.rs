@@ -1,4 +1,4 @@
-//! Calls that run, load, show or trust what somebody else wrote: few per language, and only where the line says so.
+//! Calls that execute, deserialize, render or trust foreign input: few per language, and only where the line says so.
 
 mod commands;
 mod loaders;
@@ -34,7 +34,7 @@ static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
     version: "2",
     class: LensClass::Security,
-    title: "Calls that run, load, show or trust what somebody else wrote",
+    title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
     // One glob for each ending: those are looked up and need no automaton.
     triggers: &[
@@ -81,35 +81,35 @@ static SPEC: LensSpec = LensSpec {
             "Shell command is built from a non-literal string",
             Severity::High,
             RATCHETED,
-            "Give the program its arguments as a list, without a shell.",
+            "Pass the arguments as a list, without a shell.",
         ),
         text_rule(
             DYNAMIC,
             "Dynamic code execution of a non-literal string",
             Severity::High,
             RATCHETED,
-            "Read the text as data, or call what is meant by name.",
+            "Parse the text as data, or call the function by name.",
         ),
         text_rule(
             HTML,
             "Unescaped text is inserted into HTML",
             Severity::Medium,
             GUARDED,
-            "Set the text as text, or clean it first.",
+            "Set it as text content, or sanitize it first.",
         ),
         text_rule(
             TLS,
             "TLS certificate verification is disabled",
             Severity::High,
             ALWAYS,
-            "Trust the certificate that is meant by name, and keep the check.",
+            "Keep the verification on; to trust a private CA, pass its certificate.",
         ),
         text_rule(
             LOAD,
             "Unsafe deserialization of untrusted data",
             Severity::High,
             RATCHETED,
-            "Read the data with a loader that builds plain values only.",
+            "Use a loader that builds plain values only, such as `yaml.safe_load`.",
         ),
     ],
 };

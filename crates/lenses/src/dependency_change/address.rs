@@ -84,7 +84,7 @@ impl Origin {
         is_address.then(|| Self::repository(host, path, false))
     }
 
-    /// The owner's name and that of the repository: what follows names a version of it.
+    /// Returns the owner's name and that of the repository: what follows names a version of it.
     fn repository(host: &str, path: &str, is_plain: bool) -> Self {
         let path = path.split(['#', '?']).next().unwrap_or(path);
         let parts = path.trim_start_matches('/').split(['/', '@']).take(2);

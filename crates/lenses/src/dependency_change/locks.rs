@@ -121,7 +121,7 @@ pub(super) fn compare(format: LockFormat, base: &[LockedPackage], head: &[Locked
             let sums = old.sums.values().flat_map(BTreeMap::values);
             let mut places: Vec<Place> = sums.map(|span| Place::base(*span)).collect();
             places.extend(entry.places.iter().map(|span| Place::head(*span)));
-            findings.push(Finding::new(REMOVED, "a locked version loses its checksum", places));
+            findings.push(Finding::new(REMOVED, "checksum of a locked version is removed", places));
         }
     }
     findings.extend(elsewhere(format, base, head));
@@ -130,7 +130,7 @@ pub(super) fn compare(format: LockFormat, base: &[LockedPackage], head: &[Locked
         base.iter().filter(|package| package.install_script.is_some()).map(name).collect();
     for package in head.iter().filter(|package| !ran.contains(name(package))) {
         let Some(span) = package.install_script else { continue };
-        let summary = "a locked package runs a script when it is installed";
+        let summary = "locked package runs an install script";
         let places = vec![Place::head(span), Place::head(package.span)];
         findings.push(Finding::new(INSTALL, summary, places).with("package", name(package)));
     }
@@ -163,7 +163,7 @@ fn changed(format: LockFormat, old: &Entry<'_>, new: &Entry<'_>) -> Option<Findi
         let mut places = vec![Place::head(*span)];
         places.extend(new.places.iter().map(|span| Place::head(*span)));
         let was = gone.or(before.keys().next()).copied().unwrap_or_default();
-        let summary = "the same version has another checksum than before";
+        let summary = "checksum of the same version is changed";
         return Some(Finding::new(CHANGED, summary, places).with("was", was));
     }
     None
@@ -195,11 +195,9 @@ fn elsewhere(format: LockFormat, base: &[LockedPackage], head: &[LockedPackage])
                 continue;
             }
             let summary = match (origin.is_plain, origin.is_repository) {
-                (true, _) => "a locked package is fetched without encryption",
-                (false, true) => {
-                    "a locked package comes from a repository that the lockfile did not name before"
-                }
-                (false, false) => "a locked package comes from a host that the lockfile did not name before",
+                (true, _) => "locked package is fetched without TLS",
+                (false, true) => "locked package comes from a new repository",
+                (false, false) => "locked package comes from a new host",
             };
             let places = vec![Place::head(part.span), Place::head(package.span)];
             findings.push(Finding::new(ELSEWHERE, summary, places).with("package", name(package)));
@@ -218,7 +216,7 @@ fn localized(base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
     for package in
         head.iter().filter(|package| is_local(source(package)) && published.contains(name(package)))
     {
-        let summary = "a locked package comes from a directory and not from where it was published";
+        let summary = "locked package comes from a local directory instead of its registry";
         let places = package.source.as_ref().map(|source| source.span).into_iter().chain([package.span]);
         let places = places.map(Place::head).collect();
         findings.push(Finding::new(ELSEWHERE, summary, places).with("package", name(package)));

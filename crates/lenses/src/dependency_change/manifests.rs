@@ -361,7 +361,7 @@ impl Claim {
         Self { rule: SOURCE, identity, summary, span }
     }
 
-    /// A claim about an address, which says the same with another version.
+    /// Returns a claim about an address, which says the same with another version.
     fn address(origin: &Origin, address: &str, span: Span) -> Self {
         let summary = if origin.is_plain { PLAIN } else { FROM_ELSEWHERE };
         let without_version = address.split(['#', '?']).next().unwrap_or(address);
@@ -378,7 +378,7 @@ impl Meaning {
             Runs if value.is_empty() || HOOKS.contains(&value) => Vec::new(),
             Runs => vec![Claim { rule: INSTALL, identity, summary: ON_INSTALLATION, span }],
             Override if is_local(value) => {
-                let summary = "a directory takes the place of a published package";
+                let summary = "published package is replaced by a local directory";
                 vec![Claim::source(value.to_owned(), summary, span)]
             }
             Directory => Override.claims(name, &format!("./{value}"), span),
@@ -410,7 +410,7 @@ impl Meaning {
             Any if matches!(value, "" | "crates-io" | "localhost" | "127.0.0.1") => Vec::new(),
             Is(expected) if value != expected => Vec::new(),
             Any | Is(_) => {
-                vec![Claim { rule: REGISTRY, identity, summary: "packages are no longer verified", span }]
+                vec![Claim { rule: REGISTRY, identity, summary: "package verification is disabled", span }]
             }
         }
     }
@@ -437,19 +437,6 @@ fn python_addresses(text: &str) -> Vec<Span> {
     found
 }
 
-const NOTHING: Definition = Definition {
-    languages: &[],
-    code: &[],
-    imports: &[],
-    using: &[],
-    report: "",
-    variables: &[],
-    inside: &[],
-    unless: &[],
-    statement: false,
-    not_near: "",
-};
-
 /// Returns the values that patterns report, without quotes.
 fn reported(patterns: &[Pattern], path: &str, text: &str) -> Vec<Span> {
     let Some(parsed) = ParsedText::parse(path, text) else { return Vec::new() };
@@ -467,8 +454,8 @@ fn reported(patterns: &[Pattern], path: &str, text: &str) -> Vec<Span> {
 }
 
 fn compiled(code: &'static [&'static str], report: &'static str, language: &str) -> Vec<Pattern> {
-    let definition = Definition { code, report, ..NOTHING };
-    Pattern::compile(&definition, language).expect("the tests compile every pattern")
+    Pattern::compile(&Definition::new(&[], code).reporting(report), language)
+        .expect("the tests compile every pattern")
 }
 
 /// Claims of a setup.py: addresses in its requirements, and commands of its own, which pip runs.

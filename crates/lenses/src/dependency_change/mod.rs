@@ -1,4 +1,4 @@
-//! Dependencies that come from elsewhere than before, run something when installed, or are no longer what was locked.
+//! Dependencies from other sources than before, with install scripts, or with changed checksums.
 
 mod address;
 mod commands;
@@ -46,7 +46,7 @@ static SPEC: LensSpec = LensSpec {
     id: "dependency-change",
     version: "2",
     class: LensClass::Security,
-    title: "Dependencies that come from elsewhere, run something or are not what was locked",
+    title: "Dependencies from other sources, with install scripts or changed checksums",
     required_by_default: true,
     triggers: &[
         "**/*constraints*.txt",
@@ -113,56 +113,56 @@ static SPEC: LensSpec = LensSpec {
             "Checksum of a locked version changes",
             Severity::Critical,
             ALWAYS,
-            "Find out what was published under the version; let the package manager write the lock file again.",
+            "Check what was published under the version; regenerate the lockfile with the package manager.",
         ),
         rule(
             REMOVED,
-            "A locked version loses its checksum",
+            "Checksum of a locked version is removed",
             Severity::High,
             GUARDED,
-            "Let the package manager write the lock file again.",
+            "Regenerate the lockfile with the package manager.",
         ),
         rule(
             REPEATED,
-            "A key or a package is listed twice",
+            "Duplicate key or package",
             Severity::Medium,
             GUARDED,
-            "Delete the entry that does not count; let the package manager write a lockfile again.",
+            "Delete the unused entry; regenerate a lockfile with the package manager.",
         ),
         text_rule(
             INSTALL,
             "Install script is added",
             Severity::Medium,
             GUARDED,
-            "Do the work when the package is built, or say in the change why it must be done on installation.",
+            "Do the work when the package is built, or explain in the change why it must run on installation.",
         ),
         text_rule(
             REGISTRY,
-            "Packages come from another registry, or are no longer checked",
+            "Registry is changed, or package verification is disabled",
             Severity::High,
             GUARDED,
             "Keep the registry, or change it in a change of its own that an owner approves.",
         ),
         text_rule(
             ELSEWHERE,
-            "A locked package comes from a host that the lock file did not name before",
+            "Locked package comes from a new host",
             Severity::High,
             GUARDED,
-            "Let the package manager write the lock file again, against the registry that everybody uses.",
+            "Regenerate the lockfile with the package manager, against the usual registry.",
         ),
         text_rule(
             SOURCE,
             "Dependency is fetched from a repository or URL instead of a registry",
             Severity::Medium,
             GUARDED,
-            "Depend on a published version, or name the full commit and say why.",
+            "Depend on a published version, or pin the full commit and say why.",
         ),
         rule(
             UNREADABLE,
             "A lockfile or manifest cannot be parsed",
             Severity::Medium,
             GUARDED,
-            "Correct the syntax; let the package manager write a lockfile again.",
+            "Fix the syntax; regenerate a lockfile with the package manager.",
         ),
     ],
 };
@@ -220,7 +220,7 @@ impl Lens for DependencyChange {
                 if base.is_none_or(|base| reader.compare(None, base).is_err()) {
                     return uncompared();
                 }
-                let summary = "the file cannot be parsed any more, so its packages cannot be compared";
+                let summary = "file cannot be parsed, so its packages cannot be compared";
                 let place = Place::head(Span { start: at, end: at });
                 vec![Finding::new(UNREADABLE, summary, vec![place]).with("error", message)]
             }

@@ -95,7 +95,7 @@ fn repetitions(base: Option<&[Repeated]>, head: &[Repeated]) -> Vec<Finding> {
             continue;
         }
         let places = vec![Place::head(repeated.last), Place::head(repeated.first)];
-        let summary = "a key or a package is listed twice, and tools differ in which one they take";
+        let summary = "duplicate key or package, and tools differ in which one they use";
         findings.push(Finding::new(REPEATED, summary, places).with("key", repeated.name.clone()));
     }
     findings

@@ -117,7 +117,7 @@ impl<'p> Anchors<'p> {
     }
 }
 
-/// A member with its name, or the whole feature.
+/// Returns a member with its name, or the whole feature.
 fn member(entry: &FeatureEntry, name: &str) -> Range<usize> {
     match entry.member(name) {
         Some(member) => member.key.start..member.value.end,
@@ -125,7 +125,7 @@ fn member(entry: &FeatureEntry, name: &str) -> Range<usize> {
     }
 }
 
-/// The first changed line of a place, and what of it belongs to the place.
+/// Returns the first changed line of a place, and what of it belongs to the place.
 fn first<'l, 't>(
     starts: &LineStarts,
     lines: &'l BTreeMap<u64, Line<'t>>,
@@ -140,7 +140,7 @@ fn first<'l, 't>(
     Some((line, cut(line.text, start..end)))
 }
 
-/// A part of a line without the blanks around it, and not too long.
+/// Returns a part of a line without the blanks around it, and not too long.
 fn cut(line: &str, part: Range<usize>) -> Range<usize> {
     let mut end = part.end.min(line.len()).min(part.start + LONGEST_QUOTE);
     while !line.is_char_boundary(end) {

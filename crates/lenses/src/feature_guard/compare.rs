@@ -33,7 +33,7 @@ pub(super) fn compare(
     }
     for entry in before.entries.iter().filter(|entry| !new.contains_key(&entry.id)) {
         let summary = match renumbered.now(entry) {
-            Some(id) => format!("feature {} gets the id {id}", entry.id),
+            Some(id) => format!("feature {} is renumbered to {id}", entry.id),
             None => format!("feature {} is removed", entry.id),
         };
         drafts.push(anchors.on_gone(REMOVED, entry, summary).with("feature", entry.id));
@@ -65,7 +65,7 @@ impl Renumbered {
     }
 }
 
-/// A feature's definition as one text.
+/// Returns a feature's definition as one text.
 fn asks_for(entry: &FeatureEntry) -> String {
     DEFINITION.iter().map(|name| format!("{}\n", entry.value(name))).collect()
 }
@@ -83,7 +83,8 @@ pub(super) fn duplicates(
         .repeated()
         .filter(|(entry, _)| !known.contains(&entry.id))
         .map(|(entry, _)| {
-            let summary = format!("the id {} stands twice, and readers take the one or the other", entry.id);
+            let summary =
+                format!("feature id {} is duplicated, and readers differ in which entry they use", entry.id);
             // Of two that are the same, the difference may count the first one as added.
             let twins = features.get(&entry.id).into_iter().flatten();
             let anchor = std::iter::once(&entry).chain(twins).find(|twin| anchors.is_new(twin));
@@ -101,7 +102,7 @@ fn by_id(document: &FeatureDocument) -> ById<'_> {
     features
 }
 
-/// The members of some that differ between two versions.
+/// Returns the members of some that differ between two versions.
 fn differing(members: &[&'static str], before: &FeatureEntry, after: &FeatureEntry) -> Vec<&'static str> {
     let differing = members.iter().copied().filter(|name| match *name {
         // Absent is not passing, and not validated.
@@ -115,7 +116,7 @@ fn is_true(value: &Value) -> bool {
     value == &Value::Bool(true)
 }
 
-/// A feature that had its id before. Where the id stood twice, one version that explains it is enough.
+/// Reports a feature that keeps its id. Where the id was duplicated, one version that explains it is enough.
 fn changed(versions: &[&FeatureEntry], after: &FeatureEntry, anchors: &Anchors<'_>) -> Vec<Draft> {
     let alike: Vec<_> =
         versions.iter().filter(|before| differing(DEFINITION, before, after).is_empty()).collect();
@@ -132,9 +133,9 @@ fn results(before: &FeatureEntry, after: &FeatureEntry, anchors: &Anchors<'_>) -
     let first = fields.first()?;
     let is_set = *first == "passes" && after.passes();
     let (rule, summary) = if is_set {
-        (PASSES_SET, format!("feature {} is set to pass, and not by QA", after.id))
+        (PASSES_SET, format!("feature {} is marked as passing, but not by QA", after.id))
     } else {
-        (QA_FIELD, format!("what QA noted about feature {} is changed: {}", after.id, fields.join(", ")))
+        (QA_FIELD, format!("fields of feature {} that QA owns are edited: {}", after.id, fields.join(", ")))
     };
     let draft = anchors.on_both(rule, before, after, first, summary);
     Some(draft.with("feature", after.id).with("fields", fields))
@@ -144,9 +145,9 @@ fn definition(before: &FeatureEntry, after: &FeatureEntry, anchors: &Anchors<'_>
     let members = differing(DEFINITION, before, after);
     let first = members.first()?;
     let (rule, summary) = if is_another(before, after) {
-        (REPLACED, format!("the id {} now names another feature", after.id))
+        (REPLACED, format!("id {} now names another feature", after.id))
     } else {
-        (REDEFINED, format!("what feature {} asks for is edited: {}", after.id, members.join(", ")))
+        (REDEFINED, format!("definition of feature {} is edited: {}", after.id, members.join(", ")))
     };
     let draft = anchors.on_both(rule, before, after, first, summary);
     Some(draft.with("feature", after.id).with("members", members))
@@ -170,12 +171,12 @@ fn is_another(before: &FeatureEntry, after: &FeatureEntry) -> bool {
         && !old_steps.iter().any(|step| new_steps.contains(step))
 }
 
-/// A feature that has a new id: it is new, or it had another id before.
+/// Reports a feature with a new id: it is new, or it had another id before.
 fn added(renumbered: &Renumbered, entry: &FeatureEntry, anchors: &Anchors<'_>) -> Option<Draft> {
     if !entry.passes() || renumbered.passed.contains(&asks_for(entry)) {
         return None;
     }
-    let summary = format!("feature {} is new and passes, and QA has not seen it", entry.id);
+    let summary = format!("new feature {} is marked as passing, but not by QA", entry.id);
     Some(anchors.on_member(ADDED_PASSING, entry, "passes", summary).with("feature", entry.id))
 }
 
@@ -188,7 +189,7 @@ fn reordered(before: &FeatureDocument, after: &FeatureDocument, anchors: &Anchor
     let moved: Vec<&FeatureEntry> =
         new.iter().zip(&old).filter(|(new, old)| new.id != old.id).map(|(new, _)| *new).collect();
     let first = moved.first()?;
-    let summary = "features stand in another order".to_owned();
+    let summary = "features are reordered".to_owned();
     let on_added = moved.iter().find_map(|entry| anchors.at_head(REORDERED, entry.place.clone(), &summary));
     Some(on_added.unwrap_or_else(|| anchors.on_member(REORDERED, first, "id", summary)))
 }

@@ -1,4 +1,4 @@
-//! Changes to a list of features that only QA may make, or nobody: results set by hand, features removed or replaced.
+//! Edits of a feature list that only QA may make: results set by hand, features removed or replaced.
 
 mod anchors;
 mod compare;
@@ -37,7 +37,7 @@ static SPEC: LensSpec = LensSpec {
     id: "feature-guard",
     version: "1",
     class: LensClass::Security,
-    title: "Changes to a list of features that only QA may make, or nobody",
+    title: "Edits of a feature list that only QA may make",
     required_by_default: true,
     triggers: &["**/feature_list.json"],
     trigger_symbols: &[],
@@ -45,63 +45,63 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         rule(
             ADDED_PASSING,
-            "A feature is added that already passes",
+            "Added feature already passes",
             Severity::High,
             ALWAYS,
             "Add the feature with `\"passes\": false` and let QA set it.",
         ),
         rule(
             DUPLICATE_ID,
-            "Two features have one id",
+            "Duplicate feature id",
             Severity::High,
             ALWAYS,
-            "Give the new feature an id that no other has.",
+            "Give the new feature a unique id.",
         ),
         rule(
             REDEFINED,
-            "Definition of a feature is edited",
+            "Feature definition is edited",
             Severity::Medium,
             GUARDED,
-            "Keep the feature as it is and add another one with what is new.",
+            "Restore the feature, and add a new one for the new behaviour.",
         ),
         rule(
             REMOVED,
-            "A feature is removed or gets another id",
+            "Feature is removed or renumbered",
             Severity::High,
             ALWAYS,
-            "Put the feature back under its id.",
+            "Restore the feature under its id.",
         ),
         rule(
             REPLACED,
             "The id of one feature is given to another",
             Severity::High,
             ALWAYS,
-            "Put the feature back, and give the other one an id of its own.",
+            "Restore the feature, and give the new one an id of its own.",
         ),
         rule(
             LIST_PASSING,
-            "A list of features is added in which some already pass",
+            "New feature list has passing features",
             Severity::Medium,
             GUARDED,
             "Begin with `\"passes\": false` everywhere and let QA set it.",
         ),
         rule(
             LIST_REMOVED,
-            "A list of features is deleted or renamed away",
+            "Feature list is deleted or renamed",
             Severity::High,
             ALWAYS,
             "Keep the list where it is.",
         ),
         rule(
             LIST_UNREADABLE,
-            "A list of features could not be read any more",
+            "Feature list cannot be parsed",
             Severity::High,
             ALWAYS,
-            "Mend what is named; `qa-skill schema feature-list` says what is expected.",
+            "Fix the reported error; `qa-skill schema feature-list` prints the format.",
         ),
         rule(
             PASSES_SET,
-            "A feature is set to pass by hand",
+            "Feature is marked as passing by hand",
             Severity::High,
             ALWAYS,
             "Set it back to `false`; QA sets it after the merge.",
@@ -118,7 +118,7 @@ static SPEC: LensSpec = LensSpec {
             "Features stand in another order",
             Severity::Low,
             NOTICE,
-            "Keep the order, in which features are worked on.",
+            "Restore the order; features are worked on in it.",
         ),
     ],
 };
@@ -190,7 +190,7 @@ fn first_list(packet: &Packet<'_>, text: &str) -> Vec<Draft> {
     let first = list.entries.iter().find(|entry| entry.passes());
     let duplicates = compare::duplicates(None, &list, &anchors);
     let passing = first.map(|entry| {
-        let summary = format!("the list begins with {passing} features that pass, and QA saw none of them");
+        let summary = format!("new list has {passing} passing features that QA has not validated");
         anchors.on_member(LIST_PASSING, entry, "passes", summary).with("features", passing)
     });
     passing.into_iter().chain(duplicates).collect()
@@ -200,11 +200,11 @@ fn judge(packet: &Packet<'_>, base: &str, before: &FeatureDocument, head: Option
     let anchors = Anchors::new(packet, base, head.unwrap_or(""));
     let Some(head) = head else {
         let count = before.entries.len();
-        let summary = format!("a list of {count} features is deleted, or is where nothing guards it");
+        let summary = format!("list of {count} features is deleted or moved to a path that is not guarded");
         let draft = anchors.on_gone_file(LIST_REMOVED, summary).with("features", count);
         return if count == 0 { Vec::new() } else { vec![draft] };
     };
-    let summary = "the list of features could not be read after a merge, and nothing would guard it";
+    let summary = "feature list cannot be parsed, so nothing would guard it after a merge";
     match FeatureDocument::parse(head) {
         Err(error) => {
             let line = match &error {

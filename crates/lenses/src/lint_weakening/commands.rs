@@ -33,7 +33,7 @@ pub(super) fn lowered(packet: &Packet<'_>, hunk: &HunkView<'_>) -> Vec<Draft> {
         let before = old.remove(position).number;
         let is_tolerance = new.option.contains("warnings");
         if if is_tolerance { new.number > before } else { new.number < before } {
-            let summary = "a quality threshold is lowered";
+            let summary = "quality threshold is lowered";
             let draft = Draft::on_line(THRESHOLD, packet, &line, new.span, summary);
             drafts.push(draft.with("before", before.to_string()));
         }

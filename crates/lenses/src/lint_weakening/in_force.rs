@@ -133,7 +133,7 @@ impl Configuration {
     }
 }
 
-/// The directory and those above it, the root last.
+/// Returns the directory and those above it, the root last.
 fn ancestors(directory: &str) -> Vec<&str> {
     let mut all = vec![directory];
     let mut rest = directory;

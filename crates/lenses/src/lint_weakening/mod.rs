@@ -1,4 +1,4 @@
-//! Changes by which linters, type checkers and coverage look at less.
+//! Weakened linters, type checkers and coverage.
 //!
 //! The settings in force for a directory are read at the base and at head, wherever they stand and however they are
 //! written, and compared one by one. So a value that moves to a file that wins counts, and a reformatted file does not.
@@ -42,7 +42,7 @@ static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
     version: "2",
     class: LensClass::Security,
-    title: "Linters, type checkers and coverage that look at less",
+    title: "Weakened linters, type checkers and coverage",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -57,17 +57,17 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             LINT,
-            "The configuration of a linter or type checker is weakened",
+            "Linter or type checker configuration is weakened",
             Severity::Medium,
             GUARDED,
-            "Fix what the rule reports, or suppress it at the one place, with the reason.",
+            "Fix the reported problems, or suppress the rule in one place, with a reason.",
         ),
         rule(
             THRESHOLD,
-            "A quality threshold is lowered or removed",
+            "Quality threshold is lowered or removed",
             Severity::Medium,
             GUARDED,
-            "Keep the number, or raise the coverage to it.",
+            "Keep the threshold, or raise the coverage to it.",
         ),
     ],
 };
@@ -238,7 +238,7 @@ impl<'a> Comparison<'a> {
 
     fn removed(&self, tool: &Tool, base: &Found, change: &Change) -> Draft {
         let path = base.files.first().map(String::as_str).unwrap_or_default();
-        let summary = format!("the configuration of {} is removed", tool.name);
+        let summary = format!("configuration of {} is removed", tool.name);
         let owner =
             self.changes.iter().find(|change| change.path(Side::Base) == Some(path)).unwrap_or(change);
         owner
@@ -248,7 +248,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &Change) -> Draft {
-        let summary = format!("the configuration of {} cannot be parsed any more", tool.name);
+        let summary = format!("configuration of {} cannot be parsed", tool.name);
         let owner = self.changes.iter().find(|change| change.path(Side::Head) == Some(&unreadable.path));
         let owner = owner.unwrap_or(change);
         let at = match unreadable.error {
@@ -288,7 +288,7 @@ impl<'a> Comparison<'a> {
     fn is_lost_line(&self, weakening: &Weakening) -> bool {
         let Some(base) = &weakening.base else { return false };
         let Some(text) = self.lookups.text(Side::Base, &base.path) else { return false };
-        let is_lost = base.entries.iter().any(|(entry, _)| weakening.entries.contains(entry));
+        let is_lost = base.entries.iter().any(|entry| weakening.entries.contains(&entry.text));
         is_lost && base.span.of(&text).contains('\n')
     }
 
@@ -312,8 +312,8 @@ impl<'a> Comparison<'a> {
 
 /// Places of the entries that make a list weaker, or of the value.
 fn spans_of(weakening: &Weakening, located: &Located) -> Vec<Span> {
-    let entries = located.entries.iter().filter(|(entry, _)| weakening.entries.contains(entry));
-    let mut spans: Vec<Span> = entries.map(|(_, span)| *span).collect();
+    let entries = located.entries.iter().filter(|entry| weakening.entries.contains(&entry.text));
+    let mut spans: Vec<Span> = entries.map(|entry| entry.span).collect();
     spans.push(located.span);
     spans
 }

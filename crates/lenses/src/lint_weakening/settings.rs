@@ -47,7 +47,14 @@ pub(super) struct Located {
     pub(super) path: String,
     /// Place of the value, and of each entry of a list.
     pub(super) span: Span,
-    pub(super) entries: Vec<(String, Span)>,
+    pub(super) entries: Vec<PlacedEntry>,
+}
+
+/// An entry of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlacedEntry {
+    pub(super) text: String,
+    pub(super) span: Span,
 }
 
 /// The settings of one file.
@@ -211,7 +218,7 @@ fn located(setting: &Setting, path: &str, node: Node<'_>) -> Located {
         },
         Direction::Includes | Direction::Excludes => {
             entries = entries_of(node);
-            Value::Entries(entries.iter().map(|(entry, _)| entry.clone()).collect())
+            Value::Entries(entries.iter().map(|entry| entry.text.clone()).collect())
         }
         Direction::Words(_) => match node.text() {
             Some(text) => Value::Word(text.to_owned()),
@@ -252,21 +259,23 @@ fn number(node: Node<'_>) -> Option<f64> {
 }
 
 /// Reads the entries of a list, or of a text that parts them by commas, blanks or lines.
-fn entries_of(node: Node<'_>) -> Vec<(String, Span)> {
+fn entries_of(node: Node<'_>) -> Vec<PlacedEntry> {
     if let Some(text) = node.text() {
         let mut entries = Vec::new();
         let mut at = 0;
         for word in text.split([',', ' ', '\t', '\n', ';']) {
             if !word.is_empty() && !word.starts_with('#') {
                 let start = node.place_of(at);
-                entries.push((word.to_owned(), Span { start, end: start + word.len() }));
+                let span = Span { start, end: start + word.len() };
+                entries.push(PlacedEntry { text: word.to_owned(), span });
             }
             at += word.len() + 1;
         }
         return entries;
     }
-    let items = node.items().map(|item| (entry_text(item), item.span()));
-    let members = node.entries().map(|entry| (entry.key.to_owned(), entry.value.span()));
+    let items = node.items().map(|item| PlacedEntry { text: entry_text(item), span: item.span() });
+    let members =
+        node.entries().map(|entry| PlacedEntry { text: entry.key.to_owned(), span: entry.value.span() });
     items.chain(members).collect()
 }
 

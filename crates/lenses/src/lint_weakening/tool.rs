@@ -93,17 +93,17 @@ pub(super) const fn place(file: &'static str, format: Format, section: &'static 
     Place { file, format, section }
 }
 
-/// A setting of what is reported.
+/// Returns a setting of what is reported.
 pub(super) const fn lint(direction: Direction, paths: &'static [&'static str]) -> Setting {
     Setting { paths, direction, aspect: Aspect::Lint }
 }
 
-/// A number that code has to reach.
+/// Returns a number that code has to reach.
 pub(super) const fn threshold(direction: Direction, paths: &'static [&'static str]) -> Setting {
     Setting { paths, direction, aspect: Aspect::Threshold }
 }
 
-/// A setting of which code counts for coverage.
+/// Returns a setting of which code counts for coverage.
 pub(super) const fn coverage(direction: Direction, paths: &'static [&'static str]) -> Setting {
     Setting { paths, direction, aspect: Aspect::Coverage }
 }

@@ -29,7 +29,7 @@ fn first_changed<'a>(packet: &Packet<'a>) -> Option<Line<'a>> {
 /// Looks at one file of settings.
 pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
     if packet.file.kind == ChangeKind::Deleted {
-        let summary = "a file of the gate's own settings is deleted";
+        let summary = "configuration of the gate is deleted";
         return vec![on_removed_line(packet, POLICY_REMOVED, Side::Base, summary)];
     }
     if is_waivers(packet.path()) {
@@ -41,9 +41,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
     let is_frozen = packet.path().as_bytes().starts_with(RUBRICS.as_bytes());
     let rubric = is_frozen && packet.file.kind != ChangeKind::Added;
     let (rule, summary) = if rubric {
-        (RUBRIC_CHANGED, "a frozen rubric is edited")
+        (RUBRIC_CHANGED, "frozen rubric is edited")
     } else {
-        (POLICY_CHANGED, "the gate's own settings change")
+        (POLICY_CHANGED, "configuration of the gate is changed")
     };
     match first_changed(packet) {
         Some(line) => vec![Draft::on_line(rule, packet, &line, whole(line.text), summary)],
@@ -76,7 +76,7 @@ fn new_waivers(packet: &Packet<'_>) -> Vec<Draft> {
         let last = head[..waiver.span.end].matches('\n').count() as u64 + 1;
         let line = packet.added().find(|line| (first..=last).contains(&line.number));
         if let Some(line) = line {
-            drafts.push(Draft::on_line(WAIVER_ADDED, packet, &line, whole(line.text), "a waiver is added"));
+            drafts.push(Draft::on_line(WAIVER_ADDED, packet, &line, whole(line.text), "waiver is added"));
         }
     }
     drafts

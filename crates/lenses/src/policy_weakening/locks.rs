@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::files::on_removed_line;
 use super::{Found, LOCKFILE};
-use crate::contract::{Draft, DraftExt, Fact};
+use crate::contract::{Draft, Fact};
 use qa_contracts::v1::{ChangeKind, Scope, ScopeReason, Side};
 use qa_core::classify;
 use qa_core::packet::Packet;
@@ -34,7 +34,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     match file.kind {
         ChangeKind::Deleted if is_lock => {
-            let draft = on_removed_line(packet, LOCKFILE, Side::Base, "a lock file is deleted");
+            let draft = on_removed_line(packet, LOCKFILE, Side::Base, "lock file is deleted");
             facts.push(Fact::new(&Found::LockGone { folder: place.folder }, Some(draft)));
         }
         ChangeKind::Deleted if classify::is_manifest(&place.name) => {
@@ -50,7 +50,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
             if classify::is_manifest(&old.name) {
                 facts.push(Fact::new(&Found::ManifestGone { folder: old.folder }, None));
             } else if classify::is_lockfile(&old.name) {
-                let summary = "a lock file is renamed and no longer read where it was";
+                let summary = "lock file is renamed and no longer in use";
                 let draft = Draft::on_file(LOCKFILE, old_path, Side::Base, summary);
                 facts.push(Fact::new(&Found::LockGone { folder: old.folder }, Some(draft)));
                 facts.extend(takes_a_place.then(|| Fact::new(&Found::LockAdded, None)));

@@ -1,4 +1,4 @@
-//! Changes that make the gate's own settings, the owners of files or lock files weaker.
+//! Weakened policy of the gate, and removed code owners and lock files.
 
 mod files;
 mod locks;
@@ -35,7 +35,7 @@ static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
     version: "1",
     class: LensClass::Security,
-    title: "A weaker policy, and owners or lock files that are removed",
+    title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -50,49 +50,49 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             LOCKFILE,
-            "A lock file is deleted",
+            "Lock file is deleted",
             Severity::Medium,
             GUARDED,
-            "Commit the lock file again, so that builds use what was reviewed.",
+            "Restore the lock file, so that builds use the reviewed versions.",
         ),
         rule(
             POLICY_CHANGED,
-            "The gate's own settings change",
+            "Configuration of the gate is changed",
             Severity::Info,
             NOTICE,
-            "Ask an owner of the policy to look at it.",
+            "Ask an owner of the policy to review it.",
         ),
         rule(
             POLICY_REMOVED,
-            "A file of the gate's own settings is deleted",
+            "Configuration of the gate is deleted",
             Severity::High,
             GUARDED,
             "Keep the file, or delete it in a change of its own that an owner approves.",
         ),
         rule(
             POLICY_UNREADABLE,
-            "A file of the gate could not be read any more",
+            "Configuration of the gate cannot be parsed",
             Severity::High,
             ALWAYS,
-            "Run `qa-skill policy-check --file .qa-skill/policy.toml` and mend what it names.",
+            "Run `qa-skill policy-check --file .qa-skill/policy.toml` and fix the reported error.",
         ),
         rule(
             POLICY_WEAKENED,
-            "A setting of the policy is less strict than at the base",
+            "Policy setting is weakened",
             Severity::High,
             GUARDED,
             "Keep the setting, or loosen it in a change of its own that an owner approves.",
         ),
         rule(
             RUBRIC_CHANGED,
-            "A frozen rubric is edited, or replaced by a weaker one",
+            "Frozen rubric is edited or weakened",
             Severity::High,
             GUARDED,
             "Mine and approve the rubric anew instead of editing it by hand.",
         ),
         rule(
             WAIVER_ADDED,
-            "A waiver is added",
+            "Waiver is added",
             Severity::Medium,
             GUARDED,
             "Add the waiver in a change of its own that an owner approves.",
@@ -179,7 +179,7 @@ impl Lens for PolicyWeakening {
     }
 }
 
-/// A line without the blanks around it.
+/// Returns a line without the blanks around it.
 fn whole(text: &str) -> std::ops::Range<usize> {
     let lead = text.len() - text.trim_start().len();
     lead..text.trim_end().len().max(lead)

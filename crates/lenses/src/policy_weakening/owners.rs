@@ -206,7 +206,7 @@ fn milder_sections<'s>(base: &'s InForce, head: &'s InForce) -> impl Iterator<It
         let old = base.rules.sections.iter().find(|old| old.name.text == section.name.text)?;
         let fewer = section.approvals.unwrap_or(1) < old.approvals.unwrap_or(1);
         let is_milder = fewer || section.optional && !old.optional;
-        let summary = "a section of owners asks for fewer approvals";
+        let summary = "section of code owners requires fewer approvals";
         let (span, pattern) = (section.name.span, section.name.text.clone());
         is_milder.then_some(Loss { summary, side: Side::Head, span, pattern })
     })

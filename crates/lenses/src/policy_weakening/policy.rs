@@ -53,7 +53,7 @@ pub(super) fn inspect_place(packet: &Packet<'_>) -> Option<Draft> {
         return None;
     }
     let summary =
-        "the gate's own files could not be read after a merge, and no later change would get a verdict";
+        "configuration of the gate would be unreadable, so no change would get a verdict after a merge";
     Some(Draft::on_file(POLICY_UNREADABLE, packet.path(), Side::Head, summary))
 }
 
@@ -71,7 +71,7 @@ fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
         PolicyError::Glob(_) => None,
     };
     let line = packet.added().find(|line| Some(line.number) == stated).or_else(|| packet.added().next());
-    let summary = "the file could not be read after a merge, and no later change would get a verdict";
+    let summary = "file cannot be parsed, so no change would get a verdict after a merge";
     let draft = match line {
         Some(line) => Draft::on_line(POLICY_UNREADABLE, packet, &line, whole(line.text), summary),
         None => {
@@ -116,8 +116,8 @@ struct Weakened<'a> {
 
 fn summary(settings: &[WeakenedSetting]) -> String {
     match settings {
-        [one] => format!("{} becomes less strict: {} instead of {}", one.name, one.head, one.base),
-        many => format!("{} settings become less strict", many.len()),
+        [one] => format!("{} is weakened: {} instead of {}", one.name, one.head, one.base),
+        many => format!("{} settings are weakened", many.len()),
     }
 }
 

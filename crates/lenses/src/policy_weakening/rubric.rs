@@ -20,14 +20,14 @@ pub(super) fn swapped(draft: &Draft, policy: &Policy, lookups: &dyn Lookups) -> 
     }
     let old = rubric(base, Side::Base, lookups)?;
     let Some(new) = rubric(head, Side::Head, lookups) else {
-        let summary = "the rubric that the policy names cannot be read".to_owned();
+        let summary = "rubric named by the policy cannot be read".to_owned();
         return Some(Draft { summary, ..draft.clone() });
     };
     let lost = lost_conventions(&old, &new);
     if lost.is_empty() {
         return None;
     }
-    let summary = format!("the rubric in force is replaced by a weaker one: {} conventions", lost.len());
+    let summary = format!("rubric is replaced by a weaker one: {} conventions", lost.len());
     Some(Draft { rule: RUBRIC_CHANGED.into(), summary, ..draft.clone() }.with("conventions", lost))
 }
 

@@ -57,7 +57,7 @@ fn nullable<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::E
     Option::deserialize(source)
 }
 
-/// The schema that an answer is asked for in, inside the subset every provider accepts.
+/// Returns the schema that an answer is asked for in, inside the subset every provider accepts.
 ///
 /// That subset knows no bounds: how long, how many and how large is checked when the answer is [`read`].
 pub fn schema(rule_ids: &[&str]) -> Value {
@@ -82,7 +82,7 @@ pub fn schema(rule_ids: &[&str]) -> Value {
     object(json!({ "findings": findings }))
 }
 
-/// An object of exactly these members.
+/// Returns an object of exactly these members.
 fn object(properties: Value) -> Value {
     let required: Vec<&String> =
         properties.as_object().into_iter().flat_map(|members| members.keys()).collect();

@@ -74,7 +74,7 @@ enum Tag {
 }
 
 impl Cleaner {
-    /// A cleaner at the beginning of a text.
+    /// Returns a cleaner at the beginning of a text.
     pub(crate) fn new(is_markup: bool) -> Self {
         Self {
             is_markup,
@@ -90,7 +90,7 @@ impl Cleaner {
         Self { cleaned: Cleaned::default(), ..self.clone() }
     }
 
-    /// The next line, without its line end, as a model may see it.
+    /// Returns the next line, without its line end, as a model may see it.
     pub(crate) fn line(&mut self, text: &str) -> String {
         let mut line = self.without_hidden(text);
         if self.is_markup {

@@ -24,17 +24,17 @@ pub static ALL: &[&ReviewSpec] =
 /// The documentation of all of them.
 pub const PAGE: &str = include_str!("../../../../docs/reviews.md");
 
-/// The review of a lens id.
+/// Returns the review of a lens id.
 pub fn find(lens_id: &str) -> Option<&'static ReviewSpec> {
     ALL.iter().copied().find(|spec| spec.id == lens_id)
 }
 
-/// The digest of what a model is told to do about conventions; a frozen rubric names it.
+/// Returns the digest of what a model is told to do about conventions; a frozen rubric names it.
 pub fn conventions_template_hash() -> Sha256Hex {
     question::prompt_template_hash(&consistency::SPEC)
 }
 
-/// The reviews' entries in the registry. Any file may be asked about; which are is the planner's to say.
+/// Returns the reviews' entries in the registry. Any file may be asked about; which are is the planner's to say.
 pub(super) fn entries() -> impl Iterator<Item = RegistryLens> {
     ALL.iter().map(|spec| RegistryLens {
         lens_id: spec.id.to_owned(),

@@ -66,7 +66,7 @@ fn without_links(text: &str) -> String {
     ENTITY.replace_all(&text, "＆$1").into_owned()
 }
 
-/// The text alone; a call of what an index gives keeps all its parts.
+/// Returns the text alone; a call of what an index gives keeps all its parts.
 fn link_text(link: &Captures<'_>) -> String {
     if link[1].is_empty() { link[2].to_owned() } else { format!("{}[{}] ({})", &link[1], &link[2], &link[3]) }
 }

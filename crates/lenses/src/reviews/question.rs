@@ -57,7 +57,7 @@ impl Planted {
     }
 }
 
-/// The digest of what a model is told to do, whatever it is asked about.
+/// Returns the digest of what a model is told to do, whatever it is asked about.
 pub fn prompt_template_hash(spec: &ReviewSpec) -> Sha256Hex {
     let rules: Vec<(&str, &str)> = spec.rules.iter().map(|rule| (rule.id, rule.title)).collect();
     let ids: Vec<&str> = spec.rules.iter().map(|rule| rule.id).collect();
@@ -65,7 +65,7 @@ pub fn prompt_template_hash(spec: &ReviewSpec) -> Sha256Hex {
         .expect("texts have a canonical form")
 }
 
-/// The ids that an answer may name. The review of conventions names those of the rubric.
+/// Returns the ids that an answer may name. The review of conventions names those of the rubric.
 pub fn rule_ids<'a>(spec: &'a ReviewSpec, rubric: Option<&'a Rubric>) -> Vec<&'a str> {
     match rubric.filter(|_| spec.id == CONSISTENCY) {
         Some(rubric) => rubric.conventions.iter().map(|convention| convention.id.as_str()).collect(),
@@ -73,7 +73,7 @@ pub fn rule_ids<'a>(spec: &'a ReviewSpec, rubric: Option<&'a Rubric>) -> Vec<&'a
     }
 }
 
-/// The instructions with what the answer may be about.
+/// Returns the instructions with what the answer may be about.
 pub fn instructions(spec: &ReviewSpec, rubric: Option<&Rubric>) -> String {
     let mut text = spec.prompt.to_owned();
     match rubric.filter(|_| spec.id == CONSISTENCY) {

@@ -122,7 +122,7 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             None => is_early_return(head, test, line),
         });
         if let Some(line) = early_return.filter(|_| test.cut.is_none()) {
-            let summary = "a test returns before it checks anything";
+            let summary = "test returns before its first assertion";
             drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
             continue;
         }
@@ -140,17 +140,17 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         let trivial = own.iter().find(|line| is_trivial(line.text));
         let removed = gone.iter().find(|line| is_assertion(line.text));
         let (line, summary) = if let Some(line) = early_return {
-            (*line, "a test returns before it checks anything")
+            (*line, "test returns before its first assertion")
         } else if let Some(line) = trivial {
-            (*line, "the assertions of a test are replaced by one that always holds")
+            (*line, "assertions are replaced by one that is always true")
         } else if may_check {
             continue;
         } else if let Some(line) = removed {
-            let summary = "the assertions of a test are removed";
+            let summary = "assertions of a test are removed";
             drafts.push(Draft::on_base_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
             continue;
         } else if let Some(line) = own.first() {
-            (*line, "the assertions of a test are never reached")
+            (*line, "assertions of a test are unreachable")
         } else {
             continue;
         };

@@ -69,7 +69,7 @@ pub(super) struct Shape {
     pub(super) own: BTreeSet<String>,
 }
 
-/// The words of lines of code: names, numbers and what strings are made of.
+/// Returns the words of lines of code: names, numbers and what strings are made of.
 pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
     lines
         .flat_map(|line| line.split(|character: char| !character.is_alphanumeric() && character != '_'))
@@ -173,15 +173,15 @@ impl<'a> Removed<'a> {
     }
 }
 
-/// A test that comes.
-struct New<'a> {
+/// An added test that may replace removed ones.
+struct Candidate<'a> {
     shape: &'a Shape,
     roots: BTreeSet<String>,
     /// Set where it is already the replacement of a removed test of its name or of a like name.
     is_taken: bool,
 }
 
-impl<'a> New<'a> {
+impl<'a> Candidate<'a> {
     fn new(shape: &'a Shape) -> Self {
         Self { roots: roots(&names::words_of_name(&shape.name)), shape, is_taken: false }
     }
@@ -196,9 +196,9 @@ struct Gone {
 
 /// The additions of the change, among which replacements are searched.
 struct Change<'a> {
-    added: Vec<New<'a>>,
+    added: Vec<Candidate<'a>>,
     /// Tests that stay and are tables of cases from now on.
-    tables: Vec<New<'a>>,
+    tables: Vec<Candidate<'a>>,
     gone: BTreeMap<&'a str, Gone>,
     /// Folders whose manifest is deleted: packages that are gone.
     packages_gone: Vec<String>,
@@ -218,8 +218,8 @@ impl<'a> Change<'a> {
         let mut new: BTreeSet<&str> = BTreeSet::new();
         for Noted { found, .. } in noted {
             match found {
-                Found::Added(shape) => change.added.push(New::new(shape)),
-                Found::Grown(shape) => change.tables.push(New::new(shape)),
+                Found::Added(shape) => change.added.push(Candidate::new(shape)),
+                Found::Grown(shape) => change.tables.push(Candidate::new(shape)),
                 Found::SourceDeleted { stem } => drop(change.sources_gone.insert(stem)),
                 Found::PackageGone { folder } if !folder.is_empty() => {
                     change.packages_gone.push(format!("{folder}/"));
@@ -340,14 +340,14 @@ pub(super) fn share<W: Ord>(words: &BTreeSet<W>, among: &BTreeSet<W>) -> usize {
     words.intersection(among).count() * 100 / words.len().max(1)
 }
 
-/// The beginnings of the words of a name, which stay when a word is bent.
+/// Returns the beginnings of the words of a name, which stay when a word is bent.
 fn roots(parts: &BTreeSet<String>) -> BTreeSet<String> {
     parts.iter().map(|part| part.chars().take(4).collect()).collect()
 }
 
 /// Returns whether the name of one test is that of the other and more, and their bodies have something in common: a
 /// test that is split, merged or renamed.
-fn is_like(removed: &Removed<'_>, new: &New<'_>) -> bool {
+fn is_like(removed: &Removed<'_>, new: &Candidate<'_>) -> bool {
     let (old, own) = (&removed.roots, &new.roots);
     let shared = share(&removed.shape.words, &new.shape.words);
     let contains = old.len() > 1 && old.is_subset(own) || own.len() > 1 && own.is_subset(old);
@@ -371,7 +371,7 @@ fn exercises(removed: &Removed<'_>, symbol: &str, Gone { stems, parts }: &Gone) 
     uses && (is_named || is_rare || stems.contains(&removed.stem)) || is_named && parts.len() > 1
 }
 
-/// The name of a file without its ending, in its own case.
+/// Returns the name of a file without its ending, in its own case.
 fn stem_as_written(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.split('.').next().unwrap_or("").to_owned()

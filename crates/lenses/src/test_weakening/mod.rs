@@ -1,4 +1,4 @@
-//! Tests that are deleted, removed, emptied or switched off.
+//! Deleted, emptied or skipped tests.
 
 mod checks;
 mod gone_tests;
@@ -31,7 +31,7 @@ static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
     version: "1",
     class: LensClass::Security,
-    title: "Tests that are deleted, removed, emptied or switched off",
+    title: "Deleted, emptied or skipped tests",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -49,28 +49,28 @@ static SPEC: LensSpec = LensSpec {
             "Test no longer asserts anything",
             Severity::High,
             GUARDED_CODE,
-            "Keep the assertions, or delete the test openly.",
+            "Restore the assertions, or delete the test.",
         ),
         rule(
             TEST_REMOVED,
-            "A test is removed from a file that stays",
+            "Test is removed from its file",
             Severity::Medium,
             GUARDED_CODE,
             "Keep the test, or replace it in the same change.",
         ),
         rule(
             TEST_RETIRED,
-            "A test is removed together with what it tests",
+            "Test is removed together with the code under test",
             Severity::Low,
             NOTICE,
-            "Make sure that nothing else was tested by it.",
+            "Check that it tested nothing else.",
         ),
         text_rule(
             TEST_SKIPPED,
             "Test is skipped",
             Severity::Medium,
             GUARDED_CODE,
-            "Fix the test, or delete it openly.",
+            "Fix the test, or delete it.",
         ),
     ],
 };
@@ -105,7 +105,7 @@ impl Lens for TestWeakening {
     }
 }
 
-/// A line without the blanks around it.
+/// Returns a line without the blanks around it.
 fn whole(text: &str) -> std::ops::Range<usize> {
     let lead = text.len() - text.trim_start().len();
     lead..text.trim_end().len().max(lead)

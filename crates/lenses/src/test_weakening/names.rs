@@ -108,7 +108,7 @@ fn marked_as(
     MARKED.iter().find(|(languages, ..)| language.is_some_and(|own| languages.contains(&own)))
 }
 
-/// The tests in lines of one file, in order.
+/// Returns the tests in lines of one file, in order.
 pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a str>) -> Vec<Test> {
     let own = marked_as(language);
     let mut scanner = Scanner::new(language, true);
@@ -153,7 +153,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
     found
 }
 
-/// The words of a name, without those that are in any test's name.
+/// Returns the words of a name, without those that are in any test's name.
 pub(super) fn words_of_name(name: &str) -> BTreeSet<String> {
     const FILLERS: &[&str] = &[
         "test", "tests", "testing", "it", "should", "when", "with", "without", "and", "or", "the", "an",

@@ -47,7 +47,7 @@ const STATEMENTS: &[&str] = &[
     "new",
 ];
 
-/// The name that a line defines.
+/// Returns the name that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let end = text.find(|each: char| !each.is_ascii_alphanumeric() && each != '_').unwrap_or(text.len());

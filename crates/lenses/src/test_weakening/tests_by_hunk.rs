@@ -88,7 +88,7 @@ impl<'a> Side<'a> {
         &self.lines[test.at + usize::from(opens)..test.end]
     }
 
-    /// A test with what is written above it, up to what is written above the next.
+    /// Returns a test with what is written above it, up to what is written above the next.
     fn extent(&self, position: usize) -> Range<usize> {
         let test = &self.tests[position];
         if self.is_parsed {
@@ -99,7 +99,8 @@ impl<'a> Side<'a> {
         self.top(test).clamp(above, test.at)..end.max(test.at + 1)
     }
 
-    /// The test in whose extent a line is: the last one named above it, or the next where the line is a mark of it.
+    /// Returns the test in whose extent a line is: the last one named above it, or the next where the line is a mark of
+    /// it.
     fn owner(&self, at: usize) -> Option<usize> {
         let next = self.tests.partition_point(|test| test.at <= at);
         let mut near = next.saturating_sub(1)..self.tests.len().min(next + 1);
@@ -137,14 +138,14 @@ impl<'a> Side<'a> {
         counts
     }
 
-    /// The words of the lines that no hunk changes.
+    /// Returns the words of the lines that no hunk changes.
     fn staying(&self, packet: &Packet<'_>) -> BTreeSet<&'a str> {
         let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
         let lines = (1..).zip(&self.lines);
         words(lines.filter(|(number, _)| !changed.contains(number)).map(|(_, line)| *line))
     }
 
-    /// The words that most tests of a file have in common, and those that stand outside of them.
+    /// Returns the words that most tests of a file have in common, and those that stand outside of them.
     fn shared(&self) -> BTreeSet<&'a str> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for word in (0..self.tests.len()).flat_map(|position| &self.words_of(position).words) {
@@ -178,7 +179,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The words that tests of every kind do not say.
+/// Returns the words that tests of every kind do not say.
 fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> + use<'w, 'a> {
     words.iter().copied().filter(|word| !COMMON.contains(word))
 }
@@ -320,8 +321,8 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
     }
 }
 
-/// The new test most like an old one by name, of those that no other is taken for, that have something in common with
-/// it, and that check something and run; the last of those that are alike as much.
+/// Returns the new test most like an old one by name, of those that no other is taken for, that have something in
+/// common with it, and that check something and run; the last of those that are alike as much.
 fn nearest(base: &Side<'_>, old: usize, head: &Side<'_>, come: &[NewTest]) -> Option<usize> {
     let old_words = base.words_of(old);
     let own: BTreeSet<&str> = telling(&old_words.words).collect();
@@ -375,8 +376,7 @@ fn is_taken_in<'g>(removed: &Shape, grown: impl FnOnce() -> &'g Vec<BTreeSet<&'g
 fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
     let text = line.text;
     let span = text.len() - text.trim_start().len()..text.trim_end().len();
-    Draft::on_base_line(TEST_REMOVED, packet, line, span, "a test is removed and not moved elsewhere")
-        .with("test", name)
+    Draft::on_base_line(TEST_REMOVED, packet, line, span, "test is removed and not moved").with("test", name)
 }
 
 /// A file of tests that goes as a whole.
@@ -393,7 +393,7 @@ pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         packet,
         first,
         span,
-        "a file of tests is deleted and not moved elsewhere",
+        "test file is deleted and its tests are not moved",
     )
     .with("tests", side.tests.len());
     seen.facts.push(Fact::new(&Found::Deleted { path }, Some(draft)));

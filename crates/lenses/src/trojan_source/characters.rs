@@ -51,7 +51,7 @@ fn is_balanced(text: &str) -> bool {
     open.is_empty()
 }
 
-/// The offsets of characters that do not show and that nothing around them needs.
+/// Returns the offsets of characters that do not show and that nothing around them needs.
 pub(super) fn invisible(text: &str, first_line: bool, parts: &Parts) -> Vec<usize> {
     let mut found = Vec::new();
     let mut before: Option<char> = None;

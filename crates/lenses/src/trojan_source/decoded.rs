@@ -27,11 +27,11 @@ pub(super) fn find(
 ) -> Option<(Range<usize>, &'static str)> {
     match language {
         Some("python") if number <= LINES_WITH_ENCODING => {
-            let summary = "the declared encoding turns comments and strings into code";
+            let summary = "declared encoding turns comments and strings into code";
             Some((declared_encoding(text)?, summary))
         }
         Some("java") => {
-            Some((escape_from_comment(text, parts)?, "an escape ends the comment, and code follows"))
+            Some((escape_from_comment(text, parts)?, "escape sequence ends the comment, and code follows"))
         }
         _ => None,
     }

@@ -62,7 +62,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The names that imitate, in the order they stand.
+    /// Returns the names that imitate, in the order they stand.
     pub(super) fn suspects(self) -> Vec<Suspect<'a>> {
         let plain =
             LazyCell::new(|| self.plain.iter().map(|name| appearance(name)).collect::<BTreeSet<String>>());
@@ -143,7 +143,7 @@ pub(super) fn imitates(name: &str) -> bool {
     })
 }
 
-/// A word of a string: long, Latin, and every other letter a look-alike.
+/// Returns a word of a string: long, Latin, and every other letter a look-alike.
 fn imitates_in_text(word: &str) -> bool {
     let latin = word.chars().filter(char::is_ascii_alphabetic).count();
     let foreign = word.chars().filter(|letter| letter.is_alphabetic() && !letter.is_ascii());

@@ -1,4 +1,4 @@
-//! Text that reads differently from what it is: reordered, invisible, look-alike and hidden characters.
+//! Text that is displayed differently from its content: reordered, invisible, look-alike and hidden characters.
 
 mod characters;
 mod decoded;
@@ -35,7 +35,7 @@ static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
     version: "2",
     class: LensClass::Security,
-    title: "Text that reads differently from what it is",
+    title: "Text that is displayed differently from its content",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
@@ -46,12 +46,12 @@ static SPEC: LensSpec = LensSpec {
             title: "Bidirectional control character",
             severity: Severity::Critical,
             strengths: BLOCK,
-            fix: "Remove the control character, or write it as an escape of the language.",
+            fix: "Remove the control character, or write it as an escape sequence.",
             moves: true,
         },
         RuleSpec {
             id: PATH,
-            title: "A path with characters that do not show or imitate others",
+            title: "Path has invisible or confusable characters",
             severity: Severity::High,
             strengths: BLOCK,
             fix: "Rename the file with plain characters.",
@@ -59,10 +59,10 @@ static SPEC: LensSpec = LensSpec {
         },
         RuleSpec {
             id: HIDDEN,
-            title: "Text hidden by control characters or encodings, or pushed off the screen",
+            title: "Text is hidden by control characters, encodings or whitespace",
             severity: Severity::High,
             strengths: presets(SHIPPED, SHIPPED),
-            fix: "Write control characters as escapes, break the line where it is read, and write code as code.",
+            fix: "Use escape sequences for control characters, break the line, and write code without an encoding.",
             moves: true,
         },
         RuleSpec {
@@ -70,7 +70,7 @@ static SPEC: LensSpec = LensSpec {
             title: "Invisible character in code",
             severity: Severity::High,
             strengths: presets(WRITTEN, WRITTEN),
-            fix: "Delete the character, or write it as an escape of the language where a program needs it.",
+            fix: "Delete the character, or write it as an escape sequence.",
             moves: true,
         },
         RuleSpec {
@@ -86,7 +86,7 @@ static SPEC: LensSpec = LensSpec {
             title: "Identifier mixes scripts to imitate another name",
             severity: Severity::High,
             strengths: presets(WRITTEN, WRITTEN),
-            fix: "Type the name with letters of one script.",
+            fix: "Spell the name with letters of one script.",
             moves: true,
         },
     ],
@@ -133,7 +133,7 @@ impl Lens for TrojanSource {
             }
         }
         drafts.extend(names.suspects().into_iter().map(|suspect| {
-            let summary = "a name that imitates another with letters of a different script";
+            let summary = "identifier mixes scripts to imitate another name";
             Draft::on_line(MIXED, packet, &suspect.line, suspect.span, summary)
                 .with("reads as", suspect.reads_as)
         }));
@@ -175,7 +175,7 @@ fn is_locale(path: &str) -> bool {
         || lower.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// A cheap first look: plain text has nothing to hide.
+/// Returns whether a text may have a finding: plain text has none.
 fn is_suspect(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.iter().any(|&byte| byte >= 0x7f || byte < 0x20 && byte != b'\n' && byte != b'\t')
@@ -190,23 +190,22 @@ fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Part
             && characters::bidi_belongs(text, &found.offsets, setting.prose || setting.locale, parts))
         && !(setting.locale && characters::is_balanced_isolation(text))
     {
-        drafts.push(found.draft(BIDI, packet, line, "a control character reorders the text around it"));
+        drafts.push(found.draft(BIDI, packet, line, "bidirectional control character reorders the text"));
     }
     if let Some(found) = Marked::collect(text, characters::is_hiding_control) {
-        drafts.push(found.draft(HIDDEN, packet, line, "a control character hides text"));
+        drafts.push(found.draft(HIDDEN, packet, line, "control character hides text"));
     } else if let Some(span) = off_screen(text).filter(|_| !setting.prose) {
-        let summary = "text is pushed off the screen by blanks";
+        let summary = "text is pushed off the screen by whitespace";
         drafts.push(Draft::on_line(HIDDEN, packet, line, span, summary));
     }
     let hidden = characters::invisible(text, line.number == 1, parts);
-    let in_prose = |offset: &usize| {
+    let (prose, code): (Vec<usize>, Vec<usize>) = hidden.into_iter().partition(|offset| {
         setting.prose || setting.locale || setting.test && parts.kind_at(*offset) != Kind::Code
-    };
-    let (prose, code): (Vec<usize>, Vec<usize>) = hidden.into_iter().partition(in_prose);
+    });
     if let Some(found) = Marked::new(text, code) {
-        drafts.push(found.draft(INVISIBLE, packet, line, "a character that does not show stands in code"));
+        drafts.push(found.draft(INVISIBLE, packet, line, "invisible character in code"));
     } else if let Some(found) = Marked::new(text, prose) {
-        drafts.push(found.draft(PROSE, packet, line, "a character that does not show stands in the text"));
+        drafts.push(found.draft(PROSE, packet, line, "invisible character in text"));
     }
     drafts
 }
@@ -265,11 +264,11 @@ fn hidden_path(packet: &Packet<'_>) -> Option<Draft> {
         characters::is_bidi_control(character) || character.is_control() || character == '\u{2028}'
     });
     let summary = if has_controls || !characters::invisible(&path, false, &Parts::default()).is_empty() {
-        "the path has characters that do not show"
+        "path has invisible characters"
     } else if path.split('/').any(|part| part.trim() != part) {
-        "a component of the path begins or ends with a blank"
+        "path component begins or ends with whitespace"
     } else if path.split('/').any(homoglyphs::imitates) {
-        "a component of the path imitates another with letters of a different script"
+        "path component mixes scripts to imitate another name"
     } else {
         return None;
     };

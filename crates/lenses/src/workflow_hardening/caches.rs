@@ -14,7 +14,7 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     let Some(publishing) = steps.iter().find_map(|step| publishes(step)) else { return };
     for step in steps {
         if let Some(value) = restored(step) {
-            let summary = "what is published is built from a cache that other runs write";
+            let summary = "published artifact is built from a cache that other runs can write";
             let subject = action_of(step).unwrap_or_default();
             found.push(Found::new(CACHE, value, subject, summary).because([event, publishing]));
         }

@@ -59,7 +59,7 @@ pub(super) fn audit(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<
     for (value, image) in images(head).into_iter().filter(|(_, image)| !image.pinned) {
         let summary = match before.get(&image.name) {
             Some(true) => continue,
-            Some(false) => "an image was pinned to a digest and follows a name from now on",
+            Some(false) => "container image is no longer pinned by digest",
             None => "container image is not pinned by digest",
         };
         found.push(Found::new(IMAGE, value, image.name, summary));

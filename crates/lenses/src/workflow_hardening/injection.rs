@@ -189,7 +189,7 @@ fn written(
             if name.is_some() && !chosen.has_lines && destination != "GITHUB_PATH" {
                 continue;
             }
-            let summary = "untrusted event data is written to a file that sets variables of later steps";
+            let summary = "untrusted event data is written to GITHUB_ENV, GITHUB_OUTPUT or GITHUB_PATH";
             let subject = format!("{destination} {path}");
             found.push(Found::at_place(ENVIRONMENT, parsed.template.place(span), subject, summary));
         }

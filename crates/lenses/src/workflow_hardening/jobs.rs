@@ -29,7 +29,7 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
 fn permissions(permissions: Option<&Permissions<'_>>, found: &mut Vec<Found>) {
     let Some(permissions) = permissions else { return };
     if permissions.all == Some(Access::Write) {
-        let summary = "the token may write to everything";
+        let summary = "GITHUB_TOKEN has write permission for all scopes";
         found.push(Found::new(PERMISSIONS, permissions.value, "write-all", summary));
         return;
     }
@@ -37,7 +37,7 @@ fn permissions(permissions: Option<&Permissions<'_>>, found: &mut Vec<Found>) {
     scopes.sort_unstable();
     scopes.dedup();
     if scopes.len() >= MANY_SCOPES {
-        let summary = "the token may write to nearly everything: six scopes or more";
+        let summary = "GITHUB_TOKEN has write permission for six scopes or more";
         let places = permissions.writes().map(|grant| grant.scope_span);
         let found_here = Found::new(PERMISSIONS, permissions.value, scopes.join(" "), summary);
         found.push(found_here.because(places));
@@ -51,7 +51,7 @@ fn inherited(job: &Job<'_>, found: &mut Vec<Found>) {
         return;
     }
     let name = called.split('@').next().unwrap_or_default().to_ascii_lowercase();
-    let summary = "every secret goes to a workflow of another repository";
+    let summary = "all secrets are inherited by a workflow of another repository";
     found.push(Found::new(INHERITED, *secrets, name, summary).because([uses.span()]));
 }
 
@@ -81,7 +81,7 @@ struct Fetched {
 
 /// Returns the code of a pull request, or of another run, that a step gets.
 fn fetched<'d>(step: &Step<'d>, scope: &Scope<'_, 'd>) -> Option<Fetched> {
-    let summary = "code of a pull request is used where secrets are";
+    let summary = "pull request code is used in a privileged workflow";
     if uses_action(step, "actions/checkout") {
         return ["ref", "repository"].into_iter().find_map(|input| {
             let value = step.input(input)?;
@@ -203,8 +203,8 @@ fn checkouts<'a, 'd>(workflow: &Workflow<'d>, job: &Job<'d>, group: &Group<'a, '
         each.rule = rule;
         if rule == UNVETTED {
             each.summary = match source {
-                Source::PullRequest => "a comment makes the code of a pull request run beside secrets",
-                Source::WorkflowRun => "the code of another run's head is used beside secrets",
+                Source::PullRequest => "comment runs pull request code in a privileged workflow",
+                Source::WorkflowRun => "code of the triggering run's head is used in a privileged workflow",
             };
         }
         found.push(each.because([trigger.name_span]));
@@ -255,7 +255,7 @@ fn credentials(group: &Group<'_, '_>, found: &mut Vec<Found>) {
             }
             let Some(path) = upload.input("path") else { continue };
             if holds_token(&text_of(path), directory) {
-                let summary = "an artifact holds the checkout with the token it keeps";
+                let summary = "artifact contains the checkout and its persisted token";
                 let place = checkout.uses.map(Value::span);
                 found.push(Found::new(CREDENTIALS, path, text_of(path), summary).because(place));
             }

@@ -1,4 +1,4 @@
-//! Workflows that run what they do not know, or that let strangers choose what they run.
+//! Workflows that run untrusted code or expose secrets.
 
 mod caches;
 mod images;
@@ -50,7 +50,7 @@ static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
     version: "3",
     class: LensClass::Security,
-    title: "Workflows that run what they do not know or let strangers choose what they run",
+    title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
     triggers: &[".github/workflows/*.yml", ".github/workflows/*.yaml", "**/action.yml", "**/action.yaml"],
     trigger_symbols: &[],
@@ -58,108 +58,108 @@ static SPEC: LensSpec = LensSpec {
     rules: &[
         text_rule(
             CACHE,
-            "What is published is built from a cache that other runs write",
+            "Published artifact is built from a shared cache",
             Severity::Medium,
             WHEN_ASKED,
-            "Build what is published without a cache.",
+            "Build published artifacts without a cache.",
         ),
         text_rule(
             CREDENTIALS,
-            "A checkout with its token is uploaded as an artifact",
+            "Uploaded artifact contains the checkout and its token",
             Severity::High,
             GUARDED,
             "Set `persist-credentials: false` at the checkout, or upload only what is needed.",
         ),
         text_rule(
             ENVIRONMENT,
-            "Text that anyone may choose is written to a file that sets variables",
+            "Untrusted event data is written to GITHUB_ENV, GITHUB_OUTPUT or GITHUB_PATH",
             Severity::High,
             GUARDED,
-            "Pass the text to the step that needs it by `env`, or write it behind a delimiter that nobody can guess.",
+            "Pass the value to the step that needs it by `env`, or write it behind a random delimiter.",
         ),
         text_rule(
             PERMISSIONS,
-            "A token may write to everything",
+            "Excessive permissions of GITHUB_TOKEN",
             Severity::High,
             ALWAYS,
-            "Name the permissions that the job needs.",
+            "List only the permissions that the job needs.",
         ),
         text_rule(
             FIRST_PARTY,
-            "An action of the platform's own is used by a name that can move",
+            "Action of GitHub is not pinned to a commit SHA",
             Severity::Low,
             WHEN_ASKED,
-            "Name the full commit, with the version as a comment.",
+            "Pin the full commit SHA, with the version as a comment.",
         ),
         rule(
             LOOSENED,
-            "An action that was pinned to a commit follows a name",
+            "Action is no longer pinned to a commit SHA",
             Severity::High,
             ALWAYS,
-            "Keep the full commit; for another version name its commit.",
+            "Keep the full commit SHA; for another version pin its commit.",
         ),
         text_rule(
             FROM_NETWORK,
-            "A script is run as it comes from the network",
+            "Downloaded script is run without verification",
             Severity::Medium,
             RATCHETED,
-            "Fetch a version by its checksum and run it afterwards, or use the package of a package manager.",
+            "Verify the checksum of a fixed version before running it, or use a package manager.",
         ),
         text_rule(
             INJECTION,
-            "Text that anyone may choose becomes part of a script",
+            "Untrusted event data is interpolated into a script",
             Severity::High,
             ALWAYS,
-            "Give the text to the script as an environment variable and quote the variable.",
+            "Pass the value as an environment variable, and quote the variable.",
         ),
         text_rule(
             INHERITED,
-            "Every secret goes to a workflow of another repository",
+            "All secrets are inherited by a workflow of another repository",
             Severity::Medium,
             NOTICE,
-            "Name the secrets that the workflow needs.",
+            "List only the secrets that the workflow needs.",
         ),
         text_rule(
             SELF_HOSTED,
-            "Pull requests run on a machine of one's own",
+            "Pull requests run on a self-hosted runner",
             Severity::Medium,
             NOTICE,
-            "Run pull requests on machines of the platform, or on ones that are thrown away afterwards.",
+            "Run pull requests on GitHub-hosted or ephemeral runners.",
         ),
         text_rule(
             UNPINNED,
-            "An action of a third party is used by a name that can move",
+            "Third-party action is not pinned to a commit SHA",
             Severity::Medium,
             RATCHETED,
-            "Name the full commit, with the version as a comment.",
+            "Pin the full commit SHA, with the version as a comment.",
         ),
         text_rule(
             IMAGE,
-            "A job runs in or beside an image whose name can move",
+            "Container image is not pinned by digest",
             Severity::Low,
             WHERE_KEPT,
-            "Name the digest of the image behind its tag.",
+            "Add the digest of the image behind its tag.",
         ),
         rule(
             UNREADABLE,
-            "A workflow or an action can no longer be read",
+            "Workflow or action cannot be parsed",
             Severity::High,
             ALWAYS,
-            "Write the file so that GitHub accepts it: one YAML document, each key once, jobs and steps in their places.",
+            "Write the file so that GitHub accepts it: one YAML document, each key once, jobs and steps where they belong.",
         ),
         text_rule(
             TARGET_CHECKOUT,
-            "The code of a pull request is used where secrets are",
+            "Pull request code is used in a privileged workflow",
             Severity::Critical,
             ALWAYS,
-            "Use `pull_request`, or do in a second workflow what needs secrets, without the code of the pull request.",
+            "Use `pull_request`, or move the steps that need secrets to a second workflow without the pull request's code.",
         ),
         text_rule(
             UNVETTED,
-            "The code of others is used after an event that anyone may cause",
+            "Untrusted code is used after an event that anyone can trigger",
             Severity::High,
             GUARDED,
-            "Ask first whose code it is, or use it where no secret is.",
+            "Check the author first, or use the code without secrets.",
         ),
     ],
 };
@@ -186,7 +186,10 @@ fn audit(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
 }
 
 /// Reads a file that the platform executes.
-fn parse_model<'d>(path: &RepoPath, document: &'d Result<Document<'d>, ReadError>) -> Result<Model<'d>, ReadError> {
+fn parse_model<'d>(
+    path: &RepoPath,
+    document: &'d Result<Document<'d>, ReadError>,
+) -> Result<Model<'d>, ReadError> {
     match document {
         Ok(document) => Model::parse(is_workflow(path), document),
         Err(error) => Err(error.clone()),

@@ -158,7 +158,7 @@ impl<'p> Changes<'p> {
 
     /// Returns a finding about a file that cannot be read, on the line of the error or on the nearest changed line.
     pub(super) fn unreadable(&self, rule: &'static str, error: &ReadError) -> Option<Draft> {
-        let summary = "workflow file cannot be parsed; GitHub refuses such a file, and then none of it runs";
+        let summary = "workflow file cannot be parsed, so GitHub runs none of it";
         let at = match error {
             ReadError::Syntax { at, .. } => *at,
             ReadError::TooLarge | ReadError::TooDeep => 0,

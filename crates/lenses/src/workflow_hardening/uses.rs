@@ -121,7 +121,7 @@ pub(super) fn audit(base: Option<&Model<'_>>, head: &Model<'_>, found: &mut Vec<
         let in_job = is.named > of_file.named && before.of_job(each).is_loosened_to(after.of_job(each));
         let subject = each.used.name.clone();
         if of_file.is_loosened_to(is) || in_job {
-            let summary = "an action was pinned to a commit and follows a name from now on";
+            let summary = "action is no longer pinned to a commit SHA";
             found.push(Found::new(LOOSENED, each.value, subject, summary));
         } else if of_file.named == 0 {
             let rule = if is_first_party(&each.used.name) { FIRST_PARTY } else { UNPINNED };

@@ -125,12 +125,12 @@ impl<'t> Builder<'t> {
         self.push(Kind::Map(members), span)
     }
 
-    /// A member at the place of its value.
+    /// Returns a member at the place of its value.
     pub(super) fn member(&self, key: Id, value: Id) -> Member {
         Member { key, value, value_place: self.data(value).span, shadowed: false, merged: false }
     }
 
-    /// An element at its own place.
+    /// Returns an element at its own place.
     pub(super) fn item(&self, value: Id) -> Item {
         Item { value, place: self.data(value).span }
     }

@@ -131,17 +131,17 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The text that was parsed.
+    /// Returns the text that was parsed.
     pub fn text(&self) -> &'t str {
         self.text
     }
 
-    /// The first document; a null without a place where the text is empty.
+    /// Returns the first document; a null without a place where the text is empty.
     pub fn root(&self) -> Node<'_> {
         self.roots().next().expect("every reader gives one root at least")
     }
 
-    /// The documents of a YAML stream, in order.
+    /// Returns the documents of a YAML stream, in order.
     pub fn roots(&self) -> impl Iterator<Item = Node<'_>> {
         self.roots.iter().map(|&id| self.node(id))
     }
@@ -227,22 +227,22 @@ impl<'d> Node<'d> {
         members.filter(|member| !member.shadowed).map(move |member| document.entry(member))
     }
 
-    /// The member of a name.
+    /// Returns the member of a name.
     pub fn get(self, key: &str) -> Option<Node<'d>> {
         self.entry(key).map(|entry| entry.value)
     }
 
-    /// The member of a name, with the place of its name.
+    /// Returns the member of a name, with the place of its name.
     pub fn entry(self, key: &str) -> Option<Entry<'d>> {
         self.entries().find(|entry| entry.key == key)
     }
 
-    /// All members of a name: siblings of one name in XML.
+    /// Returns all members of a name: siblings of one name in XML.
     pub fn all(self, key: &str) -> impl Iterator<Item = Node<'d>> {
         self.entries().filter(move |entry| entry.key == key).map(|entry| entry.value)
     }
 
-    /// The value at a path of names.
+    /// Returns the value at a path of names.
     pub fn at(self, path: &[&str]) -> Option<Node<'d>> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }

@@ -200,7 +200,7 @@ pub(super) fn swift(root: Node<'_>) -> Packages {
     Ok(found)
 }
 
-/// The inputs of a flake; the root has no source of its own.
+/// Returns the inputs of a flake; the root has no source of its own.
 pub(super) fn flake(root: Node<'_>) -> Packages {
     let mut found = Vec::new();
     for Entry { key, key_span, value } in required_map(root, "nodes")?.entries() {

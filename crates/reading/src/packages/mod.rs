@@ -255,7 +255,7 @@ fn at_commit(address: Option<Part>, commit: Option<Part>) -> Option<Part> {
     }
 }
 
-/// The member of a name, which has to be a map.
+/// Returns the member of a name, which has to be a map.
 fn map_at<'d>(node: Node<'d>, key: &str) -> Result<Option<Node<'d>>, ReadError> {
     match node.get(key) {
         Some(member) => expect_map(member).map(Some),
@@ -271,7 +271,7 @@ fn expect_list(node: Node<'_>) -> Result<Node<'_>, ReadError> {
     if node.is_list() { Ok(node) } else { Err(unexpected(node.span(), "a list")) }
 }
 
-/// The member of a name, which has to exist and to be a map.
+/// Returns the member of a name, which has to exist and to be a map.
 fn required_map<'d>(node: Node<'d>, key: &str) -> Result<Node<'d>, ReadError> {
     map_at(node, key)?.ok_or_else(|| missing(node.span(), key))
 }

@@ -54,22 +54,22 @@ pub struct Definition {
 }
 
 impl Variable {
-    /// A variable without demands.
+    /// Returns a variable without demands.
     pub const fn any(name: &'static str) -> Self {
         Self { name, names: &[], literal: None, matches: "", not_matches: "" }
     }
 
-    /// A variable that is one of some dotted names.
+    /// Returns a variable that is one of some dotted names.
     pub const fn one_of(name: &'static str, names: &'static [&'static str]) -> Self {
         Self { names, ..Self::any(name) }
     }
 
-    /// A variable whose value has names, calls or expressions in it.
+    /// Returns a variable whose value has names, calls or expressions in it.
     pub const fn computed(name: &'static str) -> Self {
         Self { literal: Some(false), ..Self::any(name) }
     }
 
-    /// A variable whose value is written out in full.
+    /// Returns a variable whose value is written out in full.
     pub const fn literal(name: &'static str) -> Self {
         Self { literal: Some(true), ..Self::any(name) }
     }
@@ -86,7 +86,7 @@ impl Variable {
 }
 
 impl Definition {
-    /// A definition of some spellings without demands.
+    /// Returns a definition of some spellings without demands.
     pub const fn new(languages: &'static [&'static str], code: &'static [&'static str]) -> Self {
         Self {
             languages,
@@ -102,37 +102,37 @@ impl Definition {
         }
     }
 
-    /// Demands on the variables.
+    /// Sets the demands on the variables.
     pub const fn with(self, variables: &'static [Variable]) -> Self {
         Self { variables, ..self }
     }
 
-    /// The variable or named argument that is reported.
+    /// Sets the variable or named argument that is reported.
     pub const fn reporting(self, report: &'static str) -> Self {
         Self { report, ..self }
     }
 
-    /// The import statements that the names are resolved by.
+    /// Sets the import statements by which names are resolved.
     pub const fn using(self, using: &'static [&'static str]) -> Self {
         Self { using, ..self }
     }
 
-    /// Patterns that take a match back.
+    /// Sets patterns that drop a match.
     pub const fn unless(self, unless: &'static [&'static str]) -> Self {
         Self { unless, ..self }
     }
 
-    /// Contexts that a match has to be in.
+    /// Sets the contexts that a match has to be in.
     pub const fn inside(self, inside: &'static [Context]) -> Self {
         Self { inside, ..self }
     }
 
-    /// A regular expression that takes a match back where the statement has a match.
+    /// Sets a regular expression that drops a match where the statement matches it.
     pub const fn not_near(self, not_near: &'static str) -> Self {
         Self { not_near, ..self }
     }
 
-    /// Demands that the match is a statement.
+    /// Requires the match to be a statement.
     pub const fn as_statement(self) -> Self {
         Self { statement: true, ..self }
     }

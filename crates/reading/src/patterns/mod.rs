@@ -128,7 +128,7 @@ impl<'t> Code<'t> {
         self.text
     }
 
-    /// The grammar that the text was parsed by.
+    /// Returns the grammar that the text was parsed by.
     pub fn grammar(&self) -> Grammar {
         self.parsed.grammar
     }

@@ -261,7 +261,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    /// A command of a shell: the program is named by the last part of its path.
+    /// Returns a command of a shell: the program is named by the last part of its path.
     fn command(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
         let name = node.child_by_field_name("name")?;
         let mut word = self.word(name);

@@ -167,7 +167,7 @@ pub(crate) fn options_of<'w>(words: impl Iterator<Item = &'w str>) -> Options {
 }
 
 impl Command {
-    /// The program and its arguments without wrappers: `make test` of `sudo env X=1 make test`.
+    /// Returns the program and its arguments without wrappers: `make test` of `sudo env X=1 make test`.
     pub fn effective(&self) -> &[Word] {
         self.words.get(self.program..).unwrap_or_default()
     }

@@ -30,12 +30,12 @@ pub struct Word {
 }
 
 impl Word {
-    /// The word without quotes; expansions are as written.
+    /// Returns the word without quotes; expansions are as written.
     pub fn text(&self) -> &str {
         &self.decoded.text
     }
 
-    /// The word, if no expansion decides it.
+    /// Returns the word, if no expansion decides it.
     pub fn constant(&self) -> Option<&str> {
         self.expansions.is_empty().then_some(self.text())
     }

@@ -108,7 +108,7 @@ impl Names<'_> {
         only(own.iter())
     }
 
-    /// The function that a name means at a place: that of the innermost scope around it.
+    /// Returns the function that a name means at a place: that of the innermost scope around it.
     fn function(&self, call: &Call<'_>) -> Option<Definition> {
         let all = self.functions.get(call.name).filter(|all| all.len() <= MOST_OF_A_NAME)?;
         let innermost = all.iter().filter_map(|definition| definition.scope.size_around(call.span)).min()?;

@@ -245,7 +245,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     }
 }
 
-/// The statements of the function that a call of `test` is given.
+/// Returns the statements of the function that a call of `test` is given.
 fn test_body(call: Node<'_>) -> Option<Node<'_>> {
     let function = children(call.child_by_field_name("arguments")?).last()?;
     function.child_by_field_name("body").filter(|body| body.kind() == "statement_block")

@@ -133,7 +133,7 @@ fn in_turn(found: &mut Found<'_>, node: Node<'_>, kind: &str, body: Node<'_>) {
 }
 
 impl Outline {
-    /// The body of the loop that a place is run again by, if it is in one and in no function inside of it.
+    /// Returns the body of the loop that a place is run again by, if it is in one and in no function inside of it.
     pub fn repeats(&self, at: usize) -> Option<Span> {
         let body = innermost(&self.loops, at)?;
         let inside = innermost(&self.functions, at)

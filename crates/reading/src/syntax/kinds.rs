@@ -19,7 +19,7 @@ pub(super) struct Kind {
 }
 
 impl Kinds {
-    /// The kinds of a language.
+    /// Returns the kinds of a language.
     pub(super) fn for_language(language: Language) -> &'static Self {
         static ALL: [OnceLock<Kinds>; 7] = [const { OnceLock::new() }; 7];
         ALL[language as usize].get_or_init(|| {
@@ -33,7 +33,7 @@ impl Kinds {
         })
     }
 
-    /// The kind of a number; what is not in the grammar is what could not be parsed.
+    /// Returns the kind of a number; what is not in the grammar is what could not be parsed.
     pub(super) fn get(&self, id: u16) -> Option<&Kind> {
         self.0.get(usize::from(id))
     }

@@ -51,7 +51,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a path, by its ending.
+    /// Returns the language of a path, by its ending.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
@@ -80,8 +80,8 @@ impl Language {
     }
 }
 
-/// The outline of a text. It never fails: what could not be parsed is in [`Outline::broken`], all of a text that is too
-/// large or takes too long, and nothing there is to be judged.
+/// Returns the outline of a text. It never fails: what could not be parsed is in [`Outline::broken`], all of a text
+/// that is too large or takes too long, and nothing there is to be judged.
 pub fn parse(language: Language, text: &str) -> Outline {
     match parse_tree(&language.grammar(), text, &[]) {
         Some(tree) => outline(language, &tree, text),

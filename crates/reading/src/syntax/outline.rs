@@ -14,7 +14,7 @@ impl Span {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// The text of the part.
+    /// Returns the text of the part.
     pub fn of(self, text: &str) -> &str {
         text.get(self.start..self.end).unwrap_or("")
     }

@@ -191,7 +191,7 @@ fn name_and_alias(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
     }
 }
 
-/// The statements of a test; none where what it is given, or decorated with, may be the test.
+/// Returns the statements of a test; none where what it is given, or decorated with, may be the test.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
     let plain = children(node.child_by_field_name("parameters")?).all(|name| found.text(name) == "self");
     let bare = node.parent().is_none_or(|parent| parent.kind() != "decorated_definition");

@@ -141,7 +141,7 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
     Place { nested: true, ..place }
 }
 
-/// The statements of a test; none where other attributes may make it one that has to do nothing.
+/// Returns the statements of a test; none where other attributes may make it one that has to do nothing.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
     let attribute = node.prev_named_sibling().filter(|before| found.text(*before) == "#[test]")?;
     let only = attribute.prev_named_sibling().is_none_or(|before| before.kind() != "attribute_item");

@@ -302,7 +302,7 @@ impl<'t> Reader<'t> {
         marks.collect()
     }
 
-    /// The assignment that a decorator's name comes from.
+    /// Returns the assignment that a decorator's name comes from.
     fn assigned<'n>(&self, decorator: Node<'n>) -> Option<Node<'n>> {
         let name = self.text_of(decorator.named_child(0).filter(|child| child.kind() == "identifier")?);
         let mut root = decorator;
@@ -384,7 +384,7 @@ impl<'t> Reader<'t> {
         self.language == Language::Go && (text.starts_with("//go:build ") || text.starts_with("// +build "))
     }
 
-    /// The body of a function that runs before the tests around it.
+    /// Returns the body of a function that runs before the tests around it.
     fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
         let inner = match statement.kind() {
             "decorated_definition" => statement.child_by_field_name("definition")?,
@@ -454,7 +454,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The title that a call is given, or that its options name.
+    /// Returns the title that a call is given, or that its options name.
     fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
         let node = match first.kind() {
             "object" => children(first)
@@ -469,7 +469,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The callee of a test, without the table that it may be given, and what its arguments begin with.
+/// Returns the callee of a test, without the table that it may be given, and what its arguments begin with.
 fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
     const TABLE: &str = ".each";
     let start = function.start_byte();
@@ -505,7 +505,7 @@ fn function_of(call: Node<'_>) -> Option<Node<'_>> {
     given.last()
 }
 
-/// The statements of a body; an expression is one by itself.
+/// Returns the statements of a body; an expression is one by itself.
 fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
     let is_block =

@@ -68,7 +68,7 @@ impl<'t> Found<'t> {
         });
     }
 
-    /// An import without names, to be filled in.
+    /// Returns an import without names, to be filled in.
     pub(super) fn import(
         &self,
         kind: ImportKind,
@@ -93,7 +93,8 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// The text of a string literal without its quotes, and where it stands, if nothing in it is escaped or computed.
+    /// Returns the text of a string literal without its quotes, and where it stands, if nothing in it is escaped or
+    /// computed.
     pub(super) fn plain_string(&self, node: Node<'_>) -> Option<(String, Span)> {
         let all = span(node);
         let text = all.of(self.text);
@@ -110,7 +111,7 @@ pub(super) fn span(node: Node<'_>) -> Span {
     Span { start: node.start_byte(), end: node.end_byte() }
 }
 
-/// The named children, in order.
+/// Returns the named children, in order.
 pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
     (0..count).filter_map(move |index| node.named_child(index))
@@ -121,7 +122,7 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
     (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
 }
 
-/// The outline of a tree.
+/// Returns the outline of a tree.
 pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
     let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
     let kinds = Kinds::for_language(language);

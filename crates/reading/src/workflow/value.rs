@@ -63,12 +63,12 @@ pub struct ParsedRun {
 }
 
 impl<'d> Value<'d> {
-    /// A value of a document.
+    /// Returns a value of a document.
     pub fn new(node: Node<'d>) -> Self {
         Self { node }
     }
 
-    /// The value in the document.
+    /// Returns the value in the document.
     pub fn node(self) -> Node<'d> {
         self.node
     }
@@ -169,7 +169,7 @@ impl Template {
         }
     }
 
-    /// The text; expressions that are no constants are as written.
+    /// Returns the text; expressions that are no constants are as written.
     pub fn text(&self) -> &str {
         &self.text.text
     }

@@ -9,7 +9,7 @@ mod rust;
 
 use super::tool::Tool;
 
-/// Every tool, by the language it is for.
+/// Returns every tool, by the language it is for.
 pub(super) fn all_tools() -> impl Iterator<Item = &'static Tool> {
     [python::TOOLS, ecma::TOOLS, go::TOOLS, rust::TOOLS, jvm::TOOLS, general::TOOLS].into_iter().flatten()
 }

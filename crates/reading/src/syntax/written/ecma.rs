@@ -191,7 +191,7 @@ fn module(tokens: &mut Tokens<'_>) -> Found<Span> {
     })
 }
 
-/// The names up to the closing brace.
+/// Returns the names up to the closing brace.
 fn listed(tokens: &mut Tokens<'_>) -> Found<Vec<ImportedName>> {
     const MOST_PARTS: usize = 4;
     let mut names = Vec::new();
@@ -221,7 +221,7 @@ fn listed(tokens: &mut Tokens<'_>) -> Found<Vec<ImportedName>> {
     }
 }
 
-/// The next token of an import.
+/// Returns the next token of an import.
 fn next(tokens: &mut Tokens<'_>) -> Found<Token> {
     match tokens.next_ecma() {
         Some(Token::Mark('\\')) => Err(Odd),

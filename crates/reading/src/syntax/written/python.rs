@@ -109,7 +109,7 @@ fn of_names(tokens: &mut Tokens<'_>, start: usize) -> Option<Vec<Import>> {
     Some(vec![Import { names, star, module, ..written }])
 }
 
-/// A name of words with dots between them, and what follows it.
+/// Returns a name of words with dots between them, and what follows it.
 fn dotted(tokens: &mut Tokens<'_>, first: Token, in_parentheses: bool) -> Option<(Span, Token)> {
     let Token::Word(mut span) = first else { return None };
     loop {

@@ -41,7 +41,7 @@ impl<'t> Tokens<'t> {
         matches!(token, Token::Word(span) if self.text_of(span) == word)
     }
 
-    /// The next token of JavaScript or TypeScript, behind spaces and comments; null at the end of the text.
+    /// Returns the next token of JavaScript or TypeScript, behind spaces and comments; null at the end of the text.
     pub(super) fn next_ecma(&mut self) -> Option<Token> {
         self.skip_ecma();
         let start = self.at;
