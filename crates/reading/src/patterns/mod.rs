@@ -151,8 +151,11 @@ impl<'t> Code<'t> {
 }
 
 fn parse_ranges(grammar: Grammar, text: &str, spans: &[Span]) -> Tree {
-    let parser = grammar.parser();
-    match parser.and_then(|parser| syntax::parse_tree(&parser, text, spans)) {
+    let tree = match (grammar.language(), spans) {
+        (Some(language), []) => syntax::parse_tree_once(language, text),
+        _ => grammar.parser().and_then(|parser| syntax::parse_tree(&parser, text, spans)),
+    };
+    match tree {
         Some(tree) => Tree::Parsed(tree),
         None => Tree::Unread,
     }

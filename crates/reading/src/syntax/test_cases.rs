@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::outline::Span;
 use super::walk::{children, span};
-use super::{Language, parse_tree};
+use super::{Language, parse_tree_once};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
@@ -57,7 +57,7 @@ pub struct TestFile {
 impl TestFile {
     /// Parses the tests of a text. Returns `None` where it cannot be parsed without errors.
     pub fn parse(language: Language, text: &str) -> Option<Self> {
-        let tree = parse_tree(&language.grammar(), text, &[])?;
+        let tree = parse_tree_once(language, text)?;
         let root = tree.root_node();
         if root.has_error() {
             return None;
