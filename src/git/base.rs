@@ -1,20 +1,16 @@
 //! Finds base, head and merge bases (S003-37), and says by which rule.
 
-use git2::{Commit, ErrorCode, Oid};
+use git2::{Commit, ErrorCode, Oid, Repository};
 
-use super::error::{GitError, reason};
-use super::guard;
+use super::bounded;
+use super::error::GitError;
 use super::open::OpenRepository;
+use super::refs::{NAME_CHARACTERS, resolve_ref};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::Landing;
 use qa_core::masking::sanitize_cut;
 use qa_run::landing::Merge;
-
-/// Longest chain of symbolic refs; git's own limit.
-const MAX_SYMBOLIC_REFS: usize = 5;
-/// Longest ref name in a message, in characters.
-const NAME_CHARACTERS: usize = 100;
 
 /// The commits of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,8 +135,8 @@ pub(super) fn find_commit<'a>(
         rest = &rest[1 + digits..];
         let next = match kind {
             '^' if count == 0 => Some(commit.clone()),
-            '^' => commit.parent(count as usize - 1).ok(),
-            '~' if count <= 100_000 => nth_first_parent(commit.clone(), count),
+            '^' => bounded::find_parent(repository.objects(), &commit, count as usize - 1),
+            '~' if count <= 100_000 => nth_first_parent(repository.objects(), commit.clone(), count),
             _ => None,
         };
         match next {
@@ -151,9 +147,13 @@ pub(super) fn find_commit<'a>(
     Ok(Some(commit))
 }
 
-fn nth_first_parent(mut commit: Commit<'_>, count: u32) -> Option<Commit<'_>> {
+fn nth_first_parent<'a>(
+    repository: &'a Repository,
+    mut commit: Commit<'a>,
+    count: u32,
+) -> Option<Commit<'a>> {
     for _ in 0..count {
-        commit = commit.parent(0).ok()?;
+        commit = bounded::find_parent(repository, &commit, 0)?;
     }
     Some(commit)
 }
@@ -198,7 +198,7 @@ fn commit_of_ref<'a>(repository: &'a OpenRepository, full: &str) -> Result<Optio
         return Ok(None);
     }
     match target_of_ref(repository, full)? {
-        Some(id) => peeled(repository, id),
+        Some(id) => bounded::peel_to_commit(repository.objects(), id),
         None => Ok(None),
     }
 }
@@ -208,29 +208,7 @@ pub(super) fn target_of_ref(repository: &OpenRepository, full: &str) -> Result<O
     if let Some(storage) = &repository.ref_storage {
         return Err(GitError::RefStorage(sanitize_cut(storage, NAME_CHARACTERS)));
     }
-    let checkout = repository.checkout();
-    let mut name = full.to_owned();
-    for _ in 0..MAX_SYMBOLIC_REFS {
-        guard::check_file(&checkout.path().join(&name))?;
-        guard::check_file(&checkout.commondir().join(&name))?;
-        let unreadable = |reason: String| {
-            let name = sanitize_cut(full, NAME_CHARACTERS);
-            Err(GitError::RefUnreadable { name, reason })
-        };
-        let reference = match checkout.find_reference(&name) {
-            Ok(reference) => reference,
-            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => {
-                return Ok(None);
-            }
-            Err(error) => return unreadable(reason(&error)),
-        };
-        match reference.symbolic_target() {
-            Ok(Some(next)) => name = next.to_owned(),
-            Ok(None) => return Ok(reference.target()),
-            Err(error) => return unreadable(reason(&error)),
-        }
-    }
-    Ok(None)
+    resolve_ref(repository.checkout(), full)
 }
 
 fn commit_of_id<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option<Commit<'a>>, GitError> {
@@ -238,28 +216,14 @@ fn commit_of_id<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option
     if !hexadecimal || !(7..=40).contains(&name.len()) {
         return Ok(None);
     }
-    match repository.objects().find_object_by_prefix(name, None) {
-        Ok(object) => peeled(repository, object.id()),
-        Err(error) => absent(name, &error),
+    let odb = bounded::objects_of(repository.objects())?;
+    let short = Oid::from_str(name).map_err(|error| GitError::object(name, &error))?;
+    match odb.exists_prefix(short, name.len()) {
+        Ok(id) => bounded::peel_to_commit(repository.objects(), id),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) if error.code() == ErrorCode::Ambiguous => {
+            Err(GitError::Ambiguous(format!("`{name}` begins several ids")))
+        }
+        Err(error) => Err(GitError::object(name, &error)),
     }
-}
-
-/// The commit that an object is or, as an annotated tag, names.
-fn peeled(repository: &OpenRepository, id: Oid) -> Result<Option<Commit<'_>>, GitError> {
-    let object = repository.objects().find_object(id, None);
-    match object.and_then(|object| object.peel_to_commit()) {
-        Ok(commit) => Ok(Some(commit)),
-        Err(error) => absent(id, &error),
-    }
-}
-
-/// None where there is no such commit; everything else that kept it from being read is an error.
-fn absent<T>(name: impl std::fmt::Display, error: &git2::Error) -> Result<Option<T>, GitError> {
-    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel) {
-        return Ok(None);
-    }
-    if error.code() == ErrorCode::Ambiguous {
-        return Err(GitError::Ambiguous(format!("`{name}` begins several ids")));
-    }
-    Err(GitError::object(name, error))
 }

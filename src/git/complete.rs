@@ -6,6 +6,7 @@ use base64::Engine;
 use git2::{Indexer, Oid, Repository};
 
 use super::base::target_of_ref;
+use super::bounded;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
@@ -201,9 +202,8 @@ impl OpenRepository {
     }
 
     fn has_tree(&self, commit: Oid) -> bool {
-        self.objects()
-            .find_commit(commit)
-            .is_ok_and(|commit| self.objects().find_tree(commit.tree_id()).is_ok())
+        let commit = bounded::find_commit(self.objects(), commit);
+        commit.is_ok_and(|commit| bounded::find_tree(self.objects(), commit.tree_id()).is_ok())
     }
 
     /// Returns the commits that are missing here or lack their trees, each once.
@@ -215,7 +215,7 @@ impl OpenRepository {
     }
 
     fn certain_merge_bases_or_missing(&self, tips: [Oid; 2]) -> Result<Option<Vec<Oid>>, GitError> {
-        let here = tips.iter().all(|id| self.objects().find_commit(*id).is_ok());
+        let here = tips.iter().all(|id| bounded::find_commit(self.objects(), *id).is_ok());
         if here { self.certain_merge_bases(tips) } else { Ok(None) }
     }
 
@@ -228,12 +228,12 @@ impl OpenRepository {
 
 /// The parents that stand in a commit; none if the commit is not here.
 fn parents_in(repository: &Repository, id: Oid) -> Result<Option<Vec<CommitId>>, GitError> {
-    let object = repository.odb().and_then(|odb| Ok(odb.read(id)?.data().to_vec()));
-    let text = match object {
-        Ok(text) => text,
-        Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
-        Err(error) => return Err(GitError::object(id, &error)),
-    };
+    let odb = bounded::objects_of(repository)?;
+    if !odb.exists(id) {
+        return Ok(None);
+    }
+    let object = bounded::read(&odb, id)?;
+    let text = object.data();
     let header = text.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     let parents = header.filter_map(|line| line.strip_prefix(b"parent "));
     Ok(parents.map(|id| CommitId::parse(std::str::from_utf8(id).ok()?).ok()).collect())

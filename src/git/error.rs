@@ -30,8 +30,10 @@ pub(crate) enum GitError {
     PathRefused(String),
     #[error("make a temporary repository: {0}")]
     NoScratch(String),
-    #[error("accept the file {0}: it is a pipe, a device or a socket")]
-    NotRegular(String),
+    #[error("accept the file {path}: {reason}")]
+    UnsafeFile { path: String, reason: String },
+    #[error("read object {id}: the {kind} claims {bytes} bytes, and more than {most} are not read")]
+    ObjectTooLarge { kind: git2::ObjectType, id: String, bytes: u64, most: u64 },
     #[error("accept the repository at {inner}: the repository at {outer} tracks that directory")]
     Planted { inner: String, outer: String },
     #[error("accept object {0}: its content has another hash")]
@@ -65,7 +67,9 @@ impl GitError {
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,
             Self::NoScratch(_) => Code::ScratchUnavailable,
-            Self::NotRegular(_) | Self::Planted { .. } => Code::RepositoryUnsafe,
+            Self::UnsafeFile { .. } | Self::Planted { .. } => Code::RepositoryUnsafe,
+            Self::ObjectTooLarge { kind: git2::ObjectType::Tree, .. } => Code::TreeMalformed,
+            Self::ObjectTooLarge { .. } => Code::ObjectMissing,
             Self::HashMismatch(_) => Code::ObjectHashMismatch,
             Self::HeadMoved(_) => Code::HeadSuperseded,
             Self::Ambiguous(_) => Code::RefAmbiguous,
@@ -86,6 +90,9 @@ impl GitError {
             Self::RefStorage(_) => {
                 "name commits by id, as in `--base \"$(git rev-parse origin/main)\" --head \"$(git rev-parse HEAD)\"`, or clone it with `git clone --ref-format=files`"
             }
+            Self::ObjectTooLarge { .. } => {
+                "delete the checkout and fetch again, or, in a workflow, set `objects: server`: an earlier step may have planted the object; if the change brings it, make it smaller"
+            }
             Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
             Self::Planted { .. } => {
                 "run in the checkout around it, or name that with --repo; a change can put a repository into a directory that it writes"
@@ -98,7 +105,7 @@ impl GitError {
             | Self::TreeMalformed { .. }
             | Self::PathRefused(_)
             | Self::NoScratch(_)
-            | Self::NotRegular(_)
+            | Self::UnsafeFile { .. }
             | Self::HashMismatch(_)
             | Self::HeadMoved(_)
             | Self::Ambiguous(_)

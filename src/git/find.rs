@@ -6,10 +6,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, ObjectType, Repository};
+use git2::{ObjectType, Repository};
 
+use super::bounded;
 use super::error::{GitError, reason};
 use super::guard;
+use super::objects::{Place, find_entry};
+use super::refs::resolve_ref;
 use qa_core::masking::sanitize_cut;
 
 /// Repositories that may be opened below another one's work tree.
@@ -62,45 +65,21 @@ fn is_git_directory(directory: &Path) -> bool {
 fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
     let failed = |error: &git2::Error| unreadable(around, &reason(error));
     let repository = Repository::open(around).map_err(|error| failed(&error))?;
-    guard::check_repository(repository.path(), repository.commondir())?;
-    guard::check_file(&repository.path().join("index"))?;
-    check_head(&repository)?;
+    let large = guard::check_repository(&repository)?;
+    bounded::check_loose(&bounded::objects_of(&repository)?, &large)?;
+    guard::check_index(&repository)?;
     let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
     // Files of another commit may stand in the work tree without being of this one.
     if is_in_index(&repository, relative).map_err(|error| failed(&error))? {
         return Ok(true);
     }
-    let head = match repository.head() {
-        Ok(head) => head,
-        Err(error) if matches!(error.code(), ErrorCode::UnbornBranch | ErrorCode::NotFound) => {
-            return Ok(false);
-        }
-        Err(error) => return Err(failed(&error)),
-    };
-    let tree = head.peel(ObjectType::Tree).map_err(|error| failed(&error))?;
-    let tree = tree.as_tree().ok_or_else(|| unreadable(around, "its head has no tree"))?;
-    match tree.get_path(relative) {
-        Ok(_) => Ok(true),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(is_in_submodule(tree, relative)),
-        Err(error) => Err(failed(&error)),
+    let Some(head) = resolve_ref(&repository, "HEAD")? else { return Ok(false) };
+    let head = bounded::peel_to_commit(&repository, head)?;
+    let head = head.ok_or_else(|| unreadable(around, "its head has no tree"))?;
+    match find_entry(&repository, head.tree_id(), relative.as_os_str().as_encoded_bytes())? {
+        Place::Entry(_) | Place::BelowEntry(ObjectType::Commit) => Ok(true),
+        Place::BelowEntry(_) | Place::Absent => Ok(false),
     }
-}
-
-/// Checks the files of the refs that lead from HEAD to a commit.
-fn check_head(repository: &Repository) -> Result<(), GitError> {
-    let mut name = "HEAD".to_owned();
-    for _ in 0..guard::MAX_SYMBOLIC_REFS {
-        guard::check_ref(repository, &name)?;
-        let target = repository.find_reference(&name).ok().and_then(|reference| {
-            let target = reference.symbolic_target().ok().flatten();
-            target.map(str::to_owned)
-        });
-        match target {
-            Some(target) => name = target,
-            None => break,
-        }
-    }
-    Ok(())
 }
 
 fn is_in_index(repository: &Repository, directory: &Path) -> Result<bool, git2::Error> {
@@ -110,15 +89,6 @@ fn is_in_index(repository: &Repository, directory: &Path) -> Result<bool, git2::
         Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
         None => false,
     }))
-}
-
-/// Returns whether a directory above is a submodule, whose files the tree does not list.
-fn is_in_submodule(tree: &git2::Tree<'_>, relative: &Path) -> bool {
-    relative
-        .ancestors()
-        .skip(1)
-        .filter(|above| !above.as_os_str().is_empty())
-        .any(|above| matches!(tree.get_path(above), Ok(entry) if entry.kind() == Some(ObjectType::Commit)))
 }
 
 fn unreadable(path: &Path, reason: &str) -> GitError {

@@ -1,39 +1,67 @@
 //! Refuses pipes, devices and sockets among the files of a git directory before anything opens one: a pipe waits for a
-//! writer and a device may have no end.
+//! writer and a device may have no end. Files that are far larger than git writes them are refused as well, because
+//! libgit2 reads most of them whole.
 //!
 //! A file that is replaced between this check and its use is left to the run's deadline.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirEntry, FileType};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 use super::error::GitError;
 use super::includes::included_paths;
 use qa_core::masking::sanitize_cut;
 
-/// Files of a git directory that are opened by name.
-const NAMED: &[&str] = &[
-    "HEAD",
-    "commondir",
-    "config",
-    "config.worktree",
-    "gitdir",
-    "info/grafts",
-    "objects/info/alternates",
-    "objects/info/commit-graph",
-    "packed-refs",
-    "shallow",
+/// A file of a git directory that is opened by name.
+struct NamedFile {
+    name: &'static str,
+    max_bytes: u64,
+}
+
+const NAMED: &[NamedFile] = &[
+    NamedFile { name: "HEAD", max_bytes: MAX_REF_BYTES },
+    NamedFile { name: "commondir", max_bytes: MAX_REF_BYTES },
+    NamedFile { name: "config", max_bytes: MAX_LIST_BYTES },
+    NamedFile { name: "config.worktree", max_bytes: MAX_LIST_BYTES },
+    NamedFile { name: "gitdir", max_bytes: MAX_REF_BYTES },
+    NamedFile { name: "info/grafts", max_bytes: MAX_LIST_BYTES },
+    NamedFile { name: "objects/info/alternates", max_bytes: MAX_LIST_BYTES },
+    // It is mapped and not read.
+    NamedFile { name: "objects/info/commit-graph", max_bytes: u64::MAX },
+    NamedFile { name: "packed-refs", max_bytes: MAX_PACKED_REFS_BYTES },
+    NamedFile { name: "shallow", max_bytes: MAX_LIST_BYTES },
 ];
 /// Longest chain of alternates; git's own limit.
 const MAX_ALTERNATES: usize = 5;
 /// Longest chain of includes; git's own limit.
 const MAX_INCLUDES: usize = 10;
-/// Longest chain of symbolic refs that is checked; git's own limit.
-pub(super) const MAX_SYMBOLIC_REFS: usize = 5;
-/// The largest file of a git directory that is read here; it lists a few lines.
+/// Size of the largest file of a ref or a path, in bytes; git writes one line.
+const MAX_REF_BYTES: u64 = 64 << 10;
+/// Size of the largest file that lists a few lines, in bytes.
 const MAX_LIST_BYTES: u64 = 16 << 20;
+/// Size of the largest list of packed refs, in bytes: some two million refs.
+const MAX_PACKED_REFS_BYTES: u64 = 128 << 20;
+/// Size of the largest index, in bytes: some two million files.
+const MAX_INDEX_BYTES: u64 = 256 << 20;
+/// Size from which a loose object's file is looked into, in bytes. Smaller ones inflate to 64 MiB at most.
+const LARGE_LOOSE_BYTES: u64 = 64 << 10;
+
+/// The file of a loose object.
+pub(super) struct LooseFile {
+    pub(super) id: Oid,
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+}
+
+impl LooseFile {
+    /// Returns the error that refuses the file.
+    pub(super) fn refused(&self, reason: String) -> GitError {
+        GitError::UnsafeFile { path: display_path(&self.path), reason }
+    }
+}
 
 /// Checks what finding a repository opens, in a directory and all above it.
 pub(super) fn check_path_to_repository(from: &Path) -> Result<(), GitError> {
@@ -77,11 +105,11 @@ fn check_git_directory(directory: &Path) -> Result<(), GitError> {
 
 /// Checks the files that a configuration includes, whether or not the condition of an include holds.
 fn check_includes(configuration: &Path, depth: usize) -> Result<(), GitError> {
-    check_file(configuration)?;
+    check_file(configuration, MAX_LIST_BYTES)?;
     let text = read_list(configuration).map_err(|error| unreadable(configuration, &error))?;
     for path in included_paths(&text) {
         let included = included_file(configuration, &path);
-        check_file(&included)?;
+        check_file(&included, MAX_LIST_BYTES)?;
         if depth == 0 {
             let error = io::Error::other("it includes too many files in turn");
             return Err(unreadable(configuration, &error));
@@ -103,25 +131,41 @@ fn included_file(configuration: &Path, path: &[u8]) -> PathBuf {
     configuration.parent().unwrap_or(configuration).join(to_path(path))
 }
 
-/// Checks the files of a repository that are opened by name, and its object stores.
-pub(super) fn check_repository(git_directory: &Path, common_directory: &Path) -> Result<(), GitError> {
-    check_git_directory(git_directory)?;
-    check_named(common_directory)?;
-    check_objects(&common_directory.join("objects"), MAX_ALTERNATES)
+/// Checks the files of a repository that are opened by name, and its object stores. Returns the larger files of loose
+/// objects.
+pub(super) fn check_repository(repository: &Repository) -> Result<Vec<LooseFile>, GitError> {
+    check_git_directory(repository.path())?;
+    check_named(repository.commondir())?;
+    let mut large = Vec::new();
+    check_objects(&repository.commondir().join("objects"), MAX_ALTERNATES, &mut large)?;
+    Ok(large)
+}
+
+/// Checks the index of a repository.
+pub(super) fn check_index(repository: &Repository) -> Result<(), GitError> {
+    check_file(&repository.path().join("index"), MAX_INDEX_BYTES)
 }
 
 /// Checks the files that a ref may have.
 pub(super) fn check_ref(repository: &Repository, name: &str) -> Result<(), GitError> {
-    check_file(&repository.path().join(name))?;
-    check_file(&repository.commondir().join(name))
+    check_file(&repository.path().join(name), MAX_REF_BYTES)?;
+    check_file(&repository.commondir().join(name), MAX_REF_BYTES)
 }
 
 /// Checks one file, where it is there.
-pub(super) fn check_file(path: &Path) -> Result<(), GitError> {
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() && !found.is_dir() => Err(refused(path)),
-        _ => Ok(()),
+fn check_file(path: &Path, max_bytes: u64) -> Result<(), GitError> {
+    let found = match fs::metadata(path) {
+        Ok(found) if !found.is_dir() => found,
+        _ => return Ok(()),
+    };
+    if !found.is_file() {
+        return Err(refused(path));
     }
+    if found.len() > max_bytes {
+        let reason = format!("it has {} bytes, and more than {max_bytes} are not read", found.len());
+        return Err(GitError::UnsafeFile { path: display_path(path), reason });
+    }
+    Ok(())
 }
 
 /// Reads a file that lists a few lines; empty where there is none. Paths in it need not be UTF-8.
@@ -140,24 +184,44 @@ pub(super) fn read_list(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn check_named(git_directory: &Path) -> Result<(), GitError> {
-    NAMED.iter().try_for_each(|name| check_file(&git_directory.join(name)))
+    NAMED.iter().try_for_each(|file| check_file(&git_directory.join(file.name), file.max_bytes))
 }
 
-fn check_objects(objects: &Path, depth: usize) -> Result<(), GitError> {
+fn check_objects(objects: &Path, depth: usize, large: &mut Vec<LooseFile>) -> Result<(), GitError> {
     for entry in entries(objects) {
         let name = entry.file_name();
         let is_fan = name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
         if is_fan || name == "pack" {
-            entries(&entry.path()).try_for_each(|entry| check_entry(&entry))?;
+            for entry in entries(&entry.path()) {
+                check_entry(&entry)?;
+                if is_fan {
+                    large.extend(large_loose(&name, &entry));
+                }
+            }
         }
     }
     let list = objects.join("info/alternates");
-    check_file(&list)?;
+    check_file(&list, MAX_LIST_BYTES)?;
     if depth == 0 {
         return Ok(());
     }
     let text = read_list(&list).map_err(|error| unreadable(&list, &error))?;
-    alternates(&text).try_for_each(|line| check_objects(&objects.join(to_path(line)), depth - 1))
+    alternates(&text).try_for_each(|line| check_objects(&objects.join(to_path(line)), depth - 1, large))
+}
+
+/// Returns the file of a loose object, if it is a large one.
+fn large_loose(fan: &OsStr, entry: &DirEntry) -> Option<LooseFile> {
+    let found = match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => fs::metadata(entry.path()),
+        _ => entry.metadata(),
+    };
+    let bytes = found.ok()?.len();
+    if bytes < LARGE_LOOSE_BYTES {
+        return None;
+    }
+    let id = format!("{}{}", fan.to_str()?, entry.file_name().to_str()?);
+    let id = (id.len() == 40).then(|| Oid::from_str(&id).ok())??;
+    Some(LooseFile { id, path: entry.path(), bytes })
 }
 
 /// Returns the lines of a list of alternates that name a directory.
@@ -186,7 +250,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> + use<> {
 fn check_entry(entry: &DirEntry) -> Result<(), GitError> {
     match entry.file_type() {
         Ok(kind) if is_harmless(kind) => Ok(()),
-        Ok(kind) if kind.is_symlink() => check_file(&entry.path()),
+        Ok(kind) if kind.is_symlink() => check_file(&entry.path(), u64::MAX),
         _ => Err(refused(&entry.path())),
     }
 }
@@ -196,7 +260,8 @@ fn is_harmless(kind: FileType) -> bool {
 }
 
 fn refused(path: &Path) -> GitError {
-    GitError::NotRegular(display_path(path))
+    let reason = "it is a pipe, a device or a socket".to_owned();
+    GitError::UnsafeFile { path: display_path(path), reason }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> GitError {

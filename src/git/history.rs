@@ -3,6 +3,7 @@
 use git2::Oid;
 
 use super::base::{Resolved, commit_id, find_commit};
+use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
 use qa_contracts::ids::CommitId;
@@ -29,7 +30,7 @@ impl OpenRepository {
             find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, 100)))?;
         let mut changes = Vec::new();
         while changes.len() < count {
-            let Ok(parent) = commit.parent(0) else { break };
+            let Some(parent) = bounded::find_parent(self.objects(), &commit, 0) else { break };
             let base: Oid = parent.id();
             let subject = commit.summary_bytes().unwrap_or_default();
             changes.push(Merged {
@@ -54,7 +55,7 @@ impl OpenRepository {
     /// A commit's own time, in seconds since 1970.
     pub(crate) fn time_of(&self, commit: &CommitId) -> Result<i64, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
-        let found = self.objects().find_commit(id).map_err(|error| GitError::object(id, &error))?;
+        let found = bounded::find_commit(self.objects(), id)?;
         Ok(found.committer().when().seconds())
     }
 

@@ -2,45 +2,53 @@
 
 use std::collections::BTreeSet;
 
-use git2::{Commit, ErrorCode, MergeOptions, Oid, Signature, Time};
+use git2::{Commit, ErrorCode, MergeOptions, Odb, Oid, Signature, Time};
 
 use super::base::commit_id;
+use super::bounded;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::store::shallow_commits;
-use super::walk::{self, Budget};
-use qa_contracts::ids::{CommitId, TreeId};
+use super::walk::{self, Budget, EntryCounts};
+use qa_contracts::ids::{BlobId, CommitId, TreeId};
 use qa_run::landing::Merge;
 
 /// Largest number of merge bases that are merged with each other.
 const MAX_MERGE_BASES: usize = 8;
 /// Number of tree entries that are read to compare which paths each side touches.
 const MAX_COMPARED_ENTRIES: u64 = 200_000;
+/// Largest number of entries of a tree that is merged.
+const MAX_MERGED_ENTRIES: u64 = 2_000_000;
 
 impl OpenRepository {
     /// Returns the merge bases of two commits, newest first, which a shallow clone may be unable to tell.
     pub(super) fn merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
-        let clone = if self.is_shallow() { " in this shallow clone" } else { "" };
-        let found = self.found_merge_bases(tips).map_err(|error| {
+        let found = self.found_merge_bases(tips)?;
+        if !self.are_certain_merge_bases(&found, tips)? {
+            let message = "history is cut off between their merge base and them";
+            return Err(GitError::NoBase(format!("{message}{}", self.clone_note())));
+        }
+        Ok(found)
+    }
+
+    /// Returns the words behind an error that a fetch of more history may mend.
+    fn clone_note(&self) -> &'static str {
+        if self.is_shallow() { " in this shallow clone" } else { "" }
+    }
+
+    /// Returns the merge bases by what is here, newest first; an error without any.
+    pub(super) fn found_merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
+        let found = self.objects().merge_bases(tips[0], tips[1]).map_err(|error| {
             if error.code() == ErrorCode::HashsumMismatch {
                 return GitError::HashMismatch(reason(&error));
             }
             let none = error.code() == ErrorCode::NotFound;
             let reason = if none { "base and head have no common commit".to_owned() } else { reason(&error) };
-            GitError::NoBase(format!("{reason}{clone}"))
+            GitError::NoBase(format!("{reason}{}", self.clone_note()))
         })?;
-        if !self.are_certain_merge_bases(&found, tips)? {
-            let message = "history is cut off between their merge base and them".to_owned();
-            return Err(GitError::NoBase(format!("{message}{clone}")));
-        }
-        Ok(found)
-    }
-
-    /// Returns the merge bases by what is here; an error of the code `NotFound` without any.
-    pub(super) fn found_merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, git2::Error> {
         let mut dated = Vec::new();
-        for id in self.objects().merge_bases(tips[0], tips[1])?.iter() {
-            let time = self.objects().find_commit(*id)?.committer().when().seconds();
+        for id in found.iter() {
+            let time = bounded::find_commit(self.objects(), *id)?.committer().when().seconds();
             dated.push((std::cmp::Reverse(time), *id));
         }
         dated.sort();
@@ -93,6 +101,7 @@ impl OpenRepository {
         {
             return Ok(Merge::Change);
         }
+        self.check_mergeable([&[base.id(), head.id()], merge_bases].concat())?;
         let failed = |error: git2::Error| GitError::object(head.id(), &error);
         if self.have_conflicts(merge_bases).map_err(failed)? {
             return Ok(Merge::Conflict);
@@ -116,10 +125,10 @@ impl OpenRepository {
         let Some(id) = test_merge.and_then(|commit| Oid::from_str(commit.as_str()).ok()) else {
             return Ok(None);
         };
-        let Ok(commit) = self.objects().find_commit(id) else { return Ok(None) };
+        let Ok(commit) = bounded::find_commit(self.objects(), id) else { return Ok(None) };
         let is_merge = commit.parent_ids().eq([base.id(), head.id()]);
         // A checkout of head alone lacks its tree.
-        let is_here = self.objects().find_tree(commit.tree_id()).is_ok();
+        let is_here = bounded::find_tree(self.objects(), commit.tree_id()).is_ok();
         if is_merge && is_here { merged(id, commit.tree_id()).map(Some) } else { Ok(None) }
     }
 
@@ -127,7 +136,7 @@ impl OpenRepository {
     fn touch_no_common_path(&self, merge_base: Oid, tips: [&Commit<'_>; 2]) -> bool {
         let compared = (|| {
             let odb = self.objects().odb().ok()?;
-            let old = self.objects().find_commit(merge_base).ok()?.tree_id();
+            let old = bounded::find_commit(self.objects(), merge_base).ok()?.tree_id();
             let paths = tips.map(|tip| {
                 let mut budget = Budget { entries_left: MAX_COMPARED_ENTRIES, trees_walked: 0, bytes: 0 };
                 let changes = walk::compare(&odb, old, tip.tree_id(), &mut budget).ok()?;
@@ -142,6 +151,31 @@ impl OpenRepository {
             Some(head.iter().all(|path| !touches(&base, path)))
         })();
         compared.unwrap_or(false)
+    }
+
+    /// Checks what a merge of commits would read, which libgit2 does without bounds: all their trees, and the blobs in
+    /// which they differ.
+    fn check_mergeable(&self, commits: Vec<Oid>) -> Result<(), GitError> {
+        let odb = bounded::objects_of(self.objects())?;
+        let mut counts = EntryCounts::default();
+        let mut trees = Vec::with_capacity(commits.len());
+        for commit in commits {
+            let tree = bounded::find_commit(self.objects(), commit)?.tree_id();
+            if counts.count(self.objects(), tree, 0)? > MAX_MERGED_ENTRIES {
+                let reason = format!("it has more than {MAX_MERGED_ENTRIES} entries, and no more are merged");
+                return Err(GitError::TreeMalformed { id: tree.to_string(), reason });
+            }
+            trees.push(tree);
+        }
+        for tree in &trees[1..] {
+            let mut budget = Budget { entries_left: 2 * MAX_MERGED_ENTRIES, trees_walked: 0, bytes: 0 };
+            // Names that are refused are left to whatever reads the change.
+            let changes = walk::compare(&odb, trees[0], *tree, &mut budget).unwrap_or_default();
+            for entry in changes.iter().flat_map(|change| [&change.old, &change.new]).flatten() {
+                check_blob(&odb, &entry.id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether any two of several commits conflict, or whether there are too many to tell.
@@ -166,6 +200,15 @@ impl OpenRepository {
         let nobody = Signature::new("qa-skill", "qa-skill", &Time::new(0, 0))?;
         let tree = self.objects().find_tree(tree)?;
         self.objects().commit(None, &nobody, &nobody, "merge of head into the base", &tree, &parents)
+    }
+}
+
+/// Checks the size of a blob, where it is here: a merge needs few of those that differ.
+fn check_blob(odb: &Odb<'_>, id: &BlobId) -> Result<(), GitError> {
+    let id = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
+    match bounded::read_header(odb, id) {
+        Err(error @ GitError::ObjectTooLarge { .. }) => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

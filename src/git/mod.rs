@@ -2,6 +2,7 @@
 //! repository's configuration names is ever run.
 
 mod base;
+mod bounded;
 mod complete;
 mod error;
 mod find;
@@ -15,6 +16,7 @@ mod objects;
 mod open;
 mod pack_protocol;
 mod provenance;
+mod refs;
 mod store;
 mod tree;
 mod walk;

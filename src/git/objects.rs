@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use git2::{Odb, Oid, Repository};
+use git2::{ObjectType, Odb, Oid, Repository, TreeEntry};
 
+use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
 use super::store;
@@ -19,9 +20,6 @@ use qa_run::ports::{
 
 /// How many entries a survey of the base tree may list.
 const MAX_LISTED_ENTRIES: u64 = 200_000;
-
-/// Size of the largest blob whose hash is computed, in bytes. GitHub takes files up to 100 MiB.
-const MAX_VERIFIED_BYTES: usize = 512 << 20;
 
 /// Reads objects of one repository.
 pub(crate) struct GitObjects {
@@ -65,12 +63,11 @@ impl GitObjects {
 
 fn tree_of(repository: &Repository, commit: &CommitId) -> Result<Oid, GitError> {
     let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
-    let commit = repository.find_commit(id).map_err(|error| GitError::object(id, &error))?;
-    Ok(commit.tree_id())
+    Ok(bounded::find_commit(repository, id)?.tree_id())
 }
 
 /// Returns the name of an entry with secrets masked; `None` for one that is not UTF-8.
-fn shown_name(entry: &git2::TreeEntry<'_>) -> Option<String> {
+fn shown_name(entry: &TreeEntry<'_>) -> Option<String> {
     let name = entry.name().ok()?;
     let masked = RepoPath::from_bytes(name.as_bytes()).ok().and_then(|path| masked_name(&path));
     Some(masked.map_or_else(|| name.to_owned(), |masked| masked.to_text().into_owned()))
@@ -80,17 +77,47 @@ fn port(error: &GitError) -> PortError {
     PortError { code: error.code(), message: format!("failed to {error}"), hint: error.hint() }
 }
 
-/// Returns whether a tree has something at a path, or something that is no directory on the way there.
-fn is_tracked(repository: &Repository, mut tree: Oid, path: &str) -> Result<bool, GitError> {
-    for part in path.split('/') {
-        let found = repository.find_tree(tree).map_err(|error| GitError::object(tree, &error))?;
-        let Some(entry) = found.get_name(part) else { return Ok(false) };
-        if entry.kind() != Some(git2::ObjectType::Tree) {
-            return Ok(true);
+/// Result of looking up a path in a tree.
+pub(super) enum Place {
+    Entry(TreeEntry<'static>),
+    /// Something of this kind, which is no directory, stands above the path.
+    BelowEntry(ObjectType),
+    Absent,
+}
+
+/// Looks up a path below a tree.
+pub(super) fn find_entry(repository: &Repository, mut tree: Oid, path: &[u8]) -> Result<Place, GitError> {
+    let mut parts = path.split(|byte| *byte == b'/').peekable();
+    while let Some(part) = parts.next() {
+        let found = bounded::find_tree(repository, tree)?;
+        let Some(entry) = found.get_name_bytes(part) else { return Ok(Place::Absent) };
+        if parts.peek().is_none() {
+            return Ok(Place::Entry(entry.to_owned()));
+        }
+        let kind = entry.kind().unwrap_or(ObjectType::Any);
+        if kind != ObjectType::Tree {
+            return Ok(Place::BelowEntry(kind));
         }
         tree = entry.id();
     }
-    Ok(true)
+    Ok(Place::Absent)
+}
+
+/// Returns the id of a regular file; `None` where there is nothing.
+fn find_file(repository: &Repository, tree: Oid, path: &str) -> Result<Option<BlobId>, GitError> {
+    let entry = match find_entry(repository, tree, path.as_bytes())? {
+        Place::Entry(entry) => entry,
+        // Where a file or a link stands in the place of a directory, somebody means something by it.
+        Place::BelowEntry(_) => {
+            return Err(GitError::Unsupported(format!("{path} is below something that is no directory")));
+        }
+        Place::Absent => return Ok(None),
+    };
+    if entry.kind() != Some(ObjectType::Blob) || entry.filemode() == 0o120_000 {
+        return Err(GitError::Unsupported(format!("{path} is not a regular file")));
+    }
+    let id = BlobId::parse(&entry.id().to_string());
+    id.map(Some).map_err(|error| GitError::Other(error.to_string()))
 }
 
 impl Objects for GitObjects {
@@ -103,7 +130,7 @@ impl Objects for GitObjects {
         let handle = self.handle();
         let mut budget = Budget { entries_left: max_entries, trees_walked: 0, bytes: 0 };
         let compared = (|| {
-            let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+            let odb = bounded::objects_of(&handle)?;
             walk::compare(&odb, tree_of(&handle, old)?, tree_of(&handle, new)?, &mut budget)
         })();
         self.count(&budget);
@@ -112,37 +139,14 @@ impl Objects for GitObjects {
 
     fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<BlobId>, PortError> {
         let handle = self.handle();
-        let found = (|| {
-            let id = tree_of(&handle, commit)?;
-            let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
-            match tree.get_path(std::path::Path::new(path)) {
-                Ok(entry)
-                    if entry.kind() == Some(git2::ObjectType::Blob) && entry.filemode() != 0o120_000 =>
-                {
-                    BlobId::parse(&entry.id().to_string())
-                        .map(Some)
-                        .map_err(|error| GitError::Other(error.to_string()))
-                }
-                Ok(_) => Err(GitError::Unsupported(format!("{path} is not a regular file"))),
-                // Where a file or a link stands in the place of a directory, somebody means something by it.
-                Err(error) if error.code() == git2::ErrorCode::NotFound => {
-                    match is_tracked(&handle, id, path)? {
-                        true => Err(GitError::Unsupported(format!(
-                            "{path} is below something that is no directory"
-                        ))),
-                        false => Ok(None),
-                    }
-                }
-                Err(error) => Err(GitError::object(path, &error)),
-            }
-        })();
+        let found = tree_of(&handle, commit).and_then(|tree| find_file(&handle, tree, path));
         found.map_err(|error| port(&error))
     }
 
     fn is_tracked_at(&self, commit: &CommitId, path: &str) -> Result<bool, PortError> {
         let handle = self.handle();
-        let found = tree_of(&handle, commit).and_then(|tree| is_tracked(&handle, tree, path));
-        found.map_err(|error| port(&error))
+        let found = tree_of(&handle, commit).and_then(|tree| find_entry(&handle, tree, path.as_bytes()));
+        found.map(|place| !matches!(place, Place::Absent)).map_err(|error| port(&error))
     }
 
     fn files_in(&self, commit: &CommitId, directory: &str) -> Result<Vec<(String, BlobId)>, PortError> {
@@ -150,7 +154,7 @@ impl Objects for GitObjects {
         let found = (|| {
             let mut id = tree_of(&handle, commit)?;
             for part in directory.split('/').filter(|part| !part.is_empty()) {
-                let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+                let tree = bounded::find_tree(&handle, id)?;
                 let exact = tree.get_name(part).map(|entry| entry.to_owned());
                 let entry = exact.or_else(|| {
                     tree.iter()
@@ -158,14 +162,14 @@ impl Objects for GitObjects {
                         .map(|entry| entry.to_owned())
                 });
                 match entry {
-                    Some(entry) if entry.kind() == Some(git2::ObjectType::Tree) => id = entry.id(),
+                    Some(entry) if entry.kind() == Some(ObjectType::Tree) => id = entry.id(),
                     Some(_) | None => return Ok(Vec::new()),
                 }
             }
-            let tree = handle.find_tree(id).map_err(|error| GitError::object(id, &error))?;
+            let tree = bounded::find_tree(&handle, id)?;
             let is_file =
-                |entry: &git2::TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
-            let named = |entry: git2::TreeEntry<'_>| {
+                |entry: &TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
+            let named = |entry: TreeEntry<'_>| {
                 Some((shown_name(&entry)?, BlobId::parse(&entry.id().to_string()).ok()?))
             };
             Ok(tree.iter().filter(is_file).filter_map(named).collect())
@@ -177,7 +181,7 @@ impl Objects for GitObjects {
         let handle = self.handle();
         let mut budget = Budget { entries_left: MAX_LISTED_ENTRIES, trees_walked: 0, bytes: 0 };
         let listed = (|| {
-            let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+            let odb = bounded::objects_of(&handle)?;
             walk::list(&odb, tree_of(&handle, commit)?, &mut budget, MAX_LISTED_FILES, each)
         })();
         self.count(&budget);
@@ -219,19 +223,12 @@ impl Drop for Reader<'_> {
 impl Reader<'_> {
     fn read(&self, odb: &Odb<'_>, id: &BlobId, max_bytes: u64) -> Result<BlobRead, GitError> {
         let oid = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
-        // The header is not covered by the hash of what was read so far: it only says how much there may be to read.
-        let (claimed, _) = odb.read_header(oid).map_err(|error| GitError::object(id, &error))?;
-        if claimed > MAX_VERIFIED_BYTES {
-            let reason = format!(
-                "it claims {claimed} bytes, and its hash is not computed beyond {MAX_VERIFIED_BYTES}"
-            );
-            return Err(GitError::ObjectMissing { id: id.to_string(), reason });
-        }
+        let claimed = bounded::read_header(odb, oid)?.bytes;
         // One at a time, so that large blobs take the memory of the largest and not of all.
-        let is_large = claimed as u64 > max_bytes;
+        let is_large = claimed > max_bytes;
         let _turn = is_large.then(|| self.objects.large.lock().unwrap_or_else(PoisonError::into_inner));
         let object = odb.read(oid).map_err(|error| GitError::object(id, &error))?;
-        if object.kind() != git2::ObjectType::Blob {
+        if object.kind() != ObjectType::Blob {
             return Err(GitError::ObjectMissing {
                 id: id.to_string(),
                 reason: "it is not a blob".to_owned(),
@@ -251,7 +248,7 @@ impl Reader<'_> {
 impl ObjectReader for Reader<'_> {
     fn blob(&self, id: &BlobId, max_bytes: u64) -> Result<BlobRead, PortError> {
         let repository = self.repository.as_ref().expect("it is there until the reader is dropped");
-        let odb = repository.odb().map_err(|error| port(&GitError::Other(error.message().to_owned())))?;
+        let odb = bounded::objects_of(repository).map_err(|error| port(&error))?;
         self.read(&odb, id, max_bytes).map_err(|error| port(&error))
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
+use super::bounded;
 use super::error::{GitError, reason};
 use super::find::{Nested, find_repository};
 use super::guard;
@@ -78,13 +79,14 @@ impl OpenRepository {
             }
         };
         let checkout = Repository::open(from).map_err(|error| open(&error))?;
-        guard::check_repository(checkout.path(), checkout.commondir())?;
+        let large = guard::check_repository(&checkout)?;
         let origin = checkout.find_remote("origin").ok();
         let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
         let config = checkout.config().and_then(|config| config.get_string("extensions.refstorage"));
         let ref_storage = config.ok().filter(|storage| storage != "files");
         let store = Store::beside(&checkout)?;
         let objects = store.open()?;
+        bounded::check_loose(&bounded::objects_of(&objects)?, &large)?;
         Ok(Self { checkout, store, objects, root: from.to_owned(), origin, ref_storage })
     }
 

@@ -1,7 +1,10 @@
 //! The merge-join walk over two trees: equal ids are skipped, so the cost follows the change and not the repository.
 
-use git2::{ObjectType, Odb, Oid};
+use std::collections::BTreeMap;
 
+use git2::{ObjectType, Odb, Oid, Repository};
+
+use super::bounded;
 use super::error::GitError;
 use super::tree::{Entry, Mode, parse};
 use qa_contracts::ids::{BlobId, RepoPath};
@@ -37,12 +40,8 @@ pub(super) fn compare(
         if pair.old == pair.new {
             continue;
         }
-        if pair.depth > MAX_TREE_DEPTH {
-            let id = pair.new.or(pair.old).map_or_else(String::new, |id| id.to_string());
-            return Err(GitError::TreeMalformed {
-                id,
-                reason: format!("directories are nested deeper than {MAX_TREE_DEPTH}"),
-            });
+        if let Some(id) = pair.new.or(pair.old) {
+            check_depth(id, pair.depth)?;
         }
         let old_data = read_tree(odb, pair.old, budget)?;
         let new_data = read_tree(odb, pair.new, budget)?;
@@ -99,16 +98,49 @@ pub(super) fn list(
     Ok(())
 }
 
+/// Counts the entries of trees with all that is below them. A tree that stands at many paths counts each time and is
+/// read once.
+#[derive(Default)]
+pub(super) struct EntryCounts(BTreeMap<Oid, u64>);
+
+impl EntryCounts {
+    /// Returns the number of entries below a tree at this depth.
+    pub(super) fn count(
+        &mut self,
+        repository: &Repository,
+        tree: Oid,
+        depth: usize,
+    ) -> Result<u64, GitError> {
+        check_depth(tree, depth)?;
+        if let Some(known) = self.0.get(&tree) {
+            return Ok(*known);
+        }
+        let found = bounded::find_tree(repository, tree)?;
+        let mut count = found.len() as u64;
+        for entry in found.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree)) {
+            count = count.saturating_add(self.count(repository, entry.id(), depth + 1)?);
+        }
+        self.0.insert(tree, count);
+        Ok(count)
+    }
+}
+
+/// Checks how deep a tree is nested.
+pub(super) fn check_depth(tree: Oid, depth: usize) -> Result<(), GitError> {
+    if depth <= MAX_TREE_DEPTH {
+        return Ok(());
+    }
+    let reason = format!("directories are nested deeper than {MAX_TREE_DEPTH}");
+    Err(GitError::TreeMalformed { id: tree.to_string(), reason })
+}
+
 fn read_tree<'a>(
     odb: &'a Odb<'_>,
     id: Option<Oid>,
     budget: &mut Budget,
 ) -> Result<Option<git2::OdbObject<'a>>, GitError> {
     let Some(id) = id else { return Ok(None) };
-    let object = odb.read(id).map_err(|error| GitError::object(id, &error))?;
-    if object.kind() != ObjectType::Tree {
-        return Err(GitError::TreeMalformed { id: id.to_string(), reason: "it is not a tree".to_owned() });
-    }
+    let object = bounded::read_tree(odb, id)?;
     budget.trees_walked += 1;
     budget.bytes += object.len() as u64;
     Ok(Some(object))

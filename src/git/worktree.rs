@@ -10,11 +10,12 @@ use std::time::{Duration, SystemTime};
 
 use git2::{ObjectType, Odb, Oid};
 
+use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
 use super::tree::{Mode, parse};
+use super::walk::check_depth;
 use qa_contracts::ids::{CommitId, RepoPath};
-use qa_contracts::limits::MAX_TREE_DEPTH;
 
 /// Limits of a written tree.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +75,9 @@ impl OpenRepository {
     ) -> Result<WrittenTree, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
         let handle = self.objects();
-        let found = handle.find_commit(id).map_err(|error| GitError::object(id, &error))?;
+        let found = bounded::find_commit(handle, id)?;
         let seconds = u64::try_from(found.committer().when().seconds()).unwrap_or(0);
-        let odb = handle.odb().map_err(|error| GitError::Other(error.message().to_owned()))?;
+        let odb = bounded::objects_of(handle)?;
         let mut writer = Writer {
             odb: &odb,
             destination,
@@ -108,11 +109,8 @@ impl<'a> Writer<'a> {
     fn write(&mut self, root: Oid) -> Result<(), GitError> {
         let mut pending = vec![(Vec::new(), 0, root)];
         while let Some((path, depth, tree)) = pending.pop() {
-            if depth > MAX_TREE_DEPTH {
-                let reason = format!("directories are nested deeper than {MAX_TREE_DEPTH}");
-                return Err(GitError::TreeMalformed { id: tree.to_string(), reason });
-            }
-            let object = self.read(tree, ObjectType::Tree)?;
+            check_depth(tree, depth)?;
+            let object = bounded::read_tree(self.odb, tree)?;
             for entry in parse(tree, object.data())? {
                 let mut full = path.clone();
                 if !full.is_empty() {
@@ -155,15 +153,6 @@ impl<'a> Writer<'a> {
         self.destination.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
     }
 
-    fn read(&self, id: Oid, kind: ObjectType) -> Result<git2::OdbObject<'a>, GitError> {
-        let odb: &'a Odb<'a> = self.odb;
-        let object = odb.read(id).map_err(|error| GitError::object(id, &error))?;
-        if object.kind() == kind {
-            return Ok(object);
-        }
-        Err(GitError::TreeMalformed { id: id.to_string(), reason: format!("it is not a {kind}") })
-    }
-
     /// Reserves room before an object is read.
     fn count(&mut self, files: u64, bytes: u64) -> Result<(), GitError> {
         self.written.files += files;
@@ -179,9 +168,13 @@ impl<'a> Writer<'a> {
     }
 
     fn blob(&mut self, id: Oid) -> Result<git2::OdbObject<'a>, GitError> {
-        let (size, _) = self.odb.read_header(id).map_err(|error| GitError::object(id, &error))?;
-        self.count(0, size as u64)?;
-        self.read(id, ObjectType::Blob)
+        self.count(0, bounded::read_header(self.odb, id)?.bytes)?;
+        let odb: &'a Odb<'a> = self.odb;
+        let object = bounded::read(odb, id)?;
+        if object.kind() == ObjectType::Blob {
+            return Ok(object);
+        }
+        Err(GitError::TreeMalformed { id: id.to_string(), reason: "it is not a blob".to_owned() })
     }
 
     fn file(&mut self, path: &RepoPath, id: Oid, mode: u32) -> Result<(), GitError> {

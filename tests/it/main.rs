@@ -16,6 +16,8 @@ mod action;
 mod action_publish;
 mod architecture;
 #[cfg(target_os = "linux")]
+mod bombs;
+#[cfg(target_os = "linux")]
 mod borders;
 mod browser;
 mod calibrate;

@@ -153,7 +153,7 @@ codes! {
         RefAmbiguous = "REF_AMBIGUOUS", UserRecoverable, "the name stands for more than one commit; write the full name, such as refs/heads/main or refs/remotes/origin/main, or the commit's id";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
-        RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, which no git writes; delete the checkout and fetch again, and find out which step made it";
+        RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, or larger than git writes it; delete the checkout and fetch again, and find out which step made it";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
         ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
         ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
