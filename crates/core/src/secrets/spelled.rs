@@ -8,6 +8,8 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 /// Escapes of languages, JSON, URLs, XML and JUnit, also when they are escaped twice. Terminal colours come first and have
 /// no group.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    let names: Vec<&str> = ENTITIES.iter().map(|(name, _)| *name).collect();
+    let names = names.join("|");
     let pattern = r#"(?x)
         (?: \x1b | \^\[ | \\+ (?: e | E | 0?33 | (?i: x1b | u001b | u\{0*1b\} | U0000001b )) | (?i: \#x1b | %(?:25)*1b )
           | &(?:amp;)*\#(?: 0*27 | (?i: x0*1b )); )
@@ -15,18 +17,77 @@ static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
       | (?: \\+x | %(?:25)* | \#x ) (?<byte> [[:xdigit:]]{2} )
       | \\+u (?<short> [[:xdigit:]]{4} )
       | \\+U (?<long> [[:xdigit:]]{8} )
-      | (?: \\+[ux]\{ | &(?:amp;)*\#[xX] ) 0* (?<braced> [[:xdigit:]]{1,6} ) [};]
+      | \\+[ux]\{ 0* (?<braced> [[:xdigit:]]{1,6} ) \}
+      | &(?:amp;)*\#[xX] 0* (?<reference> [[:xdigit:]]{1,6} ) ;?
       | %u (?<wide> [[:xdigit:]]{4} )
       | \\+ (?<octal> [0-7]{3} )
-      | &(?:amp;)*\# 0* (?<decimal> [0-9]{1,7} ) ;
-      | &(?:amp;)* (?<entity> amp | apos | gt | lt | quot ) ;
-      | \\+ (?<letter> [!-~] )"#;
-    RegexBuilder::new(pattern).unicode(false).build().expect("the pattern is a constant")
+      | &(?:amp;)*\# 0* (?<decimal> [0-9]{1,7} ) ;?
+      | &(?:amp;)* (?: (?<entity> NAMES ) ; | (?<open> AMP | GT | LT | QUOT | amp | gt | lt | quot ) )
+      | \\+ (?<letter> [!-~] )"#
+        .replace("NAMES", &names);
+    RegexBuilder::new(&pattern).unicode(false).build().expect("the pattern is a constant")
 });
 
 /// Groups of [`ESCAPE`] with a number, and the number's base.
-const NUMBERS: [(&str, u32); 7] =
-    [("byte", 16), ("short", 16), ("wide", 16), ("long", 16), ("braced", 16), ("octal", 8), ("decimal", 10)];
+const NUMBERS: [(&str, u32); 8] = [
+    ("byte", 16),
+    ("short", 16),
+    ("wide", 16),
+    ("long", 16),
+    ("braced", 16),
+    ("reference", 16),
+    ("octal", 8),
+    ("decimal", 10),
+];
+
+/// Characters of ASCII that HTML has names for.
+const ENTITIES: [(&str, char); 45] = [
+    ("AMP", '&'),
+    ("DiacriticalGrave", '`'),
+    ("GT", '>'),
+    ("Hat", '^'),
+    ("LT", '<'),
+    ("NewLine", '\n'),
+    ("QUOT", '"'),
+    ("Tab", '\t'),
+    ("UnderBar", '_'),
+    ("VerticalLine", '|'),
+    ("amp", '&'),
+    ("apos", '\''),
+    ("ast", '*'),
+    ("bsol", '\\'),
+    ("colon", ':'),
+    ("comma", ','),
+    ("commat", '@'),
+    ("dollar", '$'),
+    ("equals", '='),
+    ("excl", '!'),
+    ("grave", '`'),
+    ("gt", '>'),
+    ("lbrace", '{'),
+    ("lbrack", '['),
+    ("lcub", '{'),
+    ("lowbar", '_'),
+    ("lpar", '('),
+    ("lsqb", '['),
+    ("lt", '<'),
+    ("midast", '*'),
+    ("num", '#'),
+    ("percnt", '%'),
+    ("period", '.'),
+    ("plus", '+'),
+    ("quest", '?'),
+    ("quot", '"'),
+    ("rbrace", '}'),
+    ("rbrack", ']'),
+    ("rcub", '}'),
+    ("rpar", ')'),
+    ("rsqb", ']'),
+    ("semi", ';'),
+    ("sol", '/'),
+    ("verbar", '|'),
+    ("vert", '|'),
+];
 
 /// Lines of a text that have escapes, with the escapes decoded.
 #[derive(Default)]
@@ -119,13 +180,10 @@ fn decode(escape: &Captures<'_>) -> Option<char> {
             return Some(number.unwrap_or(char::REPLACEMENT_CHARACTER));
         }
     }
-    let named = group(escape, "entity").or_else(|| group(escape, "letter"))?;
-    Some(match named {
-        "amp" => '&',
-        "apos" => '\'',
-        "gt" => '>',
-        "lt" => '<',
-        "quot" => '"',
+    if let Some(name) = group(escape, "entity").or_else(|| group(escape, "open")) {
+        return ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, character)| *character);
+    }
+    Some(match group(escape, "letter")? {
         "n" => '\n',
         "r" => '\r',
         "t" => '\t',

@@ -45,8 +45,22 @@ fn detectors(text: &str) -> Vec<&'static str> {
 #[test]
 fn a_token_after_an_escape_or_a_colour_is_found_whoever_spelled_it() {
     let token = format!("ghp_{}", alnum(36));
-    let escapes =
-        ["\\n", "\\0", "\\e", "\\x1b", "\\033", "\\u003c", "\\U0000001b", "%3D", "#x1B", "&#x3c;", "&lt;"];
+    let escapes = [
+        "\\n",
+        "\\0",
+        "\\e",
+        "\\x1b",
+        "\\033",
+        "\\u003c",
+        "\\U0000001b",
+        "%3D",
+        "#x1B",
+        "&#x3c;",
+        "&lt;",
+        "&lt",
+        "&Tab;",
+        "&#60",
+    ];
     let colours = ["\x1b", "\\e", "\\033", "\\x1b", "\\u001B", "#x1B", "&#27;", "&#x1b;"];
     let coloured =
         colours.iter().flat_map(|escape| [format!("{escape}[31m"), format!("{escape}[1;38;5;196m")]);
@@ -73,6 +87,8 @@ fn spelt(character: char, notation: usize) -> String {
         8 => format!("&amp;#x{number:x};"),
         9 => format!("\\\\u{number:04X}"),
         10 => format!("\u{1b}[1;31m{character}\\u001b[0m"),
+        11 if character == '_' => "&lowbar;".to_owned(),
+        12 if character == '_' => "&amp;UnderBar;".to_owned(),
         _ => character.to_string(),
     }
 }
@@ -96,6 +112,30 @@ proptest! {
         prop_assert!(shown[end - body.len()..end].contains("****"), "{}", shown);
         prop_assert!(!shown[end - body.len()..end].chars().any(char::is_alphanumeric) || notations.contains(&10), "{}", shown);
         prop_assert_eq!(&shown[end..], &text[end..]);
+    }
+}
+
+#[test]
+fn references_of_html_are_read_with_and_without_their_semicolon() {
+    // A digit behind an open reference would belong to it.
+    let body = format!("Q{}", alnum(35));
+    for start in [
+        "ghp&lowbar;",
+        "ghp&UnderBar;",
+        "ghp&amp;lowbar;",
+        "&#103hp_",
+        "&#0103hp_",
+        "&#x67hp_",
+        "&#X67;hp_",
+        "&#103&#104&#112&#95",
+        "&#103;&#x68&#112;&#x5f;",
+    ] {
+        let text = format!("<p>{start}{body}</p>");
+        assert_eq!(detectors(&text), ["github-token"], "{text}");
+        assert!(!masked(&text).contains(&body), "{text}");
+    }
+    for start in ["ghp&lowbar", "ghp&unknown;", "ghp&;", "ghp&#;"] {
+        assert!(detectors(&format!("<p>{start}{body}</p>")).is_empty(), "{start}");
     }
 }
 
