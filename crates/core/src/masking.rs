@@ -34,11 +34,7 @@ pub fn mask_secrets(
 }
 
 fn mask(place: TextPlace, text: &mut String, keys: &[SecretSpan]) -> Vec<(MaskedSecret, Sha256Hex)> {
-    let mut spans = secrets::find(text);
-    let mut further = keys.to_vec();
-    further.retain(|key| spans.iter().all(|span| key.end <= span.start || span.end <= key.start));
-    spans.extend(further);
-    spans.sort_by_key(|span| span.start);
+    let spans = secrets::find_with(text, keys);
     let mut found = Vec::with_capacity(spans.len());
     for span in &spans {
         let digest = canonical::sha256(&text.as_bytes()[span.start..span.end]);

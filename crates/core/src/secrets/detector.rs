@@ -144,12 +144,19 @@ pub(super) static CODED: &[&Detector] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) span: Range<usize>,
+    /// The span with what the format has around it, such as a prefix, which is public.
+    pub(super) whole: Range<usize>,
     pub(super) detector: &'static Detector,
 }
 
 impl Found {
     pub(super) fn new(span: Range<usize>, detector: &'static Detector) -> Self {
-        Self { span, detector }
+        Self { whole: span.clone(), span, detector }
+    }
+
+    /// Sets the text that the format has around the secret.
+    pub(super) fn within(self, whole: Range<usize>) -> Self {
+        Self { whole, ..self }
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn jwt(bytes: &[u8], at: usize) -> Option<Found> {
         "jane doe",
     ];
     let sample = SAMPLES.iter().any(|sample| plausible::contains(&claims, sample.as_bytes()));
-    (signed && !sample).then(|| Found::new(at + 3..at + length, &detector::JWT))
+    (signed && !sample).then(|| Found::new(at + 3..at + length, &detector::JWT).within(at..at + length))
 }
 
 /// Returns the length of the base64url text at the start of bytes.

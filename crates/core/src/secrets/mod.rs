@@ -30,11 +30,17 @@ pub struct SecretSpan {
     pub detector: &'static str,
 }
 
-/// Returns every secret in a text: sorted, disjoint, on character boundaries.
+/// Returns every secret in a text: sorted, disjoint, on character boundaries. Where candidates overlap, the most specific
+/// one covers all of them.
 ///
 /// The cost is linear in any text, because each detector reads a bounded number of bytes around a keyword.
 pub fn find(text: &str) -> Vec<SecretSpan> {
-    scan::find(text)
+    find_with(text, &[])
+}
+
+/// Like [`find`], with spans that are known to be secret although the text alone does not show it.
+pub fn find_with(text: &str, known: &[SecretSpan]) -> Vec<SecretSpan> {
+    scan::find(text, known)
 }
 
 /// Overwrites secrets with `*`, byte for byte, so that offsets and line numbers stay the same.

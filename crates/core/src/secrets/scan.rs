@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::detector::{self, Back, Compiled, Found, Kind};
+use super::detector::{self, Back, Compiled, Found};
 use super::plausible::is_token_byte;
 use super::rules::TABLES;
 use super::spelled::Spelled;
@@ -61,14 +61,24 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     Scanner { keywords: Keywords::new(&keywords), calls, tokens }
 });
 
-/// Implements [`super::find`].
-pub(super) fn find(text: &str) -> Vec<SecretSpan> {
+/// Implements [`super::find_with`].
+pub(super) fn find(text: &str, known: &[SecretSpan]) -> Vec<SecretSpan> {
+    let mut found = candidates(text);
+    let known = known.iter().filter_map(|span| Some((span, super::detector(span.detector)?)));
+    found.extend(known.map(|(span, detector)| Found::new(span.start..span.end, detector)));
+    resolve_overlaps(text, found)
+}
+
+/// Returns all candidates, as they are written and as escapes spell them.
+pub(super) fn candidates(text: &str) -> Vec<Found> {
     let mut found = scan(text.as_bytes(), &Spelled::default());
     let spelled = Spelled::new(text.as_bytes());
     for one in scan(&spelled.bytes, &spelled) {
-        found.extend(spelled.origin(one.span).map(|span| Found { span, ..one }));
+        if let (Some(span), Some(whole)) = (spelled.origin(one.span), spelled.origin(one.whole)) {
+            found.push(Found { span, whole, ..one });
+        }
     }
-    resolve_overlaps(text, found)
+    found
 }
 
 /// Scans bytes; `spelled` knows the text that was removed from them.
@@ -134,8 +144,9 @@ fn token(
         return Vec::new();
     }
     let shown = if begin == start { keyword.len() } else { 0 };
-    let Some(span) = match_at(bytes, compiled, begin, shown, done) else { return Vec::new() };
-    let mut found = vec![Found::new(span.clone(), &token.detector)];
+    let Some(one) = match_at(bytes, compiled, begin, shown, done) else { return Vec::new() };
+    let span = one.span.clone();
+    let mut found = vec![one];
     if token.detector.id == "aws-access-key-id" {
         if is_presigned(bytes, begin) {
             return Vec::new();
@@ -153,14 +164,14 @@ fn is_presigned(bytes: &[u8], at: usize) -> bool {
         .any(|parameter| plausible::contains(before, parameter.as_bytes()))
 }
 
-/// Returns the bytes to mask of a token that begins at `begin`: the group, or all but the first `shown` bytes.
+/// Returns the token that begins at `begin`. Masked is the group of its pattern, or all but the first `shown` bytes.
 fn match_at(
     bytes: &[u8],
     compiled: &Compiled,
     begin: usize,
     shown: usize,
     done: &mut usize,
-) -> Option<std::ops::Range<usize>> {
+) -> Option<Found> {
     let limit = bytes.len().min(begin + LONGEST_TOKEN);
     let captures = compiled.regex()?.captures(&bytes[begin..limit])?;
     let whole = captures.get(0)?;
@@ -175,7 +186,8 @@ fn match_at(
         Some(next) => !next.is_ascii_alphanumeric(),
         None => true,
     };
-    (ends && plausible::is_token(&bytes[span.clone()], compiled.token.entropy)).then_some(span)
+    let is_token = ends && plausible::is_token(&bytes[span.clone()], compiled.token.entropy);
+    is_token.then(|| Found::new(span, &compiled.token.detector).within(begin..begin + whole.end()))
 }
 
 /// Returns whether a class of a pattern has the underscore.
@@ -226,23 +238,48 @@ fn is_aws_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// Keeps the better of two overlapping candidates: the more specific kind, then the earlier, then the longer.
+/// Keeps the better of two overlapping candidates: the more specific kind, then the earlier, then the longer. What the
+/// other one has beside it is masked with it.
 fn resolve_overlaps(text: &str, mut found: Vec<Found>) -> Vec<SecretSpan> {
-    found.sort_by_key(|one| (one.detector.kind, one.span.start, std::cmp::Reverse(one.span.end)));
-    let mut kept: Vec<SecretSpan> = Vec::new();
-    let mut last_kind = Kind::Provider;
-    let mut taken: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
-    for one in found {
-        debug_assert!(last_kind <= one.detector.kind);
-        last_kind = one.detector.kind;
-        let start = text.floor_char_boundary(one.span.start);
-        let end = text.ceil_char_boundary(one.span.end);
-        let overlaps = matches!(taken.range(..end).next_back(), Some((_, &taken_end)) if taken_end > start);
-        if start < end && !overlaps {
-            taken.insert(start, end);
-            kept.push(SecretSpan { start, end, detector: one.detector.id });
-        }
+    for one in &mut found {
+        one.span = text.floor_char_boundary(one.span.start)..text.ceil_char_boundary(one.span.end);
     }
-    kept.sort_by_key(|span| span.start);
-    kept
+    found.retain(|one| !one.span.is_empty());
+    found.sort_by_key(|one| (one.detector.kind, one.span.start, std::cmp::Reverse(one.span.end)));
+    let mut taken: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
+    let (mut kept, weaker): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|one| {
+        let before = taken.range(..one.span.end).next_back();
+        let is_free = before.is_none_or(|(_, end)| *end <= one.span.start);
+        if is_free {
+            taken.insert(one.span.start, one.span.end);
+        }
+        is_free
+    });
+    kept.sort_by_key(|one| one.span.start);
+    for one in &weaker {
+        cover(&mut kept, &one.span);
+    }
+    let spans = kept.iter();
+    spans
+        .map(|one| SecretSpan { start: one.span.start, end: one.span.end, detector: one.detector.id })
+        .collect()
+}
+
+/// Extends the spans that overlap a weaker candidate until they cover it. What a format has around its secret stays
+/// visible where the candidate has nothing else there.
+fn cover(kept: &mut [Found], candidate: &std::ops::Range<usize>) {
+    let first = kept.partition_point(|one| one.span.end <= candidate.start);
+    let after = kept.partition_point(|one| one.span.start < candidate.end);
+    let mut covered = candidate.start;
+    for one in &mut kept[first..after] {
+        if covered < one.whole.start.min(one.span.start) {
+            one.span.start = covered;
+        }
+        covered = one.span.end;
+    }
+    if let Some(last) = kept[first..after].last_mut()
+        && last.whole.end.max(last.span.end) < candidate.end
+    {
+        last.span.end = candidate.end;
+    }
 }

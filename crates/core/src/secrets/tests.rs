@@ -345,6 +345,46 @@ fn the_more_specific_of_two_overlapping_hits_stays() {
 }
 
 #[test]
+fn overlapping_hits_are_masked_together() {
+    let (token, other) = (format!("ghp_{}", alnum(36)), format!("glpat-{}", drawn(20, "Zq8Wm3RtK5vXc1Lp")));
+    let (before, after) = (drawn(14, "Zq8Wm3RtK5vXc1Lp"), drawn(13, "aB3dE5gH7jK9"));
+    let stars = |text: &str| "*".repeat(text.len());
+    for value in [
+        format!("{before}-{token}"),
+        format!("{before}.{token}-{after}"),
+        format!("{before}/{token}/{after}/{other}"),
+        format!("{before}/{token}/{after}/{other}/{after}"),
+    ] {
+        for (start, end) in
+            [("password = \"", "\"\n"), ("https://user:", "@db.acme.io/x"), ("secret: '", "',")]
+        {
+            if start.starts_with("https") && value.contains('/') {
+                continue;
+            }
+            let text = format!("{start}{value}{end}");
+            let shown = masked(&text);
+            assert_eq!(shown, format!("{start}{}{end}", stars(&value)), "{text}");
+            assert_eq!(detectors(&text)[0], "github-token", "{text}");
+        }
+    }
+    // A prefix stays where nothing secret precedes it, and what follows the token is masked.
+    let text = format!("password = \"{token}-{after}\"");
+    assert_eq!(masked(&text), format!("password = \"ghp_{}\"", "*".repeat(36 + 1 + after.len())));
+    assert_eq!(masked(&format!("password = \"{token}\"")), format!("password = \"ghp_{}\"", "*".repeat(36)));
+}
+
+#[test]
+fn what_is_known_to_be_secret_is_masked_with_what_is_found_beside_it() {
+    let token = format!("ghp_{}", alnum(36));
+    let mut text = format!("{} {token} {}", drawn(20, "aB3dE5gH7jK9"), drawn(20, "Zq8Wm3RtK5vXc1Lp"));
+    let known = SecretSpan { start: 0, end: text.len(), detector: "private-key" };
+    let spans = find_with(&text, &[known]);
+    assert_eq!(spans.iter().map(|span| span.detector).collect::<Vec<_>>(), ["github-token"]);
+    mask(&mut text, &spans);
+    assert!(text.chars().all(|letter| letter == '*'), "{text}");
+}
+
+#[test]
 fn every_detector_has_a_compiling_pattern_and_lower_case_keywords() {
     for token in rules::TABLES.iter().copied().flatten().chain(service::SHAPES) {
         let pattern = regex::bytes::RegexBuilder::new(token.pattern).unicode(false).build();
@@ -393,6 +433,11 @@ proptest! {
         let mut masked = text.clone();
         mask(&mut masked, &spans);
         prop_assert_eq!(masked.len(), text.len());
+        let candidates = scan::candidates(&text);
+        let is_public = |at: usize| candidates.iter().any(|one| one.whole.contains(&at) && !one.span.contains(&at));
+        for at in candidates.iter().flat_map(|one| one.span.clone()) {
+            prop_assert!(matches!(masked.as_bytes()[at], b'*' | b'\n' | b'\r') || is_public(at), "{at} of {text:?}: {masked:?}");
+        }
         let newlines = |text: &str| text.match_indices('\n').map(|(at, _)| at).collect::<Vec<_>>();
         prop_assert_eq!(newlines(&masked), newlines(&text));
     }
