@@ -159,7 +159,7 @@ pub(crate) fn gather<'a>(
     };
     let gathering = Gathering {
         objects: &opened.objects,
-        limits: in_force.policy.limits,
+        policy: in_force.policy.clone(),
         globs: in_force.policy.scope_globs(),
         whole: needs_whole_file(&in_force.policy),
         workers: in_force.policy.max_concurrency,

@@ -86,6 +86,40 @@ fn text_that_comes_from_where_a_lens_does_not_look_is_new() {
 }
 
 #[test]
+fn a_rename_to_where_a_lens_looks_is_judged_as_new() {
+    let policy = format!("{}[lenses.secret-token]\nignore = [\"legacy/**\"]\n", POLICY.1);
+    let secret = format!("T = \"{}\"\n", token());
+    let client = "import requests\nrequests.get(\"https://a.io\", verify=False)\n".to_owned();
+    let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
+    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    for (old, new, before, after) in [
+        // By `ignore` of the policy: the same bytes, and others beside them.
+        ("legacy/t.py", "src/t.py", &secret, &secret),
+        ("legacy/t.py", "src/t.py", &(others.clone() + &secret), &(others.clone() + &secret + "last = 1\n")),
+        // By the kinds of files that the lens reads.
+        ("lib/c.pyx", "lib/c.py", &client, &client),
+    ] {
+        let head = files.clone().with(new, after);
+        let added = blocking(&files, &head);
+        assert!(!added.is_empty(), "{new} is added");
+        assert_eq!(blocking(&files.clone().with(old, before), &head), added, "{old} -> {new}");
+    }
+}
+
+#[test]
+fn a_rename_to_where_a_lens_does_not_look_is_judged_as_a_removal() {
+    let test = "def test_x():\n    assert 1 + 1 == 2\n";
+    let policy = format!("{}[lenses.test-weakening]\nignore = [\"legacy/**\"]\n", POLICY.1);
+    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    let base = files.clone().with("tests/test_a.py", test);
+    let deleted = blocking(&base, &files);
+    assert!(!deleted.is_empty());
+    assert_eq!(blocking(&base, &files.clone().with("legacy/test_a.py", test)), deleted);
+    // Inside of what it looks at, a rename is one.
+    assert_eq!(blocking(&base, &files.with("tests/test_b.py", test)), [""; 0]);
+}
+
+#[test]
 fn a_second_secret_on_a_line_is_new() {
     let (one, two) = (token(), other_token());
     let lines = |text: String| Files::of(&[("keys.json", text.as_str())]);

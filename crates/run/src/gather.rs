@@ -8,6 +8,7 @@ use super::landing::Merge;
 use super::ports::{
     BlobRead, Cancellation, ObjectReader, Objects, PortError, Progress, TreeChange, TreeEntry,
 };
+use super::reach::Reaches;
 use super::scopes::BaseScopes;
 use super::workers;
 use qa_contracts::codes::Code;
@@ -18,7 +19,7 @@ use qa_contracts::v1::{
 };
 use qa_core::classify::{self, RunsAs, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file, is_recoded, lossy};
-use qa_core::policy::Limits;
+use qa_core::policy::Policy;
 use qa_core::renames::{self, Fingerprint, Lone, Renamed};
 use qa_core::{masking, sensitivity};
 
@@ -30,7 +31,7 @@ const MAX_FINGERPRINT_BYTES: u64 = 1 << 20;
 /// The world and the bounds a gathering needs.
 pub struct Gathering<'a> {
     pub objects: &'a dyn Objects,
-    pub limits: Limits,
+    pub policy: Policy,
     pub globs: ScopeGlobs,
     /// Whether a lens needs the whole file, given its hunks with secrets masked.
     pub whole: &'a (dyn Fn(&ChangedFile, &FileText) -> bool + Sync),
@@ -185,7 +186,7 @@ impl<'a> Gathering<'a> {
     }
 
     fn surface(&self, [old, new]: [&CommitId; 2], scopes: &mut BaseScopes<'_>) -> Result<Surface, PortError> {
-        let changes = self.objects.compare(old, new, self.limits.max_tree_entries)?;
+        let changes = self.objects.compare(old, new, self.policy.limits.max_tree_entries)?;
         let (pairs, renames) = self.pair_renames(&changes)?;
         Ok(Surface { files: self.frame_files(changes, &pairs, scopes)?, renames })
     }
@@ -204,19 +205,27 @@ impl<'a> Gathering<'a> {
         };
         let deleted = lone(|change| (change.old.as_ref(), change.new.as_ref()));
         let added = lone(|change| (change.new.as_ref(), change.old.as_ref()));
+        let mut summary = RenameSummary { exact: 0, inexact: 0, not_compared: 0 };
+        if deleted.is_empty() || added.is_empty() {
+            return Ok((Vec::new(), summary));
+        }
+        let reaches = Reaches::new(&self.policy);
+        let is_rename = |pair: &Renamed| {
+            classify::is_same_place(&pair.old, &pair.new, &self.globs)
+                && !reaches.differ(&pair.old, &pair.new)
+        };
         let mut pairs = renames::exact(&deleted, &added);
-        pairs.retain(|pair| classify::is_same_place(&pair.old, &pair.new, &self.globs));
-        let exact = pairs.len() as u64;
+        pairs.retain(is_rename);
+        summary.exact = pairs.len() as u64;
         let left = |files: Vec<Lone>, taken: fn(&Renamed) -> &RepoPath| -> Vec<Lone> {
             let taken: std::collections::BTreeSet<&RepoPath> = pairs.iter().map(taken).collect();
             files.into_iter().filter(|file| !taken.contains(&file.path)).collect()
         };
         let (deleted, added) = (left(deleted, |pair| &pair.old), left(added, |pair| &pair.new));
-        let mut summary = RenameSummary { exact, inexact: 0, not_compared: 0 };
         if deleted.is_empty() || added.is_empty() {
             return Ok((pairs, summary));
         }
-        if deleted.len() as u64 * added.len() as u64 > self.limits.max_rename_pairs {
+        if deleted.len() as u64 * added.len() as u64 > self.policy.limits.max_rename_pairs {
             summary.not_compared = (deleted.len() + added.len()) as u64;
             return Ok((pairs, summary));
         }
@@ -233,7 +242,7 @@ impl<'a> Gathering<'a> {
         };
         let (deleted, added) = (fingerprints(deleted)?, fingerprints(added)?);
         let mut similar = renames::inexact(&deleted, &added);
-        similar.retain(|pair| classify::is_same_place(&pair.old, &pair.new, &self.globs));
+        similar.retain(is_rename);
         summary.inexact = similar.len() as u64;
         pairs.extend(similar);
         Ok((pairs, summary))
@@ -327,7 +336,7 @@ impl<'a> Gathering<'a> {
             }
         };
         file.text = true;
-        let mut diff = diff_file(&old_text, &new_text, self.limits.max_line_diff_bytes);
+        let mut diff = diff_file(&old_text, &new_text, self.policy.limits.max_line_diff_bytes);
         if diff.coarse {
             file.codes.push(Code::CoarseDiff);
         }
@@ -355,7 +364,7 @@ impl<'a> Gathering<'a> {
         if mode == "160000" {
             return Ok(Version::Absent);
         }
-        match reader.blob(id, self.limits.max_blob_bytes)? {
+        match reader.blob(id, self.policy.limits.max_blob_bytes)? {
             BlobRead::Content(bytes) => Ok(Version::Content(bytes)),
             BlobRead::TooLarge { start, .. } => Ok(Version::TooLarge { start }),
         }

@@ -72,7 +72,7 @@ impl Gathering<'_> {
         let (Some(old), Some(new)) = (text(&old, Side::Base), text(&new, Side::Head)) else {
             return Ok(None);
         };
-        Ok(Some(diff_file(&old, &new, self.limits.max_line_diff_bytes)))
+        Ok(Some(diff_file(&old, &new, self.policy.limits.max_line_diff_bytes)))
     }
 }
 

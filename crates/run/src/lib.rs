@@ -20,6 +20,7 @@ pub mod parts;
 pub mod plans;
 pub mod ports;
 pub mod quoted_lines;
+mod reach;
 pub mod retry;
 pub mod reviews;
 mod scopes;

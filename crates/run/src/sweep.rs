@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::bounds::{PER_FILE, PER_RULE, bounded};
 use super::gather::Texts;
 use super::ports::{Cancellation, PortError, Progress};
+use super::reach::Reach;
 use super::workers;
 use serde::Serialize;
 
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{RepoPath, Sha256Hex};
+use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{ChangeSet, LensPlan, Rubric};
 use qa_core::canonical;
-use qa_core::classify::PathSet;
 use qa_core::coverage::InspectedHunks;
 use qa_core::crosscheck::SelfTest;
 use qa_core::findings::{MovedCounts, MovedText, normalized};
@@ -260,7 +260,10 @@ impl Sweep<'_> {
         quotes: &[BTreeSet<String>],
         policy: &Policy,
     ) -> Result<Vec<MovedCounts>, PortError> {
-        let reach: Vec<Reach> = assignments.iter().map(|each| Reach::new(each, policy)).collect();
+        let reach_of = |each: &Assignment<'_>| {
+            Reach::new(&each.plan.lens_id, each.lens.spec().triggers.iter().copied(), policy)
+        };
+        let reach: Vec<Reach> = assignments.iter().map(reach_of).collect();
         let outcomes = workers::map(
             self.change_set.files.len(),
             self.workers,
@@ -369,28 +372,6 @@ impl Sweep<'_> {
     /// Runs a lens over one file. Returns `None` if it panics; the run goes on and the plan fails.
     fn run_lens(&self, lens: &dyn Lens, packet: &Packet<'_>) -> Option<Inspection> {
         catch_unwind(AssertUnwindSafe(|| lens.inspect_by(packet, self.rubric))).ok()
-    }
-}
-
-/// Paths that a lens reads under a policy.
-struct Reach {
-    triggers: PathSet,
-    ignore: PathSet,
-}
-
-impl Reach {
-    fn new(assignment: &Assignment<'_>, policy: &Policy) -> Self {
-        let ignore = policy.lenses.get(&assignment.plan.lens_id).map_or(&[][..], |lens| &lens.ignore);
-        Self {
-            triggers: PathSet::new(assignment.lens.spec().triggers.iter().copied())
-                .expect("a test compiles every trigger"),
-            ignore: PathSet::new(ignore.iter().map(String::as_str))
-                .expect("globs were checked with the policy"),
-        }
-    }
-
-    fn has(&self, path: &RepoPath) -> bool {
-        self.triggers.matches(path) && !self.ignore.matches(path)
     }
 }
 
