@@ -261,7 +261,11 @@ pub(super) fn judge(bytes: &[u8], assigned: &Assigned) -> Option<Found> {
     if plausible::entropy(value) < LEAST_ENTROPY {
         return None;
     }
-    if words::is_filled_in(value) || is_another_format(value) || plausible::is_placeholder(value) {
+    if words::is_filled_in(value)
+        || words::is_path(value)
+        || is_another_format(value)
+        || plausible::is_placeholder(value)
+    {
         return None;
     }
     let vendor = vendor::find_vendor_by_name(name, value).or_else(|| vendor::find_vendor_by_format(value));
@@ -280,6 +284,21 @@ fn is_another_format(value: &[u8]) -> bool {
         || value.starts_with(b"data:")
 }
 
+/// Returns whether a value is a UUID, perhaps as a URN.
+fn is_uuid(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"urn:uuid:").unwrap_or(value);
+    digits.len() == 36
+        && digits.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Returns whether a value has the form of a commit's id.
+fn is_commit(value: &[u8]) -> bool {
+    value.len() == 40 && value.iter().all(u8::is_ascii_hexdigit)
+}
+
 /// Returns whether a value looks random or like a strong password.
 pub(super) fn looks_random(value: &[u8], naming: Naming, bounded: bool) -> bool {
     let shape = Shape::new(value);
@@ -288,6 +307,10 @@ pub(super) fn looks_random(value: &[u8], naming: Naming, bounded: bool) -> bool 
         return false;
     }
     let entropy = plausible::entropy(value);
+    // A key of an unknown kind may be that of a row or of an upstream version.
+    if naming == Naming::Key && (is_uuid(value) || is_commit(value)) {
+        return false;
+    }
     if hexadecimal {
         let one_case = shape.lower == 0 || shape.upper == 0;
         let least = if naming == Naming::Key { 32 } else { 16 };

@@ -250,6 +250,38 @@ fn look_alikes_are_left_alone() {
 }
 
 #[test]
+fn ids_and_paths_are_no_secrets_but_ids_of_a_named_secret_are() {
+    let uuid = "3f2b8c1e-9d47-4a6b-b1f0-7c5e2a9d8e31";
+    for text in [
+        format!("const tenantKey = \"{uuid}\";"),
+        format!("{{\"tenantKey\": \"{uuid}\"}}"),
+        format!("tenantKey: {uuid}\n"),
+        format!("TENANT_KEY = '{}'", uuid.to_uppercase()),
+        format!("f(tenant_key='urn:uuid:{uuid}')"),
+        format!("UPSTREAM_KEY={}\n", hex(40)),
+        format!("  UPSTREAM_KEY: {}\n", hex(40)),
+        format!("ENV UPSTREAM_KEY={}\n", hex(40)),
+        format!("const upstreamKey = '{}';", hex(40)),
+        "private_key = '~/.ssh/id_ed25519'".to_owned(),
+        "ssh_secret: ~deploy/.ssh/id_ed25519\n".to_owned(),
+        "SSH_PRIVATE_KEY=$HOME/.ssh/id_ed25519\n".to_owned(),
+        "SSH_SECRET=/home/deploy/.ssh/id_ed25519\n".to_owned(),
+        "{\"secretKey\": \"~/.ssh/id_rsa4096_prod\"}".to_owned(),
+    ] {
+        assert_eq!(find(&text), [], "{text}");
+    }
+    for text in [
+        format!("api_key = \"{uuid}\""),
+        format!("client_secret: {}\n", hex(40)),
+        format!("upstream_key = '{}'", hex(64)),
+        format!("db_password = \"~{}\"", alnum(24)),
+        format!("db_password = \"${}/{}\"", drawn(6, "abcXYZ123"), alnum(24)),
+    ] {
+        assert_eq!(detectors(&text), ["generic-credential"], "{text}");
+    }
+}
+
+#[test]
 fn assigned_credentials_are_found_in_every_notation() {
     let value = alnum(24);
     for text in [

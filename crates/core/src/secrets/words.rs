@@ -185,6 +185,23 @@ pub(super) fn is_filled_in(value: &[u8]) -> bool {
     mark || variable || directive
 }
 
+/// Returns whether a value is the path of a file, by where it begins: a home directory, a variable or a directory that
+/// every system has.
+pub(super) fn is_path(value: &[u8]) -> bool {
+    const ROOTS: &[&str] = &[
+        "/Users/", "/etc/", "/home/", "/mnt/", "/opt/", "/root/", "/run/", "/srv/", "/tmp/", "/usr/", "/var/",
+    ];
+    if ROOTS.iter().any(|root| value.starts_with(root.as_bytes())) {
+        return true;
+    }
+    let is_of_name: fn(&u8) -> bool = match value.first() {
+        Some(b'~') => |byte| byte.is_ascii_lowercase() || *byte == b'_',
+        Some(b'$') => |byte| byte.is_ascii_uppercase() || *byte == b'_',
+        Some(_) | None => return false,
+    };
+    value[1..].iter().find(|byte| !is_of_name(byte)) == Some(&b'/')
+}
+
 /// Returns whether a value is an identifier, a path, a version or a phrase: its parts are all words or short numbers, or
 /// at least three of them are words.
 pub(super) fn is_name(value: &[u8]) -> bool {
