@@ -108,6 +108,17 @@ pub(super) struct Walker<'t> {
     pub(super) trap: Option<Span>,
 }
 
+/// Returns whether a statement reads a variable: `$name`, `${name…}`, or its name in arithmetic.
+fn has_variable(statement: &str, name: &str) -> bool {
+    let is_arithmetic = statement.contains("((");
+    statement.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&statement[..at], &statement[at + name.len()..]);
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let is_named = before.ends_with('$') || before.ends_with("${");
+        !after.starts_with(is_part) && (is_named || is_arithmetic && !before.ends_with(is_part))
+    })
+}
+
 impl Walker<'_> {
     /// Walks a list of statements.
     pub(super) fn block(&mut self, node: Node<'_>, context: Context) {
@@ -171,10 +182,43 @@ impl Walker<'_> {
         if node.kind() != "variable_assignment" {
             return !first.trim_start().starts_with("echo ");
         }
-        let Some((name, _)) = first.split_once('=') else { return false };
-        let end = node.end_byte();
-        let name = name.trim();
-        self.is_later(end, &format!("${name}")) || self.is_later(end, &format!("${{{name}"))
+        self.is_kept(node)
+    }
+
+    /// Returns whether the script's status hangs on the value of an assignment: it ends with the value, or tests it and
+    /// then ends.
+    fn is_kept(&mut self, assignment: Node<'_>) -> bool {
+        let text = span_of(assignment).of(self.decoder.text);
+        let Some((name, value)) = text.split_once('=') else { return false };
+        if value == "0" || self.searches >= MAX_SEARCHES {
+            return false;
+        }
+        self.searches += 1;
+        let rest = self.decoder.text.get(assignment.end_byte()..).unwrap_or_default();
+        let mut is_tested = false;
+        for statement in rest.split(['\n', ';']) {
+            let statement = statement.trim_start();
+            let is_read = has_variable(statement, name);
+            if !is_read && statement.starts_with(&format!("{name}=")) {
+                return is_tested;
+            }
+            let words: Vec<&str> = statement.split_whitespace().collect();
+            let ends = words.iter().enumerate().any(|(at, word)| {
+                let word = word.trim_matches(|bracket| "{}()".contains(bracket));
+                matches!(word, "exit" | "return" | "false") && words.get(at + 1) != Some(&"0")
+            });
+            let is_test = ["[ ", "[[ ", "((", "test ", "case "].iter().any(|sign| statement.contains(sign));
+            is_tested |= is_read && is_test;
+            if ends && (is_read || is_tested) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns whether what runs after a failure is an assignment that the script's status hangs on.
+    fn keeps_failure(&mut self, node: Node<'_>) -> bool {
+        node.kind() == "variable_assignment" && self.is_kept(node)
     }
 
     /// Returns whether a text stands behind a place.
@@ -214,7 +258,12 @@ impl Walker<'_> {
         let mut contexts = vec![context; operands.len()];
         for index in (1..operands.len()).rev() {
             let right = &operands[index];
-            contexts[index - 1] = contexts[index].left_of(right, self.options, self.decoder.text);
+            contexts[index - 1] = match right.stages.as_slice() {
+                [stage] if right.operator == Operator::Or && self.keeps_failure(stage.node) => {
+                    contexts[index].tested(None, right.span())
+                }
+                _ => contexts[index].left_of(right, self.options, self.decoder.text),
+            };
         }
         for (index, operand) in operands.iter().enumerate() {
             let outer = self.frame;
