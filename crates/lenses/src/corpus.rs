@@ -291,8 +291,23 @@ fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &P
 struct CaseTrees<'a>(&'a [(ChangedFile, FileText)]);
 
 impl CaseTrees<'_> {
+    /// Regular files with their texts.
     fn files(&self, side: Side) -> Vec<(String, &str)> {
-        let versions = self.0.iter().map(|(file, text)| match side {
+        let is_link = |(file, _): &&(ChangedFile, FileText)| {
+            let mode = match side {
+                Side::Base => &file.old_mode,
+                Side::Head => &file.new_mode,
+            };
+            mode.as_deref() == Some("120000")
+        };
+        Self::entries(self.0.iter().filter(|file| !is_link(file)), side)
+    }
+
+    fn entries<'f>(
+        files: impl Iterator<Item = &'f (ChangedFile, FileText)>,
+        side: Side,
+    ) -> Vec<(String, &'f str)> {
+        let versions = files.map(|(file, text)| match side {
             Side::Base => (file.old_path.as_ref().unwrap_or(&file.path), text.full_base.as_deref()),
             Side::Head => (&file.path, text.full_head.as_deref()),
         });
@@ -307,7 +322,8 @@ impl CaseTrees<'_> {
 
 impl Lookups for CaseTrees<'_> {
     fn is_present(&self, side: Side, path: &str) -> bool {
-        self.files(side).iter().any(|(file, _)| file == path || file.starts_with(&format!("{path}/")))
+        let all = Self::entries(self.0.iter(), side);
+        all.iter().any(|(file, _)| file == path || file.starts_with(&format!("{path}/")))
     }
 
     fn files_in(&self, side: Side, directory: &str) -> Vec<String> {

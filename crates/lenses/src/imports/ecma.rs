@@ -54,7 +54,12 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
     if lookups.is_present(side, &path) {
         return index_of(lookups, side, &path);
     }
-    Target::Missing(if is_code { join(directory, stem) } else { path })
+    let missing = if is_code { join(directory, stem) } else { path };
+    // A link is no regular file.
+    if ENDINGS.iter().any(|ending| lookups.is_present(side, &format!("{missing}.{ending}"))) {
+        return Target::Unsure;
+    }
+    Target::Missing(missing)
 }
 
 /// The path of a relative specifier; null above the root.

@@ -92,6 +92,8 @@ fn below(lookups: &dyn Lookups, side: Side, directory: &str, parts: &[&str]) -> 
         }
         if has_stem(&files, part)
             || lookups.is_present(side, &package)
+            // A link is no regular file.
+            || lookups.is_present(side, &format!("{package}.py"))
             || !files.iter().any(|file| file == PACKAGE)
         {
             return Target::Unsure;

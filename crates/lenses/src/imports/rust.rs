@@ -20,7 +20,7 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: 
             found.push(join(place, &format!("{name}.rs")));
         } else if lookups.files_in(side, &join(place, name)).iter().any(|file| file == "mod.rs") {
             found.push(join(place, &format!("{name}/mod.rs")));
-        } else if has_stem(&files, name) {
+        } else if has_stem(&files, name) || is_link(lookups, side, &join(place, name)) {
             return Target::Unsure;
         }
     }
@@ -29,6 +29,11 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: 
         [] => Target::Missing(join(directory, name)),
         _ => Target::Unsure,
     }
+}
+
+/// Returns whether a link stands where the file of a module would, or above it.
+fn is_link(lookups: &dyn Lookups, side: Side, module: &str) -> bool {
+    [".rs", "/mod.rs"].iter().any(|end| lookups.is_present(side, &format!("{module}{end}")))
 }
 
 /// The file of the last module on a path from the crate's root. What it has is for a compiler to say.
