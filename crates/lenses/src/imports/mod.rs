@@ -2,6 +2,7 @@
 
 mod ecma;
 mod go;
+mod made;
 mod python;
 mod resolve;
 mod rust;

@@ -2,10 +2,13 @@
 
 use super::super::contract::Lookups;
 use super::target::{Has, Target, join, split};
-use super::{Family, ecma, go, python, rust};
+use super::{Family, ecma, go, made, python, rust};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, PlacedName, Side};
 use qa_core::classify::PathSet;
+
+/// Most files that are read for what they say of a missing one; more say nothing in particular.
+const MOST_READ: usize = 40;
 
 /// Resolves an import of a file in the tree of one side.
 pub(in super::super) fn target(
@@ -89,12 +92,17 @@ pub(in super::super) fn may_be_written(lookups: &dyn Lookups, path: &str) -> boo
     is_written_to(lookups, path) || is_ignored(lookups, path)
 }
 
-/// Returns whether a build may make a missing file: a configuration mentions it, or it belongs where builds write.
+/// Returns whether a build may make a missing file: what builds read says that it is made, or it belongs where builds
+/// write.
 pub(in super::super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
     may_be_written(lookups, path) || {
         let (_, stem) = split(path);
         let found = lookups.mentions(Side::Head, MentionKind::Configuration, &[stem.to_owned()]);
-        !found.complete || !found.paths.is_empty()
+        let makes = |file: &String| match lookups.text(Side::Head, file) {
+            Some(text) => made::makes(file, &text, path),
+            None => true,
+        };
+        !found.complete || found.paths.len() > MOST_READ || found.paths.iter().any(makes)
     }
 }
 
