@@ -81,10 +81,7 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
     let matters = match language {
         Language::Go => import.module.contains('.'),
         Language::Java => false,
-        // Where a call finds a file is for whoever loads it to say.
-        Language::JavaScript | Language::Tsx | Language::TypeScript => {
-            form != ImportForm::Call || !import.module.starts_with(['.', '/'])
-        }
+        Language::JavaScript | Language::Tsx | Language::TypeScript => true,
         Language::Python => form != ImportForm::Call,
         Language::Rust => form == ImportForm::File || import.module.starts_with("crate"),
     };

@@ -111,7 +111,13 @@ pub(super) fn line_range(start: u64, count: u64) -> RangeInclusive<u64> {
 /// Whether a line may be part of an import, over one line or several.
 fn may_import(line: &str) -> bool {
     const WORDS: &[&str] = &["import", "from", "export", "mod ", "require(", "use crate"];
-    WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line)
+    WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line) || is_text(line)
+}
+
+/// Returns whether a line is nothing but one string, as that of a `require` over several lines is.
+fn is_text(line: &str) -> bool {
+    let text = line.trim().trim_end_matches([',', ';', ')']);
+    text.starts_with(['\'', '`']) && text.ends_with(['\'', '`'])
 }
 
 /// Whether a line is nothing but names or one string, as the middle of an import is.

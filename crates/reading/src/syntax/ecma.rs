@@ -240,8 +240,26 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         return;
     }
     if let Some((module, at)) = first.and_then(|first| found.plain_string(first)) {
-        let import = found.import(ImportKind::Call, node, module, at, place);
+        let mut import = found.import(ImportKind::Call, node, module, at, place);
+        // A file that is loaded later may be built by then, and its absence is often caught.
+        let is_awaited = node.parent().is_some_and(|parent| parent.kind() == "await_expression");
+        let is_later = name != "require" && !is_awaited;
+        import.conditional |= is_later && import.module.starts_with('.');
         found.outline.imports.push(import);
+    }
+}
+
+/// Marks calls of a function of the file's own that is called `require`: it may look elsewhere.
+pub(super) fn weaken_own_require(found: &mut Found<'_>) {
+    let Found { outline, text, .. } = found;
+    let looks_here = |made: &str| {
+        made.contains("createRequire") && (made.contains("import.meta") || made.contains("__filename"))
+    };
+    let is_own =
+        outline.symbols.iter().any(|symbol| symbol.name == "require" && !looks_here(symbol.span.of(text)));
+    let calls = outline.imports.iter_mut().filter(|import| import.kind == ImportKind::Call);
+    for import in calls.filter(|_| is_own) {
+        import.conditional |= import.span.of(text).starts_with("require");
     }
 }
 

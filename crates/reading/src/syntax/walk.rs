@@ -198,8 +198,11 @@ fn visit(
 
 fn finished(language: Language, mut found: Found<'_>, root: Node<'_>) -> Outline {
     match language {
-        Language::JavaScript => {}
-        Language::Tsx | Language::TypeScript => ecma::leave_out_types(&mut found),
+        Language::JavaScript => ecma::weaken_own_require(&mut found),
+        Language::Tsx | Language::TypeScript => {
+            ecma::weaken_own_require(&mut found);
+            ecma::leave_out_types(&mut found);
+        }
         Language::Python => {
             found.outline.module = true;
             coroutines::note(&mut found, root);
