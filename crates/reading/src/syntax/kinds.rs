@@ -41,9 +41,10 @@ impl Kinds {
 
 impl Kind {
     fn new(word: String, named: bool) -> Self {
-        let string =
-            word.contains("string") && !word.starts_with("string_") && !word.contains("concatenated")
-                || matches!(word.as_str(), "char_literal" | "character_literal" | "rune_literal");
+        let is_part =
+            word.starts_with("string_") && word != "string_literal" || word.contains("concatenated");
+        let string = word.contains("string") && !is_part
+            || matches!(word.as_str(), "char_literal" | "character_literal" | "rune_literal");
         Self { named, comment: word.ends_with("comment"), string, runs: flow::runs(&word), word }
     }
 }

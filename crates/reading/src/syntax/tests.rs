@@ -466,6 +466,24 @@ fn check_parse(language: Language, text: &str) {
     }
 }
 
+#[test]
+fn strings_of_every_language_are_noted() {
+    let cases = [
+        (Language::Go, "package a\nvar b = \"x\" + `y`\n", vec!["\"x\"", "`y`"]),
+        (Language::Java, "class A { String b = \"x\"; }\n", vec!["\"x\""]),
+        (Language::JavaScript, "f('x', `y`);\n", vec!["'x'", "`y`"]),
+        (Language::Python, "f('x', \"\"\"y\"\"\")\n", vec!["'x'", "\"\"\"y\"\"\""]),
+        (Language::Rust, "fn f() { g(\"x\"); h!(r\"y\", \"z\"); }\n", vec!["\"x\"", "r\"y\"", "\"z\""]),
+    ];
+    for (language, text, expected) in cases {
+        let outline = parse(language, text);
+        let found: Vec<&str> = outline.strings.iter().map(|span| span.of(text)).collect();
+        for string in expected {
+            assert!(found.contains(&string), "{string} in {found:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
