@@ -129,6 +129,10 @@ fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool) -> Option<bool> {
             let assigns =
                 sign.iter().any(|byte| matches!(byte, b'=' | b':')) || sign == b">" || sign == b"<-";
             let line_end = sign == b">" || sign.ends_with(b":");
+            // The home directory in `KEY=~/.ssh/id`.
+            if sign.ends_with(b"=~") && cursor.peek() == Some(b'/') {
+                cursor.at -= 1;
+            }
             cursor.blanks();
             if sign == b">" {
                 cursor.skip(24, |byte| byte.is_ascii_whitespace());

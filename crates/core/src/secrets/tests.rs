@@ -265,6 +265,7 @@ fn ids_and_paths_are_no_secrets_but_ids_of_a_named_secret_are() {
         "private_key = '~/.ssh/id_ed25519'".to_owned(),
         "ssh_secret: ~deploy/.ssh/id_ed25519\n".to_owned(),
         "SSH_PRIVATE_KEY=$HOME/.ssh/id_ed25519\n".to_owned(),
+        "SSH_PRIVATE_KEY=~/.ssh/id_ed25519\n".to_owned(),
         "SSH_SECRET=/home/deploy/.ssh/id_ed25519\n".to_owned(),
         "{\"secretKey\": \"~/.ssh/id_rsa4096_prod\"}".to_owned(),
     ] {
