@@ -2,6 +2,7 @@
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::parsed::{self, Parsed};
 use super::pattern::Pattern;
 use super::scan;
 use qa_contracts::ids::RepoPath;
@@ -10,6 +11,7 @@ use qa_contracts::v1::{
 };
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Definition, Variable};
+use qa_reading::syntax::Span;
 
 const CONFLICT: &str = "merge-leftover/conflict-marker";
 const DEBUGGER: &str = "merge-leftover/debugger-statement";
@@ -33,7 +35,7 @@ const SHIPPED_AND_TESTED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
-    version: "2",
+    version: "3",
     class: LensClass::Style,
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
@@ -241,9 +243,10 @@ impl Lens for MergeLeftover {
         &SPEC
     }
 
-    /// Requests whole files of documents, to tell markers in fenced examples, and of source code, to tell statements.
+    /// Requests whole files of documents, to tell markers in fenced examples, and of source code, to tell statements and
+    /// strings.
     fn need(&self, file: &ChangedFile) -> Need {
-        if scan::is_prose(&file.path) {
+        if scan::is_prose(&file.path) || parsed::content_need(file) == Need::WholeFile {
             return Need::WholeFile;
         }
         match STATEMENTS.need(file) {
@@ -253,10 +256,10 @@ impl Lens for MergeLeftover {
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        if scan::is_prose(&file.path) {
-            return may_conflict(hunks);
-        }
-        file.class != FileClass::Docs && STATEMENTS.wants_whole_file(file, hunks)
+        may_conflict(hunks)
+            || !scan::is_prose(&file.path)
+                && file.class != FileClass::Docs
+                && STATEMENTS.wants_whole_file(file, hunks)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -307,13 +310,18 @@ fn may_conflict(hunks: &FileText) -> bool {
 }
 
 /// One finding per conflict, at the marker that stands first. The marker in the middle is a heading's underline
-/// elsewhere and proves nothing alone; a document must show all three, outside of an example.
+/// elsewhere and proves nothing alone; a document must show all three, outside of an example. A marker in a string that
+/// the change adds from its beginning is a part of the string.
 fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
     if !may_conflict(packet.text) {
         return Vec::new();
     }
     let found: Vec<(Marker, Line<'_>)> =
         packet.added().filter_map(|line| marker(line.text).map(|marker| (marker, line))).collect();
+    let source = packet.text.full_head.as_deref();
+    let source = source.and_then(|text| Parsed::new(&packet.path().to_text(), text));
+    let is_text =
+        |line: &Line<'_>| source.as_ref().is_some_and(|source| is_in_new_string(packet, source, line));
     let prose = scan::is_prose(packet.path());
     let fenced =
         if prose { fenced_lines(packet.text.full_head.as_deref().unwrap_or("")) } else { Vec::new() };
@@ -331,12 +339,24 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
         open = *marker == Marker::Ours;
         let named = line.text.len() > 7 || complete;
         let in_example = fenced.get(line.number as usize - 1).copied().unwrap_or(false);
-        if first && named && (!prose || complete && !in_example) {
+        if first && named && (!prose || complete && !in_example) && !is_text(line) {
             let summary = "unresolved merge conflict";
             drafts.push(Draft::on_line(CONFLICT, packet, line, 0..line.text.len(), summary));
         }
     }
     drafts
+}
+
+/// Returns whether a line stands inside of a string whose first line the change adds.
+fn is_in_new_string(packet: &Packet<'_>, source: &Parsed, line: &Line<'_>) -> bool {
+    let Some(at) = source.start(line) else { return false };
+    let is_whole = |string: &&Span| !source.outline.broken.iter().any(|broken| broken.touches(**string));
+    let inside = source.outline.strings.iter().filter(|string| string.start < at && at < string.end);
+    let firsts: Vec<u64> = inside
+        .filter(is_whole)
+        .map(|string| source.starts.partition_point(|start| *start <= string.start) as u64)
+        .collect();
+    packet.added().any(|line| firsts.contains(&line.number))
 }
 
 /// For each line of a document, whether it stands in a fenced example.
