@@ -6,12 +6,15 @@ mod homoglyphs;
 
 use std::collections::BTreeSet;
 
-use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, RuleSpec, everywhere, presets};
+use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::parsed::{self, Parsed};
 use super::scan::{self, Kind, Parts};
 use qa_contracts::v1::{
-    ChangeKind, FileClass, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,
+    ChangeKind, ChangedFile, FileClass, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths,
+    Severity, Side, Strength,
 };
 use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::Span;
 
 const BIDI: &str = "trojan-source/bidi-control";
 const PATH: &str = "trojan-source/hidden-path";
@@ -20,6 +23,8 @@ const INVISIBLE: &str = "trojan-source/invisible-character";
 const PROSE: &str = "trojan-source/invisible-in-prose";
 const MIXED: &str = "trojan-source/mixed-script-identifier";
 
+/// Begins an escape sequence of a terminal.
+const ESCAPE: char = '\u{1b}';
 /// Minimum blanks before more text that count as an attempt to push it off the screen.
 const OFF_SCREEN: usize = 200;
 
@@ -33,7 +38,7 @@ const SHIPPED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Text that is displayed differently from its content",
     required_by_default: true,
@@ -99,10 +104,21 @@ impl Lens for TrojanSource {
         &SPEC
     }
 
+    /// Only the whole of a source file tells which text belongs to a test.
+    fn need(&self, file: &ChangedFile) -> Need {
+        parsed::content_need(file)
+    }
+
+    fn wants_whole_file(&self, _file: &ChangedFile, hunks: &FileText) -> bool {
+        hunks.text.contains(ESCAPE)
+    }
+
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut drafts = Vec::new();
         drafts.extend(hidden_path(packet));
         let setting = Setting::new(packet);
+        let source = packet.text.full_head.as_deref().filter(|text| text.contains(ESCAPE));
+        let source = source.and_then(|text| Parsed::new(&packet.path().to_text(), text));
         if setting.data && packet.text.text.contains(char::REPLACEMENT_CHARACTER) {
             return Inspection { drafts, facts: Vec::new() };
         }
@@ -125,7 +141,7 @@ impl Lens for TrojanSource {
             }
             for (line, parts) in scan::added(language, hunk) {
                 if is_suspect(line.text) {
-                    drafts.extend(on_line(packet, &setting, &line, &parts));
+                    drafts.extend(on_line(packet, &setting, source.as_ref(), &line, &parts));
                     if setting.reads_names {
                         names.look_at(&line, &parts, setting.markup, setting.test);
                     }
@@ -182,7 +198,25 @@ fn is_suspect(text: &str) -> bool {
         || bytes.len() > OFF_SCREEN && text.lines().any(|line| off_screen(line).is_some())
 }
 
-fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Parts) -> Vec<Draft> {
+/// Returns whether all of some characters begin escapes of a terminal in strings of a test: output that it expects.
+fn is_expected_output(source: &Parsed, line: &Line<'_>, found: &Marked) -> bool {
+    let Some(start) = source.start(line) else { return false };
+    let is_in = |spans: &[Span], at: usize| spans.iter().any(|span| span.start < at && at < span.end);
+    found.offsets.iter().all(|offset| {
+        let at = start + offset;
+        line.text[*offset..].starts_with(ESCAPE)
+            && is_in(&source.outline.strings, at)
+            && is_in(&source.outline.tests, at)
+    })
+}
+
+fn on_line(
+    packet: &Packet<'_>,
+    setting: &Setting,
+    source: Option<&Parsed>,
+    line: &Line<'_>,
+    parts: &Parts,
+) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let text = line.text;
     if let Some(found) = Marked::collect(text, characters::is_bidi_control)
@@ -193,7 +227,9 @@ fn on_line(packet: &Packet<'_>, setting: &Setting, line: &Line<'_>, parts: &Part
         drafts.push(found.draft(BIDI, packet, line, "bidirectional control character reorders the text"));
     }
     if let Some(found) = Marked::collect(text, characters::is_hiding_control) {
-        drafts.push(found.draft(HIDDEN, packet, line, "control character hides text"));
+        let is_expected = source.is_some_and(|source| is_expected_output(source, line, &found));
+        let rule = if is_expected { PROSE } else { HIDDEN };
+        drafts.push(found.draft(rule, packet, line, "control character hides text"));
     } else if let Some(span) = off_screen(text).filter(|_| !setting.prose) {
         let summary = "text is pushed off the screen by whitespace";
         drafts.push(Draft::on_line(HIDDEN, packet, line, span, summary));
