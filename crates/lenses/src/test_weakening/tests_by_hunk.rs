@@ -306,9 +306,15 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
                 seen.facts.push(Fact::new(&Found::Removed(shape), Some(draft)));
             }
         }
+        // The cases of a table may stand beside it, in a constant or a function.
+        let beside = place.added.iter().filter(|(at, _)| head.owner(*at).is_none());
+        let beside = words(beside.map(|(_, line)| line.text));
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
         seen.facts.extend(come.into_iter().map(|NewTest { position, is_paired }| {
             let mut shape = Shape { paired: is_paired, ..head.shape(packet, position, &BTreeSet::new()) };
+            if shape.table {
+                shape.words.extend(beside.iter().map(|word| (*word).to_owned()));
+            }
             // What its name says, a test with a less telling name may say in its body.
             shape.words.extend(
                 words(std::iter::once(shape.name.as_str()))
