@@ -13,7 +13,8 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
     }
     for symbol in source.outline.symbols.iter().filter(|symbol| symbol.exported && is_surface(source, symbol))
     {
-        if !source.is_whole(symbol.span) || source.is_test(symbol.span.start) {
+        if !source.is_whole(symbol.span) || source.is_test(symbol.span.start) || is_restricted(source, symbol)
+        {
             continue;
         }
         let value = if is_documented(source, symbol) { DOCUMENTED } else { "undocumented" };
@@ -22,6 +23,12 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         let seen = (value, symbol.name.as_str());
         all.push(source.sighting(ConventionFamily::PublicDoc, topic, seen, Some(symbol.name_span)));
     }
+}
+
+/// Returns whether an item of Rust is for a part of its crate alone: `pub(crate)`, `pub(super)`, `pub(in …)`.
+fn is_restricted(source: &Source<'_>, symbol: &Symbol) -> bool {
+    let visibility = symbol.span.of(source.text).strip_prefix("pub");
+    source.language == Language::Rust && visibility.is_some_and(|rest| rest.trim_start().starts_with('('))
 }
 
 fn is_surface(source: &Source<'_>, symbol: &Symbol) -> bool {
@@ -70,12 +77,26 @@ fn is_documented(source: &Source<'_>, symbol: &Symbol) -> bool {
         if ends_comment {
             return source.text[line_start.min(above.len())..line_start].matches('\n').count() <= 1;
         }
+        let end = above.trim_end().len();
+        if let Some(attribute) = source.outline.attributes.iter().find(|attribute| attribute.end == end) {
+            if is_documentation(attribute.of(source.text)) {
+                return true;
+            }
+            line_start = start_of_line(source.text, attribute.start);
+            continue;
+        }
         let is_attribute = line.starts_with(['#', '@']) || line.ends_with(")]");
         if line.is_empty() || !is_attribute || begin == 0 {
             return false;
         }
         line_start = begin;
     }
+}
+
+/// Returns whether an attribute of Rust is documentation: `#[doc = include_str!("a.md")]`, perhaps under a condition.
+fn is_documentation(attribute: &str) -> bool {
+    let plain: String = attribute.split_whitespace().collect();
+    ["[doc=", ",doc=", "(doc="].iter().any(|sign| plain.contains(sign))
 }
 
 fn ends_in_comment(source: &Source<'_>, code: &str, offset: usize) -> bool {

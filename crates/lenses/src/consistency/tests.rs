@@ -60,6 +60,12 @@ fn documentation_is_found_where_each_language_has_it() {
         ("a.go", "package a\n\n// Of something else.\n\nfunc F() {}\n", false),
         ("a.rs", "/// Does it.\n#[must_use]\npub fn f() {}\n", true),
         ("a.rs", "pub fn f() {}\n", false),
+        ("a.rs", "#[doc = include_str!(\"f.md\")]\npub fn f() {}\n", true),
+        ("a.rs", "#[doc=include_str!(\n    \"f.md\"\n)]\n#[must_use]\npub fn f() {}\n", true),
+        ("a.rs", "#[cfg_attr(docsrs, doc = \"Does it.\")]\npub struct F;\n", true),
+        ("a.rs", "#[doc(alias = \"g\")]\npub fn f() {}\n", false),
+        ("a.rs", "#[derive(\n    Debug,\n)]\npub struct F;\n", false),
+        ("a.rs", "/// Does it.\n#[derive(\n    Debug,\n)]\npub struct F;\n", true),
         ("a.ts", "/** Does it. */\nexport function f() {}\n", true),
         ("a.ts", "const a = 1 // one\nexport function f() {}\n", false),
         ("A.java", "/** Does it. */\n@Deprecated\npublic class A {}\n", true),
@@ -69,6 +75,17 @@ fn documentation_is_found_where_each_language_has_it() {
         let seen = said(path, text, &[ConventionFamily::PublicDoc]);
         assert_eq!(seen.len(), 1, "{text}");
         assert_eq!(seen[0].starts_with("public-doc: documented"), is_documented, "{text}");
+    }
+}
+
+#[test]
+fn items_for_a_part_of_a_crate_are_not_public() {
+    let visibilities = ["pub(crate)", "pub(super)", "pub(in crate::a)", "pub (crate)", "pub(self)", ""];
+    for visibility in visibilities {
+        let text = format!(
+            "{visibility} fn f() {{}}\n{visibility} struct S;\n#[inline]\n{visibility} fn g() {{}}\n"
+        );
+        assert_eq!(said("a.rs", &text, &[ConventionFamily::PublicDoc]), Vec::<String>::new(), "{text}");
     }
 }
 
