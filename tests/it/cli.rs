@@ -54,6 +54,71 @@ fn a_wrong_command_line_is_exit_2_and_says_nothing_on_standard_output() {
     }
 }
 
+/// `line:column` of the finding of a rule in each output that has places.
+fn places(repo: &Repo, rule: &str) -> Vec<(&'static str, String)> {
+    let path = |format: &str| repo.beside(format);
+    let judge = FORMATS.iter().fold(repo.judge(), |judge, format| {
+        judge.arg("--format").arg(format!("{format}={}", path(format).display()))
+    });
+    judge.run().expect(1);
+    let mut found = Vec::new();
+    for format in FORMATS {
+        let text = std::fs::read_to_string(path(format)).unwrap();
+        let json = || serde_json::from_str::<Value>(&text).unwrap();
+        let place = match *format {
+            "json" => {
+                let results = json()["lensResults"].clone();
+                let all =
+                    results.as_array().unwrap().iter().flat_map(|each| each["findings"].as_array().unwrap());
+                let finding = all.into_iter().find(|finding| finding["ruleId"] == rule).unwrap();
+                format!("{}:{}", finding["startLine"], finding["evidence"]["startColumn"])
+            }
+            "sarif" => {
+                let run = json()["runs"][0].clone();
+                assert_eq!(run["columnKind"], "unicodeCodePoints");
+                let all = run["results"].as_array().unwrap();
+                let result = all.iter().find(|result| result["ruleId"] == rule).unwrap();
+                let region = &result["locations"][0]["physicalLocation"]["region"];
+                format!("{}:{}", region["startLine"], region["startColumn"])
+            }
+            "github" => {
+                let line = text.lines().find(|line| line.contains(rule)).unwrap();
+                let number =
+                    |name: &str| line.split([',', ' ', ':']).find_map(|part| part.strip_prefix(name));
+                format!("{}:{}", number("line=").unwrap(), number("col=").unwrap())
+            }
+            "html" | "junit" | "markdown" | "terminal" => {
+                let after = text.find(rule).map(|at| &text[at..]).unwrap();
+                let place = after.split("a.py:").nth(1).or(text.split("a.py:").nth(1)).unwrap();
+                place.chars().take_while(|each| each.is_ascii_digit() || *each == ':').collect()
+            }
+            other => panic!("{other} has no known places"),
+        };
+        found.push((*format, place.trim_end_matches(':').to_owned()));
+    }
+    found
+}
+
+#[test]
+fn every_output_has_the_line_and_the_column_that_an_editor_opens() {
+    let rule = "dangerous-call/tls-verification-off";
+    let call = "requests.get(u, verify=False)\n";
+    // Characters before the argument, a tab being one.
+    let before =
+        ["", "\t", "\t\t", "x\t=\t", "x = '漢字', ", "x = '😀', ", "x = 'e\u{301}', ", "x = '<&>', "];
+    let long = format!("x = '{}', ", "a b ".repeat(200));
+    for before in before.iter().copied().chain([long.as_str()]) {
+        let line = format!("{before}{call}");
+        let opening = if before.starts_with('\t') { "if True:\n" } else { "\n" };
+        let head = format!("import requests\n{opening}{line}");
+        let repo = change(&[("a.py", "import requests\n")], &[("a.py", &head)]);
+        let column = line.split("verify").next().unwrap().chars().count() + 1;
+        for (format, place) in places(&repo, rule) {
+            assert_eq!(place, format!("3:{column}"), "{format} {before:?}");
+        }
+    }
+}
+
 #[test]
 fn json_on_standard_output_is_the_stored_result_and_nothing_else() {
     let repo = judged();

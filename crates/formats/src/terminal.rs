@@ -174,17 +174,19 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     let lines = excerpt(report, files, finding, 2, Sides::Own);
     let source = source_of(&lines, is_on_base(finding));
     let path = finding.file.to_string();
-    let column = evidence_number(finding, "startColumn").max(1) as usize;
+    let column = evidence_number(finding, "startColumn");
     let level = if finding.blocking { Level::ERROR } else { Level::WARNING };
     let title = visible_cut(&finding.summary, 300);
     let title = level.with_name(finding.severity.as_str()).primary_title(title).id(finding.rule_id.as_str());
-    let origin = Origin::path(path.as_str()).line(finding.start_line as usize).char_column(column);
+    let line = finding.start_line;
+    let place = if column > 0 { format!("{path}:{line}:{column}") } else { format!("{path}:{line}") };
     let mut group = Group::with_title(title);
+    let mut shown_place = None;
     match source {
-        None => group = group.element(origin),
+        None => group = group.element(Origin::path(place.as_str())),
         Some((text, first, span)) => {
-            // The column shown is counted in the text as shown: where characters had to be escaped before it, it is the
-            // place the mark points at and not the one in the file.
+            let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
+            shown_place = Some(format!("{path}:{line}:{}", before.chars().count() + 1));
             let snippet = Snippet::source(text)
                 .line_start(first)
                 .fold(false)
@@ -200,7 +202,15 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     }
     let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
     let text = renderer.term_width(page.width).render(&[group]);
-    page.out.push_str(&text);
+    // The column of the text as shown is another one: tabs are wider, characters are escaped, long lines are cut.
+    match (text.split_once('\n'), shown_place) {
+        (Some((title, rest)), Some(shown)) => {
+            page.out.push_str(title);
+            page.out.push('\n');
+            page.out.push_str(&rest.replacen(&shown, &place, 1));
+        }
+        _ => page.out.push_str(&text),
+    }
     page.out.push_str("\n\n");
 }
 
