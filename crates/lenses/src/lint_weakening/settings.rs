@@ -252,9 +252,14 @@ fn level(node: Node<'_>) -> Value {
     })
 }
 
-/// Reads a number, also with a percent sign.
+/// Reads a number, also with a percent sign, parted digits or another base.
 fn number(node: Node<'_>) -> Option<f64> {
-    let text = node.text()?.trim().trim_end_matches('%').trim();
+    let text = node.text()?.trim().trim_end_matches('%').trim().replace('_', "");
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return u32::from_str_radix(digits, radix).ok().map(f64::from);
+        }
+    }
     text.parse().ok()
 }
 
