@@ -3,7 +3,9 @@
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
-use super::{RunsAs, ScopeGlobs, class, is_executed, is_test_name, parts, runs_as};
+use super::{
+    Parts, RunsAs, ScopeGlobs, class, is_executed, is_test_name, language_of_extension, parts, runs_as,
+};
 
 /// Hooks that git runs, of which a hook directory has one file each.
 const GIT_HOOKS: &[&str] = &[
@@ -38,7 +40,15 @@ pub fn is_git_hook(name: &str) -> bool {
 
 /// Returns whether a test runner that goes by names collects a file.
 pub fn is_collected(path: &RepoPath) -> bool {
-    is_test_name(&parts(path))
+    is_collected_name(&parts(path))
+}
+
+fn is_collected_name(parts: &Parts) -> bool {
+    let is_known = match parts.extension.as_str() {
+        "go" => parts.name.ends_with("_test.go"),
+        extension => language_of_extension(extension).is_some(),
+    };
+    is_known && is_test_name(parts)
 }
 
 /// What rules and tools hold a file to by its path.
@@ -82,7 +92,7 @@ impl Place {
                 extension => extension.to_owned(),
             }),
             hook: is_git_hook(&parts.name).then(|| parts.name.clone()),
-            is_collected: is_test_name(&parts),
+            is_collected: is_collected_name(&parts),
             own: is_own.then(|| path.as_bytes().to_vec()),
         }
     }
@@ -117,6 +127,10 @@ mod tests {
             (".qa-skill/policy.toml", ".qa-skill/policy.toml.bak", false),
             ("old.toml", ".qa-skill/policy.toml", false),
             ("tests/test_a.py", "tests/a_old.py", false),
+            ("tests/test_a.py", "tests/test_a.py.bak", false),
+            ("a_test.go", "b_test.go", true),
+            ("a_test.go", "a_tests.go", false),
+            ("tests/test_a.json", "tests/test_a.yaml", true),
             ("docs/t.md", "src/t.py", false),
             ("vendor/a.py", "src/a.py", false),
             ("src/a.py", "vendor/a.py", true),

@@ -50,7 +50,12 @@ static SKIP_IDIOMS: &[Idiom] = &[
     ),
     code(&["python"], "__test__", r"^\s*(__test__\s*=\s*False\b)"),
     code(&["python"], "exit(", r"^\s*((?:os\._exit|sys\.exit)\(0?\))"),
-    code(&["python"], "collect_ignore", r"^\s*(collect_ignore(?:_glob)?\s*(?:\+?=|\.(?:append|extend)\())"),
+    code(
+        &["python"],
+        "collect_ignore",
+        r"^\s*((?:\w+\s*,\s*)*collect_ignore(?:_glob)?\s*(?:[:,][^=]+)?(?:\+?=|\.(?:append|extend|insert)\())",
+    ),
+    code(&["python"], "collect_ignore", r#"^\s*(globals\(\)\[["']collect_ignore(?:_glob)?["']\])\s*\+?="#),
     code(&["rust"], "ignore", r"^\s*(#\[ignore\b)"),
     code(&["rust"], "ignore", r"^\s*(#\[cfg_attr\(\s*(?:all\(\s*\)|true)\s*,\s*ignore\b)"),
     code(&["rust"], "cfg(", r"^\s*(#!?\[cfg\(\s*(?:any\(\s*\)|FALSE|false|not\(\s*test\s*\))\s*\)\])"),
