@@ -307,8 +307,8 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
             }
         }
         // The cases of a table may stand beside it, in a constant or a function.
-        let beside = place.added.iter().filter(|(at, _)| head.owner(*at).is_none());
-        let beside = words(beside.map(|(_, line)| line.text));
+        let beside = place.added.iter().filter(|placed| head.owner(placed.position).is_none());
+        let beside = words(beside.map(|placed| placed.line.text));
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
         seen.facts.extend(come.into_iter().map(|NewTest { position, is_paired }| {
             let mut shape = Shape { paired: is_paired, ..head.shape(packet, position, &BTreeSet::new()) };
