@@ -3,23 +3,8 @@
 use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
 };
+use super::manifests::ESLINT;
 use super::project::command;
-
-/// Names of configuration files, flat and legacy.
-pub(super) const CONFIGURATIONS: &[&str] = &[
-    "eslint.config.js",
-    "eslint.config.mjs",
-    "eslint.config.cjs",
-    "eslint.config.ts",
-    "eslint.config.mts",
-    "eslint.config.cts",
-    ".eslintrc",
-    ".eslintrc.js",
-    ".eslintrc.cjs",
-    ".eslintrc.json",
-    ".eslintrc.yaml",
-    ".eslintrc.yml",
-];
 
 pub(crate) struct Eslint;
 
@@ -38,7 +23,7 @@ impl Tool for Eslint {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configured = project.has_file(CONFIGURATIONS) || project.node_member("eslintConfig");
+        let configured = project.has_file(ESLINT) || project.node_member("eslintConfig");
         let used =
             project.is_at(&["package.json"]) && (configured || project.node_packages().contains("eslint"));
         used.then(|| command(project, &["eslint", ".", "--format", "json"]))

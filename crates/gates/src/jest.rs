@@ -4,12 +4,8 @@ use super::contract::{
     CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
     ToolSpec,
 };
+use super::manifests::{JEST, VITEST};
 use super::project::{SCRATCH, command, prints};
-use super::vitest;
-
-/// Names of configuration files.
-pub(super) const CONFIGURATIONS: &[&str] =
-    &["jest.config.js", "jest.config.mjs", "jest.config.cjs", "jest.config.ts", "jest.config.json"];
 
 pub(crate) struct Jest;
 
@@ -29,9 +25,9 @@ impl Tool for Jest {
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
         let packages = project.node_packages();
-        let configured = project.has_file(CONFIGURATIONS) || project.node_member("jest");
+        let configured = project.has_file(JEST) || project.node_member("jest");
         let used = project.is_at(&["package.json"]) && (configured || packages.contains("jest"));
-        if !used || packages.contains("vitest") || project.has_file(vitest::CONFIGURATIONS) {
+        if !used || packages.contains("vitest") || project.has_file(VITEST) {
             return None;
         }
         let report = format!("{SCRATCH}-jest.json");

@@ -10,6 +10,7 @@ mod go_test;
 mod go_vet;
 mod jest;
 pub mod judge;
+pub mod manifests;
 #[cfg(test)]
 mod mutation_tests;
 mod mypy;
@@ -20,7 +21,6 @@ mod pytest;
 mod readers;
 pub mod report;
 mod ruff;
-
 pub mod selection;
 pub mod stories;
 mod tags;

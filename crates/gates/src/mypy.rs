@@ -4,11 +4,9 @@ use super::contract::{
     CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
     ToolSpec,
 };
-use super::project::{PYTHON, command, prints};
+use super::manifests::{MYPY, PYTHON};
+use super::project::{command, prints};
 use qa_reading::documents::Format;
-
-/// Names of configuration files.
-pub(super) const CONFIGURATIONS: &[&str] = &["mypy.ini", ".mypy.ini"];
 
 pub(crate) struct Mypy;
 
@@ -27,7 +25,7 @@ impl Tool for Mypy {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let used = project.has_file(CONFIGURATIONS) || project.python_uses("mypy", &["mypy"]);
+        let used = project.has_file(MYPY) || project.python_uses("mypy", &["mypy"]);
         // No cache: one that is part of the change could hide errors.
         let words = [
             "mypy",
@@ -42,7 +40,7 @@ impl Tool for Mypy {
         // A path on the command line would override the targets that the project configures.
         let everything: &[&str] = if has_configured_targets(project) { &[] } else { &["."] };
         let words = [&words[..], everything].concat();
-        (used && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS))).then(|| command(project, &words))
+        (used && (project.is_at(PYTHON) || project.is_at(MYPY))).then(|| command(project, &words))
     }
 
     fn printed_meaning(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {

@@ -3,11 +3,8 @@
 use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
 };
+use super::manifests::PLAYWRIGHT;
 use super::project::command;
-
-/// Names of configuration files.
-pub(super) const CONFIGURATIONS: &[&str] =
-    &["playwright.config.js", "playwright.config.ts", "playwright.config.mjs", "playwright.config.mts"];
 
 pub(crate) struct Playwright;
 
@@ -26,7 +23,7 @@ impl Tool for Playwright {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let used = project.is_at(&["package.json"]) && project.has_file(CONFIGURATIONS);
+        let used = project.is_at(&["package.json"]) && project.has_file(PLAYWRIGHT);
         used.then(|| CommandTemplate {
             retries: true,
             ..command(project, &["playwright", "test", "--reporter=json", "--forbid-only"])

@@ -7,7 +7,7 @@ use qa_reading::go_mod;
 use qa_reading::requirements::{Requirement, requirements};
 
 use super::contract::{CommandTemplate, Project};
-use super::selection::{ManifestUse, is_requirements, manifest_use, upwards};
+use super::manifests::{ManifestUse, is_requirements, manifest_use, upwards};
 
 /// Prefix of the files that our commands write. No such file may exist before a run, as it would be mistaken for the
 /// tool's report.
@@ -99,17 +99,6 @@ impl<'a> Project<'a> {
         lists.map(|(_, text)| *text)
     }
 }
-
-/// Names of manifests of Python projects.
-pub(crate) const PYTHON: &[&str] = &[
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "requirements-dev.txt",
-    "Pipfile",
-    "tox.ini",
-];
 
 /// Returns whether a document lists a tool as a requirement: as the key of a table of dependencies, or in a text.
 fn lists_requirement(root: Node<'_>, tool: &str) -> bool {

@@ -4,12 +4,9 @@ use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Places, Project, Report, ReportError, ReportFormat,
     Stream, Tool, ToolSpec,
 };
-use super::project::{PYTHON, SCRATCH, command};
+use super::manifests::{PYTEST, PYTHON};
+use super::project::{SCRATCH, command};
 use super::readers::junit;
-
-/// Names of configuration files.
-pub(super) const CONFIGURATIONS: &[&str] =
-    &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"];
 
 pub(crate) struct Pytest;
 
@@ -36,9 +33,8 @@ impl Tool for Pytest {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let used =
-            project.has_file(CONFIGURATIONS) || project.python_uses("pytest", &["tool:pytest", "pytest"]);
-        if !used || !(project.is_at(PYTHON) || project.is_at(CONFIGURATIONS)) {
+        let used = project.has_file(PYTEST) || project.python_uses("pytest", &["tool:pytest", "pytest"]);
+        if !used || !(project.is_at(PYTHON) || project.is_at(PYTEST)) {
             return None;
         }
         let report = format!("{SCRATCH}-pytest.xml");

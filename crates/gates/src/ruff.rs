@@ -4,10 +4,8 @@ use super::contract::{
     CommandOutput, CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool,
     ToolSpec,
 };
-use super::project::{PYTHON, command, prints};
-
-/// Names of its configuration.
-pub(super) const CONFIGURATIONS: &[&str] = &["ruff.toml", ".ruff.toml"];
+use super::manifests::{PYTHON, RUFF};
+use super::project::{command, prints};
 
 pub(crate) struct Ruff;
 
@@ -26,8 +24,8 @@ impl Tool for Ruff {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configured = project.has_file(CONFIGURATIONS) || project.python_uses("ruff", &[]);
-        let used = configured && (project.is_at(PYTHON) || project.is_at(CONFIGURATIONS));
+        let configured = project.has_file(RUFF) || project.python_uses("ruff", &[]);
+        let used = configured && (project.is_at(PYTHON) || project.is_at(RUFF));
         used.then(|| {
             command(project, &["ruff", "check", "--no-cache", "--no-fix", "--output-format", "json", "."])
         })

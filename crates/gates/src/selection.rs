@@ -3,88 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::contract::{CommandTemplate, Language, Project, Tool};
-use super::{eslint, jest, mypy, playwright, project, pytest, ruff, vitest};
-use qa_contracts::ids::RepoPath;
+use super::manifests::{directory_of, upwards};
 use qa_contracts::v1::{RecordedManifest, Side};
-
-/// Names of files whose text shows which tools a project uses.
-const READ_FILES: &[&str] = &[
-    ".mypy.ini",
-    "Cargo.toml",
-    "Pipfile",
-    "go.mod",
-    "mypy.ini",
-    "package.json",
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    "tsconfig.json",
-];
-/// Names of files whose presence shows it.
-const LISTED_FILES: &[&[&str]] = &[
-    project::PYTHON,
-    eslint::CONFIGURATIONS,
-    jest::CONFIGURATIONS,
-    mypy::CONFIGURATIONS,
-    playwright::CONFIGURATIONS,
-    pytest::CONFIGURATIONS,
-    ruff::CONFIGURATIONS,
-    vitest::CONFIGURATIONS,
-];
-
-/// Part of a file that the detection of tools depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ManifestUse {
-    /// None of it.
-    None,
-    /// Its presence.
-    ByName,
-    /// Its text.
-    ByText,
-}
-
-/// Returns the part of a file with that name that the detection of tools depends on.
-pub fn manifest_use(name: &str) -> ManifestUse {
-    if READ_FILES.contains(&name) || is_requirements(name) {
-        ManifestUse::ByText
-    } else if LISTED_FILES.iter().any(|names| names.contains(&name)) {
-        ManifestUse::ByName
-    } else {
-        ManifestUse::None
-    }
-}
-
-/// Returns whether a file name is `requirements*.txt`.
-pub(crate) fn is_requirements(name: &str) -> bool {
-    name.starts_with("requirements") && name.ends_with(".txt")
-}
-
-/// Returns a directory and all those above it, nearest first, up to the root, which is empty.
-pub fn upwards(directory: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(
-        Some(directory),
-        |directory| {
-            if directory.is_empty() { None } else { Some(parent(directory)) }
-        },
-    )
-}
-
-/// Returns a path up to its last slash; empty without one.
-fn parent(path: &str) -> &str {
-    match path.rsplit_once('/') {
-        Some((directory, _)) => directory,
-        None => "",
-    }
-}
-
-/// Returns the directory of a path, up to its first invalid UTF-8, since tools take directories as text.
-pub fn directory_of(path: &RepoPath) -> &str {
-    let bytes = path.as_bytes();
-    match std::str::from_utf8(bytes) {
-        Ok(text) => parent(text),
-        Err(error) => parent(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),
-    }
-}
 
 /// A command to run on one side of the change.
 pub struct SelectedCommand {
@@ -191,6 +111,9 @@ impl<'a> ProjectTree<'a> {
 
 #[cfg(test)]
 mod tests {
+    use qa_contracts::ids::RepoPath;
+
+    use super::super::manifests::{ManifestUse, manifest_use};
     use super::*;
 
     fn files(files: &[(&str, &str)]) -> Vec<RecordedManifest> {

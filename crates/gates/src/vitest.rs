@@ -3,19 +3,8 @@
 use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
 };
+use super::manifests::VITEST;
 use super::project::{SCRATCH, command};
-
-/// Names of configuration files.
-pub(super) const CONFIGURATIONS: &[&str] = &[
-    "vitest.config.js",
-    "vitest.config.mjs",
-    "vitest.config.cjs",
-    "vitest.config.ts",
-    "vitest.config.mts",
-    "vitest.config.cts",
-    "vitest.workspace.js",
-    "vitest.workspace.ts",
-];
 
 pub(crate) struct Vitest;
 
@@ -34,7 +23,7 @@ impl Tool for Vitest {
     }
 
     fn detect(&self, project: &Project<'_>) -> Option<CommandTemplate> {
-        let configured = project.has_file(CONFIGURATIONS);
+        let configured = project.has_file(VITEST);
         if !project.is_at(&["package.json"]) || !(configured || project.node_packages().contains("vitest")) {
             return None;
         }

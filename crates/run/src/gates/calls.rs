@@ -11,9 +11,8 @@ use qa_core::gates::class;
 use qa_core::permissions::Permission;
 use qa_core::policy::Policy;
 use qa_core::secrets;
-use qa_gates::selection::{
-    ManifestUse, SelectedCommand, Selection, directory_of, manifest_use, select_commands, upwards,
-};
+use qa_gates::manifests::{ManifestUse, directory_of, manifest_use, upwards};
+use qa_gates::selection::{SelectedCommand, Selection, select_commands};
 
 /// Size limit of manifests in bytes; the content of a larger one counts as unknown.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;

@@ -178,7 +178,7 @@ fn command_origin(command: &SelectedCommand, execution: &RecordedExecution) -> O
         Side::Head => &execution.head_files,
         Side::Base => &execution.base_files,
     };
-    let manifest = files.iter().find(|file| qa_gates::selection::directory_of(&file.path) == directory);
+    let manifest = files.iter().find(|file| qa_gates::manifests::directory_of(&file.path) == directory);
     Origin {
         tool: command.tool.spec().id,
         from: if directory.is_empty() { "the root".to_owned() } else { directory.clone() },
