@@ -1,8 +1,7 @@
 //! Reads CODEOWNERS of GitHub and GitLab: patterns with owners, where the last match wins.
 
 use crate::glob;
-use crate::lines::{Line, lines};
-use crate::packages::Part;
+use crate::lines::{Line, Part, lines};
 use crate::syntax::Span;
 
 /// A pattern with its owners.

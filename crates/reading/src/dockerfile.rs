@@ -1,7 +1,7 @@
 //! Reads Dockerfiles as instructions: flags, words, heredocs, and the scripts that `RUN` hands to a shell.
 
 use crate::documents::{Document, Format, ReadError};
-use crate::packages::Part;
+use crate::lines::Part;
 use crate::shell::{Decoded, Interpreter, Options};
 use crate::syntax::Span;
 

@@ -1,8 +1,7 @@
 //! Reads go.mod and go.work: directives, alone or in blocks.
 
 use crate::documents::ReadError;
-use crate::lines::{Line, lines};
-use crate::packages::Part;
+use crate::lines::{Line, Part, lines};
 use crate::syntax::Span;
 
 /// One line of a directive: `require example.org/a v1.0.0`, or a line of a block `require ( … )`.

@@ -1,8 +1,30 @@
-//! Lines of a text with the places of their parts.
+//! Splits a text into lines whose parts have places.
 
 use crate::documents::ReadError;
-use crate::packages::Part;
 use crate::syntax::Span;
+
+/// Text with its place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    pub text: String,
+    pub span: Span,
+}
+
+impl Part {
+    pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
+        Self { text: text.into(), span }
+    }
+
+    /// Returns a range of the text with its place; with the place of the whole if escapes make the lengths differ.
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let is_verbatim = self.span.end - self.span.start == self.text.len();
+        let span = match is_verbatim {
+            true => Span { start: self.span.start + range.start, end: self.span.start + range.end },
+            false => self.span,
+        };
+        Self::new(&self.text[range], span)
+    }
+}
 
 /// A line without its end and the blanks around it.
 #[derive(Debug, Clone, Copy)]
@@ -18,14 +40,14 @@ impl<'t> Line<'t> {
         Span { start: self.at, end: self.at + self.text.len() }
     }
 
-    /// Place of a part of the line.
+    /// Returns a part of the line with its place. `text` must be a slice of the line.
     pub(crate) fn part(self, text: &str) -> Part {
         let offset = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         let start = if offset <= self.text.len() { self.at + offset } else { self.at };
         Part::new(text, Span { start, end: start + text.len() })
     }
 
-    /// Returns the words of the line with their places.
+    /// Returns the words of the line.
     pub(crate) fn words(self) -> impl Iterator<Item = &'t str> {
         self.text.split_whitespace()
     }

@@ -1,6 +1,6 @@
 //! Reads Makefiles: rules with their recipes as shell, and variables.
 
-use crate::packages::Part;
+use crate::lines::Part;
 use crate::shell::{Decoded, Options, Script};
 use crate::syntax::Span;
 

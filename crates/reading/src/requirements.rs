@@ -1,7 +1,7 @@
 //! Reads requirements and constraints as pip does: names, specifiers, hashes, addresses and options.
 
 use crate::documents::ReadError;
-use crate::packages::Part;
+use crate::lines::Part;
 use crate::shell::Decoded;
 use crate::syntax::Span;
 

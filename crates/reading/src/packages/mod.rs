@@ -12,6 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::documents::{Document, Format, Node, ReadError};
+pub use crate::lines::Part;
 use crate::syntax::Span;
 
 /// Lockfile of a package manager.
@@ -76,13 +77,6 @@ pub struct Checksum {
     pub sum: Part,
     /// Name or address of the file.
     pub file: Option<Part>,
-}
-
-/// Text with its place.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
-    pub text: String,
-    pub span: Span,
 }
 
 impl LockFormat {
@@ -189,22 +183,6 @@ pub fn repeated_keys(document: &Document<'_>) -> Vec<Repeated> {
     let keys = document.shadowed().into_iter();
     keys.map(|key| Repeated { name: key.entry.key.to_owned(), first: key.entry.key_span, last: key.by })
         .collect()
-}
-
-impl Part {
-    pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
-        Self { text: text.into(), span }
-    }
-
-    /// Part of the text at its place; at the place of the whole where an escape or a line end stands between.
-    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
-        let is_verbatim = self.span.end - self.span.start == self.text.len();
-        let span = match is_verbatim {
-            true => Span { start: self.span.start + range.start, end: self.span.start + range.end },
-            false => self.span,
-        };
-        Self::new(&self.text[range], span)
-    }
 }
 
 impl LockedPackage {
