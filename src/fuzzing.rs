@@ -1,6 +1,6 @@
-//! Promises that every reader of foreign bytes keeps for any bytes: `fuzz/` looks for counterexamples, tests run seeds.
+//! Promises of the readers of foreign bytes, for any bytes: `fuzz/` searches counterexamples, tests run the seeds.
 //!
-//! A function panics where a promise is broken and returns true if the reader accepted the bytes.
+//! A function panics if a promise is broken, and returns whether the reader accepted the bytes.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use qa_gates::contract::{Output, Places, Source, Tool};
 
 pub use crate::git::fuzzing::{pack_protocol, tree};
 
-/// Limits of an archive small enough to try thousands.
+/// Limits of an archive, small enough for thousands of tries.
 const CAPS: crate::store::Caps = crate::store::Caps {
     archive_bytes: 1 << 16,
     entries: 20,
@@ -73,8 +73,7 @@ pub fn secrets(bytes: &[u8]) -> bool {
     let masked = secrets::masked(text.clone());
     assert_eq!(masked.len(), text.len());
     assert!(spans.iter().all(|span| !masked[span.start..span.end].contains(char::is_alphanumeric)));
-    let ends = |text: &str| text.match_indices('\n').map(|(at, _)| at).collect::<Vec<_>>();
-    assert_eq!(ends(&masked), ends(&text));
+    assert!(masked.match_indices('\n').eq(text.match_indices('\n')));
     !spans.is_empty()
 }
 

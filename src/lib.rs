@@ -15,4 +15,4 @@ pub(crate) mod store;
 
 pub use app::{Exit, main_with};
 #[cfg(target_os = "linux")]
-pub use exec::keep;
+pub use exec::run_supervisor;

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else, because a supervisor must have one thread.
+    // First, because a supervisor must have one thread.
     #[cfg(target_os = "linux")]
-    if let Some(exit) = qa_skill::keep(std::env::args_os()) {
+    if let Some(exit) = qa_skill::run_supervisor(std::env::args_os()) {
         return exit;
     }
     qa_skill::main_with(std::env::args_os(), watch_signals)
 }
 
-/// Ends the run at the first signal and the process at the second. As the first process of a container there is no
-/// default action, so without this neither signal would do anything.
+/// Ends the run at the first signal and the process at the second. The first process of a container has no default action
+/// for signals.
 fn watch_signals(cancel: Box<dyn Fn() + Send>) {
     let watch = async move {
         use tokio::signal::unix::{SignalKind, signal};
@@ -25,12 +25,12 @@ fn watch_signals(cancel: Box<dyn Fn() + Send>) {
         else {
             return;
         };
-        for seen in 0.. {
+        for signals in 0.. {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            if seen > 0 {
+            if signals > 0 {
                 std::process::exit(130);
             }
             cancel();

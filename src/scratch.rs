@@ -1,6 +1,6 @@
-//! Directories that belong to one process: locked while it lives, and removed by the next one when it ended badly.
+//! Temporary directories of one process: locked while it runs, and removed by the next process after a crash.
 //!
-//! A lock and not a process id says who lives: ids are 1 in every container, and two may share a directory.
+//! A lock shows that the process runs. Its id cannot: it is 1 in every container, and containers may share a directory.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ScratchDirectory {
     path: PathBuf,
     is_moved: bool,
-    /// Held until the directory is moved or gone; none where the file system has no locks.
+    /// Held until the directory is moved or removed; `None` on a file system without locks.
     _lock: Option<File>,
 }
 
-/// Who may read a scratch directory.
+/// Users that may read a scratch directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Nobody else.
+    /// The owner only.
     Owner,
-    /// Whoever the umask lets.
+    /// All users that the umask allows.
     Everybody,
 }
 
@@ -31,7 +31,7 @@ impl ScratchDirectory {
             let path = random_directory(parent, prefix, readers)?;
             let lock = match lock(&path) {
                 Ok(lock) => Some(lock),
-                // A sweep came in between.
+                // A concurrent sweep removed it.
                 Err(Locked::Elsewhere) => continue,
                 Err(Locked::Unknown) => None,
             };
@@ -45,7 +45,7 @@ impl ScratchDirectory {
         &self.path
     }
 
-    /// Gives the directory another name; false where something else has it.
+    /// Renames the directory. Returns false if the target exists.
     pub(crate) fn rename(&mut self, target: &Path) -> io::Result<bool> {
         if fs::symlink_metadata(target).is_ok() {
             return Ok(false);
@@ -71,17 +71,17 @@ impl Drop for ScratchDirectory {
     }
 }
 
-/// Removes the directories of a prefix whose processes are gone; a failure is no reason not to run.
+/// Removes the directories of a prefix whose processes ended. Errors are ignored.
 pub(crate) fn sweep(parent: &Path, prefix: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_scratch = name.as_encoded_bytes().starts_with(prefix.as_bytes());
-        // A link is no directory here.
+        // A link does not count as a directory.
         let is_directory = matches!(entry.file_type(), Ok(kind) if kind.is_dir());
         if !is_scratch || !is_directory {
             continue;
         }
-        // Held until the directory is gone: its process may be about to lock it, having just made it.
+        // Held until the directory is removed: a process may have just created it and be about to lock it.
         if let Ok(_lock) = lock(&entry.path()) {
             let _left_for_the_next_sweep = fs::remove_dir_all(entry.path());
         }
@@ -108,13 +108,13 @@ fn random_directory(parent: &Path, prefix: &str, _: Readers) -> io::Result<PathB
 
 /// Reason why a directory could not be locked.
 enum Locked {
-    /// Somebody else has it, or the directory is gone.
+    /// Another process has the lock, or the directory was removed.
     Elsewhere,
-    /// The file system does not say.
+    /// The file system does not support locks.
     Unknown,
 }
 
-/// Locks a directory; the kernel takes the lock back when the process ends, however it does.
+/// Locks a directory. The kernel releases the lock when the process ends.
 fn lock(path: &Path) -> Result<File, Locked> {
     let directory = File::open(path).map_err(|error| {
         if error.kind() == ErrorKind::NotFound { Locked::Elsewhere } else { Locked::Unknown }

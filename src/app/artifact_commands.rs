@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::console;
 use super::drift_check::{
-    Against, Live, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, runs_below, text,
+    Against, Live, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, render_text,
+    runs_below,
 };
 use super::exit::{Exit, Failure};
 use super::progress::TerminalProgress;
@@ -21,22 +22,23 @@ use qa_contracts::codes::Code;
 use qa_contracts::schema;
 use qa_contracts::v1::DriftReport;
 use qa_core::canonical;
+use qa_core::shard::Shard;
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 use qa_run::retry::WaitBudget;
 
-/// All requests of a command together; jobs have hours, and nobody waits for them at night.
+/// Time limit of all requests of a drift check together.
 const DRIFT_BUDGET: Duration = Duration::from_secs(3600);
 /// Default number of artifacts to replay. Listing and downloading that many takes about a thousand requests, the hourly
 /// rate limit of a token.
 pub(crate) const LIMIT: u64 = 500;
 const UPLOAD_BUDGET: Duration = Duration::from_secs(900);
 
-/// Makes the document of a format.
+/// Renders a report in one format.
 type Render = fn(&DriftReport) -> Result<Vec<u8>, Failure>;
 
 const FORMATS: &[(&str, Render)] = &[
-    ("text", |report| Ok(text(report).into_bytes())),
+    ("text", |report| Ok(render_text(report).into_bytes())),
     ("json", json),
     ("markdown", |report| Ok(markdown(report).into_bytes())),
 ];
@@ -50,23 +52,23 @@ pub(crate) struct DriftCheckArgs {
     /// Replay from this repository's objects instead of the recordings
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
-    /// How far back artifacts are looked for
+    /// Age limit of artifacts, in days
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400))]
     since_days: u64,
-    /// How many artifacts are replayed at most, the newest first and those of forks last
+    /// Maximum number of artifacts to replay: the newest first, those of forks last
     #[arg(long, value_name = "N", default_value_t = LIMIT, value_parser = clap::value_parser!(u64).range(1..=5000))]
     limit: u64,
-    /// The artifacts' name
+    /// Name of the artifacts
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
-    /// Runs made by another version of the engine or of a lens fail; otherwise they are reported
+    /// Fail on runs of another version of the engine or of a lens; by default they are reported only
     #[arg(long)]
     fail_on_engine_change: bool,
-    /// Ask the models of stored reviews again, those that the policy of the checkout names, and say how they answer now;
-    /// it costs what reviews cost, and decides nothing
+    /// Send the requests of stored reviews again, to models that the checkout's policy names, and report how the answers
+    /// changed; this costs as much as the reviews and does not affect the exit code
     #[arg(long)]
     live: bool,
-    /// How often each question is asked with --live
+    /// Number of times that --live sends each request
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=9))]
     samples: u64,
     /// text, json or markdown, optionally with a path; repeatable
@@ -79,18 +81,18 @@ pub(crate) struct UploadArgs {
     /// Run directories, or an artifact root
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// The artifact's name
+    /// Name of the artifact
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
-    /// Which shard of how many the runs are, as `1/4`
+    /// The shard that the parts belong to, for example `1/4`
     #[arg(long, value_name = "K/N", value_parser = parse_shard)]
-    shard: Option<(u64, u64)>,
-    /// For how many days it is kept
+    shard: Option<Shard>,
+    /// Retention in days; by default that of the repository
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=400))]
     retention_days: Option<u64>,
 }
 
-/// A format and where it goes; without a path to standard output.
+/// An output format, and the file to write; without a path it goes to standard output.
 #[derive(Clone)]
 struct DriftOutput {
     render: Render,
@@ -103,17 +105,19 @@ fn parse_output(text: &str) -> Result<DriftOutput, String> {
         Some((name, path)) => (name, Some(PathBuf::from(path))),
         None => (text, None),
     };
-    let found = FORMATS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, render)| DriftOutput { render: *render, path }).ok_or_else(|| {
+    let format = FORMATS.iter().find(|(known, _)| *known == name);
+    format.map(|(_, render)| DriftOutput { render: *render, path }).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
         format!("there is no format `{name}`; known formats: {}", known.join(", "))
     })
 }
 
-fn parse_shard(text: &str) -> Result<(u64, u64), String> {
-    let parsed = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    let parsed = text
+        .split_once('/')
+        .and_then(|(number, of)| Some(Shard { number: number.parse().ok()?, of: of.parse().ok()? }));
     parsed
-        .filter(|(shard, of)| (1..=*of).contains(shard))
+        .filter(|shard| (1..=shard.of).contains(&shard.number))
         .ok_or_else(|| "expected K/N with K from 1 to N".to_owned())
 }
 
@@ -140,11 +144,11 @@ pub(crate) fn drift_check(
             "give all but one a path: --format markdown=drift.md",
         ));
     }
-    let environment = ArtifactEnvironment::read();
+    let environment = ArtifactEnvironment::from_process();
     let progress = TerminalProgress::new(false);
     let checkout = arguments.repo.clone().unwrap_or_else(|| PathBuf::from("."));
     let live = match arguments.live {
-        true => Some(Live::of(&checkout, arguments.samples, None, cancellation)?),
+        true => Some(Live::new(&checkout, arguments.samples, None, cancellation)?),
         false => None,
     };
     let report = if arguments.paths.is_empty() {
@@ -158,8 +162,8 @@ pub(crate) fn drift_check(
         check_remote(&request, &environment, cancellation, &progress)
     } else {
         let repository = arguments.repo.as_deref();
-        let live = (live.as_ref(), cancellation.as_ref());
-        check_paths(&arguments.paths, repository, &environment.scratch(), live, &progress)
+        let scratch = environment.scratch();
+        check_paths(&arguments.paths, repository, &scratch, live.as_ref(), cancellation, &progress)
     };
     progress.clear();
     let report = report?;
@@ -178,15 +182,15 @@ pub(crate) fn drift_check(
     }
 }
 
-/// Artifacts of the repository that are replayed.
+/// Selection of a repository's artifacts to replay.
 pub(crate) struct RemoteRequest {
-    /// Repository that is searched for commits first.
+    /// Local repository; commits that it lacks are fetched.
     pub(crate) checkout: PathBuf,
     pub(crate) name: String,
     pub(crate) since_days: u64,
-    /// The newest so many, those of forks last.
+    /// Maximum number of artifacts: the newest first, those of forks last.
     pub(crate) limit: u64,
-    /// Asks models again, where that is wanted.
+    /// Comparison of new model answers with the recorded ones, if requested.
     pub(crate) live: Option<Live>,
 }
 
@@ -199,8 +203,8 @@ pub(crate) fn check_remote(
 ) -> Result<DriftReport, Failure> {
     let (Some(api), Some(repository)) = (environment.api(), environment.repository()) else {
         return Err(Failure::usage(
-            "there is nothing to check",
-            "name run directories or archives; or, in GitHub Actions, GITHUB_API_URL and GITHUB_REPOSITORY say where to look for artifacts",
+            "no runs to check",
+            "name run directories or archives, or set GITHUB_API_URL and GITHUB_REPOSITORY to check a repository's artifacts",
         ));
     };
     let http = client(DRIFT_BUDGET, cancellation)?;
@@ -236,12 +240,15 @@ pub(crate) fn check_remote(
 
 /// `qa-skill upload`.
 pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
-    let environment = ArtifactEnvironment::read();
+    let environment = ArtifactEnvironment::from_process();
     let name = ArtifactName::new(&arguments.name)?;
-    let name = arguments.shard.map_or_else(|| name.clone(), |(shard, of)| name.of_shard(shard, of));
+    let name = match arguments.shard {
+        Some(shard) => name.of_shard(shard.number, shard.of),
+        None => name,
+    };
     let directories: Vec<PathBuf> = arguments.paths.iter().flat_map(|path| runs_below(path)).collect();
     if directories.is_empty() {
-        return Err(Failure::usage("there is no run to upload", "name a run directory or the artifact root"));
+        return Err(Failure::usage("no run to upload", "name a run directory or the artifact root"));
     }
     let service = RunService::new(
         environment.server(),
@@ -264,16 +271,16 @@ pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -
             scratch: &environment.scratch(),
         },
     )?;
-    let what = if stored.already_there { "already there" } else { "uploaded" };
+    let what = if stored.already_there { "already uploaded" } else { "uploaded" };
     let mut line = format!(
         "{what}: artifact {} ({}), {} bytes, sha256 {}",
         stored.id,
-        qa_core::escape::visible(name.text()),
+        qa_core::escape::visible(name.as_str()),
         stored.packed.bytes,
         stored.packed.sha256
     );
-    if let (Some(days), Some(asked)) = (stored.days, arguments.retention_days) {
-        let clamped = if days < asked { ", the most that the repository allows" } else { "" };
+    if let (Some(days), Some(requested)) = (stored.days, arguments.retention_days) {
+        let clamped = if days < requested { ", the maximum of the repository" } else { "" };
         line.push_str(&format!(", kept for {days} days{clamped}"));
     }
     console::write_stdout(format!("{line}\n").as_bytes()).map(|()| Exit::Pass)

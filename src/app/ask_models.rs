@@ -1,15 +1,15 @@
-//! Asks the models of a run, before anything is derived: how much that may cost is said first.
+//! Collects the models' replies of a run before the derivation, after it prints the maximum cost.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::client;
-use super::console::say;
+use super::console::write_stderr;
 use super::exit::Failure;
-use super::inputs::{Opened, artifact_root};
+use super::inputs::{ModelUse, Opened, artifact_root};
 use super::prepare::Prepared;
-use crate::config::{provider_key, provider_keys};
+use crate::config::provider_keys;
 use crate::store::Replies;
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{LensPlan, RecordedReplies};
@@ -19,31 +19,11 @@ use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
 use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector};
 
-/// The longest that all questions of a run may take together.
+/// Time limit of all model requests of a run together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
 
-/// Use of models in a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ModelUse {
-    /// Source of replies.
-    pub(crate) replies: RepliesMode,
-    /// True if no model is used.
-    pub(crate) no_model: bool,
-    /// The pull request whose budget is used.
-    pub(crate) pull_request: Option<u64>,
-    /// The job's own token, which is the key of GitHub's models.
-    pub(crate) token: Option<Secret>,
-}
-
-impl ModelUse {
-    /// Returns the key in an environment variable, or the job's token, which a step has as an input.
-    fn key(&self, variable: &str) -> Option<Secret> {
-        provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
-    }
-}
-
 /// Collects the replies to all reviews. Without a review it opens no store and prints nothing.
-pub(crate) fn ask(
+pub(crate) fn collect_replies(
     prepared: &Prepared<'_>,
     opened: &Opened,
     cancellation: &Arc<Cancellation>,
@@ -74,11 +54,11 @@ pub(crate) fn ask(
         let budget = models.pull_request.zip(policy.max_pull_request_cost_micro_usd);
         let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
         if !no_model && mode != RepliesMode::Replay {
-            say(&bound(&requesting));
+            write_stderr(&maximum_usage(&requesting));
         }
         let root = artifact_root(prepared.request, &opened.repository.root);
         if mode == RepliesMode::Replay {
-            not_committed(&root, opened)?;
+            refuse_committed_replies(&root, opened)?;
         }
         let collector = ReplyCollector {
             reviews: &reviews,
@@ -101,40 +81,46 @@ pub(crate) fn ask(
     })
 }
 
-/// Checks that no stored reply is committed: replay trusts replies without a seal, so they must not come with the
-/// change.
+/// Fails if stored replies are committed: replay trusts replies without a seal, so a change must not bring them.
 #[expect(
     clippy::disallowed_methods,
-    reason = "what counts is where the files really are; the path goes nowhere"
+    reason = "the check needs the real location of the files; the path is not passed on"
 )]
-fn not_committed(root: &Path, opened: &Opened) -> Result<(), Failure> {
-    let hint = "pass --out with a directory that no commit has";
-    let refused =
-        |why: &str| Failure::usage(format!("stored replies cannot be replayed from there: {why}"), hint);
-    // What is not there cannot be replayed either.
+fn refuse_committed_replies(root: &Path, opened: &Opened) -> Result<(), Failure> {
+    // A directory that does not exist holds no replies.
     let Ok(replies) = std::fs::canonicalize(root.join("replies")) else { return Ok(()) };
     let checkout = std::fs::canonicalize(&opened.repository.root);
-    let checkout = checkout.map_err(|error| refused(&format!("the checkout cannot be found: {error}")))?;
+    let checkout =
+        checkout.map_err(|error| replies_refused(&format!("the checkout cannot be found: {error}")))?;
     let Ok(inside) = replies.strip_prefix(&checkout) else { return Ok(()) };
-    let inside = inside.to_str().ok_or_else(|| refused("its path is not Unicode"))?;
+    let inside = inside.to_str().ok_or_else(|| replies_refused("its path is not Unicode"))?;
     let resolved = &opened.resolved;
     for commit in [&resolved.head, &resolved.base] {
         if opened.objects.is_tracked_at(commit, inside)? {
-            return Err(refused("they are committed, so a change could answer for the model"));
+            return Err(replies_refused(
+                "they are committed, so a change could forge the answers of the model",
+            ));
         }
     }
     Ok(())
 }
 
-/// The most that plans may use, said before anything is asked.
-fn bound(plans: &[&LensPlan]) -> String {
-    let questions: u64 = plans.iter().filter_map(|plan| Some(plan.review.as_ref()?.samples)).sum();
+fn replies_refused(reason: &str) -> Failure {
+    let message = format!("stored replies of this directory cannot be replayed: {reason}");
+    Failure::usage(message, "pass --out with a directory that is not committed")
+}
+
+/// Describes the most that plans may use.
+fn maximum_usage(plans: &[&LensPlan]) -> String {
+    let requests: u64 = plans.iter().filter_map(|plan| Some(plan.review.as_ref()?.samples)).sum();
     let input: u64 = plans.iter().map(|plan| plan.max_input_tokens).sum();
     let output: u64 = plans.iter().map(|plan| plan.max_output_tokens).sum();
     let costs: Option<u64> = plans.iter().map(|plan| plan.max_cost_usd.map(micro_usd)).sum();
-    let cost =
-        costs.map_or("at a price that no list tells".to_owned(), |cost| format!("at most {} USD", usd(cost)));
+    let cost = match costs {
+        Some(cost) => format!("at most {} USD", usd(cost)),
+        None => "at an unknown price".to_owned(),
+    };
     format!(
-        "models are asked {questions} questions: an estimated {input} tokens in, at most {output} out, {cost}; stored replies are not requested again\n"
+        "sending at most {requests} requests to models: about {input} tokens in, at most {output} out, {cost}; stored replies are not requested again\n"
     )
 }

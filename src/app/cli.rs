@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and which command answers.
+//! The command line: its commands and options, and the dispatch to them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
-use super::ask_models::ModelUse;
 use super::calibrate::CalibrateArgs;
 use super::console::{self, Color, Output};
 use super::exit::{Exit, Failure};
-use super::inputs::{HeadTrust, Request, open};
+use super::inputs::{HeadTrust, ModelUse, Request, open};
+use super::option_values::{parse_replies, parse_shard, word_parser};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::verify_command::{self, VerifyArgs};
@@ -35,19 +35,19 @@ Examples:
   qa-skill run --base main --head my-branch       name both sides
   qa-skill run --format json > result.json        the result as one JSON document
   qa-skill run --format terminal --format sarif=results.sarif --format html=report.html
-  qa-skill verify .qa-skill/runs/<key>            derive a stored verdict once more
-  qa-skill explain secret-token/provider-token    what a rule means and how to fix it
+  qa-skill verify .qa-skill/runs/<key>            reproduce a stored verdict
+  qa-skill explain secret-token/provider-token    explain a rule and its fix
 
-Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 a defect in qa-skill";
+Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 internal error";
 
 #[cfg(target_os = "linux")]
 const SANDBOX_EXAMPLES: &str = "\
 Examples:
-  qa-skill sandbox                               test the fence of this machine
+  qa-skill sandbox                               test the sandbox of this machine
   qa-skill sandbox -- python3 -m unittest        run the tests of HEAD's tree
   qa-skill sandbox --readable ~/.cargo --readable ~/.rustup --env PATH=/usr/bin:$HOME/.cargo/bin -- cargo test
 
-Exit codes: 0 the command succeeded, 1 it did not, 2 usage error, 3 it was not run or its end is not known";
+Exit codes: 0 the command succeeded, 1 it failed, 2 usage error, 3 it was not run or its exit status is unknown";
 
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
@@ -59,48 +59,48 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Judge a change and leave the proof in a run directory
+    /// Judge a change and store the proof in a run directory
     #[command(after_help = console::formats_help())]
     Run(RunArgs),
-    /// Show what a run would look at, without running anything
+    /// List the plans of a run without executing them
     Plan(PlanArgs),
-    /// Join the parts of a run to what one process would give
+    /// Join the parts of a sharded run and give its verdict
     Aggregate(AggregateArgs),
-    /// Derive a stored run once more and name the first difference
+    /// Derive a stored run again and report the first difference
     Verify(VerifyArgs),
-    /// Derive many stored runs once more, from directories, archives or artifacts, and say what moved
+    /// Derive stored runs again, from directories, archives or artifacts, and report differences
     DriftCheck(DriftCheckArgs),
-    /// Store run directories as an artifact of the running workflow; the action does it by itself
+    /// Upload run directories as an artifact of the running workflow; the action does this itself
     #[command(hide = true)]
     Upload(UploadArgs),
-    /// Draft the conventions that a commit and its history keep; nothing is enforced before it is approved
+    /// Draft a rubric of the conventions in a commit and its history; it applies once it is approved
     ConsistencyInit(super::consistency_init::InitArgs),
-    /// Decide about a draft and freeze what is accepted as the next version of the rubric
+    /// Accept or reject the conventions of a draft and freeze the next version of the rubric
     ConsistencyApprove(super::consistency_approve::ApproveArgs),
-    /// Count whether a commit still keeps the conventions of the rubric in force
+    /// Check that a commit still keeps the conventions of the rubric in force
     ConsistencyCheck(super::consistency_check::CheckArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
-    /// Show what the policy would have said about the changes merged last, rule by rule
+    /// Show how often each rule would have blocked the changes merged last
     Calibrate(CalibrateArgs),
-    /// Check the policy in force and show where each value comes from
+    /// Check the policy in force and show the origin of each setting
     PolicyCheck(PolicyCheckArgs),
-    /// Check the models of the policy with one cheap question each, and show what would be sent
+    /// Send one small request to each model of the policy, and show the requests
     Doctor(super::doctor::DoctorArgs),
-    /// Say what comes next in the work on a feature, from the stored state and what has happened since
+    /// Show the next step of the work on a feature, from the stored state and an event
     Workflow(WorkflowArgs),
-    /// Run a command as gates run theirs, fenced in, and show the fence and the outcome
+    /// Run a command in the sandbox of gates, and show the sandbox and the outcome
     #[cfg(target_os = "linux")]
     #[command(after_help = SANDBOX_EXAMPLES)]
     Sandbox(super::sandbox_command::SandboxArgs),
     /// Print a published schema, the registry or the manifest
     Schema {
-        /// Its name; all names are listed without one
+        /// Name of the document; without one, all names are listed
         name: Option<String>,
     },
     /// Print completions for a shell
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: clap_complete::Shell,
     },
 }
@@ -110,26 +110,26 @@ struct ChangeArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master. A name that stands for two
-    /// commits is refused: write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
+    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master. For an ambiguous name write
+    /// refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// The head: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     head: String,
-    /// How incompleteness is judged, instead of what the policy says
+    /// Treatment of incomplete plans; overrides the policy
     #[arg(long, value_parser = word_parser::<RunMode>())]
     mode: Option<RunMode>,
-    /// The strengths rules start from, instead of what the policy says
+    /// The rule strengths to start from; overrides the policy
     #[arg(long, value_parser = word_parser::<Preset>())]
     preset: Option<Preset>,
     /// Only this lens; repeatable. A run without a required lens cannot pass
     #[arg(long = "lens", value_name = "LENS")]
     lenses: Vec<String>,
-    /// How many worker threads; changes the time and nothing else
+    /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
-    /// The artifact root, instead of .qa-skill in the checkout
+    /// The artifact root; by default .qa-skill in the checkout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -141,32 +141,32 @@ struct RunArgs {
     /// An output format, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
     formats: Vec<Output>,
-    /// Execute one part of the run, `k/N`, and store it; `aggregate` joins all parts and gives the verdict
+    /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
     #[arg(long, value_name = "K/N", value_parser = parse_shard)]
     shard: Option<Shard>,
-    /// Store another attempt even when this key was judged before
+    /// Store another attempt even if a run of this execution key exists
     #[arg(long)]
     refresh: bool,
-    /// Say what is new, still open and resolved since the nearest earlier run below this directory, and write it to
-    /// delta.json beside the runs
+    /// Report which findings are new, still open and resolved since the nearest earlier run below this directory, and write
+    /// them to delta.json beside the runs
     #[arg(long, value_name = "DIR")]
     since: Option<PathBuf>,
-    /// Where models' answers come from: asked anew, kept ones, or kept ones first
+    /// Source of models' replies: new requests, stored replies, or stored replies first
     #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
     replies: RepliesMode,
-    /// The pull request whose budget for models this run uses
+    /// The pull request whose model budget this run uses
     #[arg(long, value_name = "NUMBER")]
     pull_request: Option<u64>,
-    /// Ask no model; what a required review would say is then missing
+    /// Send no request to a model; required reviews are then incomplete
     #[arg(long)]
     no_model: bool,
     /// When to use colour
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
-    /// Show no progress
+    /// Hide the progress
     #[arg(long, short)]
     quiet: bool,
-    /// Say on standard error what each step did and how long it took
+    /// Log each step and its time to standard error
     #[arg(long, short)]
     verbose: bool,
 }
@@ -175,13 +175,13 @@ struct RunArgs {
 struct PlanArgs {
     #[command(flatten)]
     change: ChangeArgs,
-    /// How to print it
+    /// Output format
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     format: String,
-    /// Print what reviews may cost at most instead; nothing is asked
+    /// Print the maximum cost of the reviews instead; no request is sent
     #[arg(long, conflicts_with_all = ["format", "shards"])]
     cost: bool,
-    /// Print the matrix of a job that runs so many shards, 1 to 256, instead
+    /// Print the job matrix for N shards, 1 to 256, instead
     #[arg(long, value_name = "N", conflicts_with = "format")]
     shards: Option<u64>,
 }
@@ -190,14 +190,14 @@ struct PlanArgs {
 struct AggregateArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// A directory with parts, searched below too; repeatable
+    /// A directory that is searched for parts; repeatable
     #[arg(long = "parts", value_name = "DIR", required = true)]
     parts: Vec<PathBuf>,
 }
 
 #[derive(Args)]
 struct ExplainArgs {
-    /// A rule, a lens, or the beginning of a finding's id
+    /// A rule, a lens, or the first six or more digits of a finding's id
     subject: String,
     /// The artifact root to search for findings
     #[arg(long, default_value = ".qa-skill", value_name = "DIR")]
@@ -208,51 +208,13 @@ struct ExplainArgs {
 struct PolicyCheckArgs {
     #[command(flatten)]
     change: ChangeArgs,
-    /// A policy file that is not committed yet
+    /// An uncommitted policy file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
-/// Words of the contract as values of an option.
-pub(super) trait Word: Copy + Clone + Send + Sync + 'static {
-    fn parse_word(text: &str) -> Option<Self>;
-    fn words() -> Vec<&'static str>;
-}
-
-macro_rules! word {
-    ($name:ident) => {
-        impl Word for $name {
-            fn parse_word(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|word| word.as_str() == text)
-            }
-
-            fn words() -> Vec<&'static str> {
-                Self::ALL.iter().map(|word| word.as_str()).collect()
-            }
-        }
-    };
-}
-word!(RunMode);
-word!(Preset);
-
-pub(super) fn word_parser<T: Word>() -> impl clap::builder::TypedValueParser<Value = T> {
-    use clap::builder::TypedValueParser;
-    clap::builder::PossibleValuesParser::new(T::words())
-        .map(|text| T::parse_word(&text).expect("the parser only lets known words through"))
-}
-
-fn parse_replies() -> impl clap::builder::TypedValueParser<Value = RepliesMode> {
-    use clap::builder::TypedValueParser;
-    clap::builder::PossibleValuesParser::new(RepliesMode::ALL.map(|(_, word)| word))
-        .map(|text| RepliesMode::parse(&text).expect("the parser only lets known words through"))
-}
-
-fn parse_shard(text: &str) -> Result<Shard, String> {
-    Shard::parse(text).ok_or_else(|| "it is not `k/N` with k from 1 to N and N up to 256".to_owned())
-}
-
 impl ChangeArgs {
-    /// The order of `--lens` means nothing, so it must not change the key.
+    /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
     fn request(mut self, refresh: bool) -> Request {
         self.lenses.sort();
         Request {
@@ -275,17 +237,19 @@ impl ChangeArgs {
     }
 }
 
-/// Runs a command line and gives its exit code. `cancellation` is set from outside when the process should end.
+/// Runs a command line and returns its exit code. `cancel` gets a function that ends the run, for a signal handler.
 pub fn main_with(
     arguments: impl IntoIterator<Item = OsString>,
     cancel: impl FnOnce(Box<dyn Fn() + Send>),
 ) -> ExitCode {
     crate::git::isolate();
     std::panic::set_hook(Box::new(|panic| {
-        let place =
-            panic.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
+        let place = match panic.location() {
+            Some(place) => format!(" at {}:{}", place.file(), place.line()),
+            None => String::new(),
+        };
         let payload = qa_core::masking::sanitize_cut(panic.payload_as_str().unwrap_or(""), 300);
-        console::say(&format!("internal panic{place}: {payload}\n"));
+        console::write_stderr(&format!("internal panic{place}: {payload}\n"));
     }));
     let cancellation = Arc::new(Cancellation::default());
     let handle = Arc::clone(&cancellation);
@@ -294,7 +258,7 @@ pub fn main_with(
     }));
     super::watchdog::watch(&cancellation);
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // A step of GitHub Actions has no arguments: its environment says what to do.
+    // A step of GitHub Actions has no arguments; its environment selects the command.
     if arguments.len() <= 1 && crate::config::in_actions() {
         cancellation.set_deadline(Some(DEFAULT_DEADLINE));
         return conclude(&cancellation, || super::action::step(&cancellation));
@@ -307,21 +271,21 @@ pub fn main_with(
         }
     };
     cancellation.set_deadline(Some(deadline(&cli.command)));
-    conclude(&cancellation, || answer(cli.command, &cancellation))
+    conclude(&cancellation, || dispatch(cli.command, &cancellation))
 }
 
-/// Prints clap's help or what it refuses, which it quotes.
+/// Prints clap's help, or its error with secrets in quoted arguments masked.
 fn print_clap(error: &clap::Error) {
     let text = error.render().to_string();
     let masked = secrets::masked(text.clone());
     if masked == text {
         let _nobody_listens = error.print();
     } else {
-        console::say(&masked);
+        console::write_stderr(&masked);
     }
 }
 
-/// Returns the time limit of a command. Any of them may wait in the kernel, for example for a pipe that the repository's
+/// Returns the time limit of a command. Any command may block in the kernel, for example on a pipe that the repository's
 /// configuration includes.
 fn deadline(command: &Command) -> Duration {
     match command {
@@ -344,8 +308,8 @@ fn deadline(command: &Command) -> Duration {
     }
 }
 
-/// Runs a command to its exit code, whatever becomes of it. A check run that waits for a verdict is completed without one
-/// when the command fails.
+/// Runs a command and returns its exit code, also after a panic. If the command fails, a check run that waits for a verdict
+/// is completed without one.
 fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
     let failure = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => return exit.into(),
@@ -360,7 +324,7 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
     failure.exit.into()
 }
 
-fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run(arguments, None, cancellation),
         Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
@@ -380,9 +344,11 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
         Command::Verify(arguments) => verify_command::verify(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
         Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
-        Command::ConsistencyInit(arguments) => super::consistency_init::init(&arguments, cancellation),
-        Command::ConsistencyApprove(arguments) => super::consistency_approve::approve(&arguments),
-        Command::ConsistencyCheck(arguments) => super::consistency_check::check(&arguments, cancellation),
+        Command::ConsistencyInit(arguments) => super::consistency_init::write_draft(&arguments, cancellation),
+        Command::ConsistencyApprove(arguments) => super::consistency_approve::freeze_rubric(&arguments),
+        Command::ConsistencyCheck(arguments) => {
+            super::consistency_check::print_standing(&arguments, cancellation)
+        }
         Command::Explain(arguments) => {
             console::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
         }
@@ -393,7 +359,7 @@ fn answer(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Fa
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
-        Command::Workflow(arguments) => workflow_command::answer(&arguments, cancellation),
+        Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
         Command::Schema { name } => {
@@ -433,8 +399,8 @@ fn run(
     };
     if let Some(shard) = arguments.shard {
         if parts.is_some() || !arguments.formats.is_empty() {
-            let message = "a shard has neither parts to join nor a result to print";
-            return Err(Failure::usage(message, "leave out --shard, or --parts and --format"));
+            let message = "a shard joins no parts and prints no result";
+            return Err(Failure::usage(message, "remove --shard, or remove --parts and --format"));
         }
         return run_shard(&request, shard, cancellation, &progress);
     }
@@ -442,10 +408,10 @@ fn run(
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
     progress.clear();
     let finished = finished?;
-    let exit = console::print(&finished, &arguments.formats, arguments.color, &Environment::read())?;
+    let exit = console::print(&finished, &arguments.formats, arguments.color, &Environment::from_process())?;
     match arguments.since.map(|since| super::delta::since(&since, &finished)).transpose() {
-        Ok(told) => told.flatten().iter().for_each(|told| console::say(told)),
-        // It decides nothing, so it does not take the place of the verdict.
+        Ok(summary) => summary.flatten().iter().for_each(|summary| console::write_stderr(summary)),
+        // The comparison does not affect the verdict, so its failure does not affect the exit code.
         Err(failure) => console::print_failure(&failure),
     }
     Ok(exit)
@@ -457,7 +423,7 @@ fn run_shard(
     cancellation: &Cancellation,
     progress: &TerminalProgress,
 ) -> Result<Exit, Failure> {
-    let stored = super::shard::part(request, &open(request)?, shard, cancellation, progress);
+    let stored = super::shard::run_shard(request, &open(request)?, shard, cancellation, progress);
     progress.clear();
     let stored = stored?;
     let text = format!(
@@ -491,7 +457,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_fenced_command_may_use_its_own_time_beside_the_default() {
+    fn a_sandboxed_command_adds_its_own_time_to_the_default() {
         assert_eq!(minutes("qa-skill sandbox --timeout 7200 -- true"), 140);
     }
 }

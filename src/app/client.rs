@@ -1,39 +1,39 @@
-//! The HTTP client of a run, and what people are told when a server says that an endpoint will end.
+//! The HTTP client of a run, and the warning about an endpoint whose server announces its end.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::console::say;
+use super::console::write_stderr;
 use crate::config::in_actions;
 use crate::net::NetClient;
 use qa_core::escape::{workflow_message, workflow_property};
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 
-/// Retirement notices that were logged, by endpoint; a run has several clients.
-static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Endpoints whose retirement was logged; a run has several clients.
+static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// A client all of whose requests together may take `budget`.
+/// Returns a client; `budget` is the time limit of all its requests together.
 pub(crate) fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, HttpError> {
     NetClient::new(budget, Arc::clone(cancellation), warn_once)
 }
 
-/// Warns on standard error, where the runner reads commands as well: standard output may be a document.
-fn warn_once(endpoint: &str, said: &str) {
-    let mut told = TOLD.lock().expect("nothing panics while it holds the set");
-    if !told.insert(without_numbers(endpoint)) {
+/// Warns on standard error, which the runner reads commands from as well; standard output may be a document.
+fn warn_once(endpoint: &str, notice: &str) {
+    let mut warned = WARNED.lock().expect("nothing panics while it holds the set");
+    if !warned.insert(without_numbers(endpoint)) {
         return;
     }
-    let text = format!("the server announces the end of {endpoint} ({said})");
-    say(&if in_actions() {
+    let text = format!("the server announces the end of {endpoint} ({notice})");
+    write_stderr(&if in_actions() {
         format!("::warning title={}::{}\n", workflow_property("qa-skill"), workflow_message(&text))
     } else {
         format!("warning: {text}\n")
     });
 }
 
-/// An endpoint whatever it is asked about.
+/// Returns an endpoint with its numbers replaced, so that requests about different items have the same.
 fn without_numbers(endpoint: &str) -> String {
     let parts = endpoint.split('/').map(|part| match part.bytes().all(|byte| byte.is_ascii_digit()) {
         true => "N",

@@ -1,4 +1,4 @@
-//! Places for the commands of gates: git's tree in a room of the fence, the policy's toolchains beside it.
+//! Workspaces for the commands of gates: the commit's tree in a room of the fence, with the policy's toolchains.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::exec::{Fence, Provided, Room, Toolchains};
 use crate::git::{OpenRepository, TreeLimits};
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::ToolchainMode;
+use qa_contracts::v1::PolicyToolchain;
 use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_gates::is_leftover;
@@ -19,11 +19,11 @@ use qa_run::ports::Cancellation;
 /// Parent directory of workspaces; every user may enter it.
 const SCRATCH: &str = "/tmp";
 
-/// Makes places for the commands of one run.
+/// Creates the workspaces of one run's commands.
 pub(super) struct FencedCommandSandbox<'a> {
     fence: Fence,
     repository: &'a OpenRepository,
-    toolchains: Vec<(String, bool)>,
+    toolchains: Vec<PolicyToolchain>,
     environment: Vec<(String, String)>,
     network: bool,
 }
@@ -35,11 +35,7 @@ impl<'a> FencedCommandSandbox<'a> {
         cancellation: &Arc<Cancellation>,
     ) -> Self {
         let execution = &policy.execution;
-        let copied = |mode: Option<ToolchainMode>| match mode {
-            None | Some(ToolchainMode::ReadOnly) => false,
-            Some(ToolchainMode::Copy) => true,
-        };
-        // What tools take for a reason to ask no questions, write no snapshots and draw no colours.
+        // Keeps tools from prompts, new snapshots and colours.
         let mut environment =
             vec![("CI".to_owned(), "true".to_owned()), ("NO_COLOR".to_owned(), "1".to_owned())];
         environment.retain(|(name, _)| !execution.environment.contains_key(name));
@@ -47,7 +43,7 @@ impl<'a> FencedCommandSandbox<'a> {
         Self {
             fence: Fence::new(PathBuf::from(SCRATCH), Arc::clone(cancellation)),
             repository,
-            toolchains: execution.toolchains.iter().map(|it| (it.path.clone(), copied(it.provide))).collect(),
+            toolchains: execution.toolchains.clone(),
             environment,
             network: execution.network(),
         }
@@ -60,11 +56,10 @@ impl CommandSandbox for FencedCommandSandbox<'_> {
     }
 
     fn open(&self, commit: &CommitId) -> Result<Box<dyn CommandWorkspace + '_>, SandboxError> {
-        let broken = |what: &str, error: String| SandboxError::Broken(visible(&format!("{what}: {error}")));
-        let room = Room::make(Path::new(SCRATCH))
-            .map_err(|error| broken("create the workspace", error.to_string()))?;
-        let written = self.repository.write_tree(commit, &room.tree, TreeLimits::default(), is_leftover);
-        written.map_err(|error| broken("write the tree", error.to_string()))?;
+        let room = Room::make(Path::new(SCRATCH)).map_err(|error| broken("create the workspace", &error))?;
+        self.repository
+            .write_tree(commit, &room.tree, TreeLimits::default(), is_leftover)
+            .map_err(|error| broken("write the tree", &error))?;
         let provided = Toolchains::find(&self.toolchains, &self.repository.root)?.provide(&room)?;
         let mut environment = self.environment.clone();
         environment.push(("PATH".to_owned(), provided.path.clone()));
@@ -72,7 +67,11 @@ impl CommandSandbox for FencedCommandSandbox<'_> {
     }
 }
 
-/// One place; it goes away when it is dropped.
+fn broken(step: &str, error: &dyn std::fmt::Display) -> SandboxError {
+    SandboxError::Broken(visible(&format!("{step}: {error}")))
+}
+
+/// A workspace, which is removed when it is dropped.
 struct FencedWorkspace<'a> {
     command_sandbox: &'a FencedCommandSandbox<'a>,
     room: Room,
@@ -113,7 +112,7 @@ impl CommandWorkspace for FencedWorkspace<'_> {
 
     fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError> {
         self.room
-            .take(path, max_bytes)
-            .map_err(|error| SandboxError::Broken(visible(&format!("take the report {path}: {error}"))))
+            .read_output_file(path, max_bytes)
+            .map_err(|error| broken(&format!("read the report {path}"), &error))
     }
 }

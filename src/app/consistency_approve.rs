@@ -1,4 +1,4 @@
-//! `qa-skill consistency-approve`: a person's decisions about a draft, and the version that is frozen by them.
+//! `qa-skill consistency-approve`: freezes a new rubric from a draft and a person's decisions about it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal as _, Write};
@@ -23,9 +23,9 @@ use qa_core::rubric;
 
 #[derive(Args)]
 pub(crate) struct ApproveArgs {
-    /// The draft's JSON
+    /// The draft, in JSON
     draft: PathBuf,
-    /// The decisions, as `qa-skill schema rubric-decisions` says; on a terminal they are asked for without it
+    /// The decisions, by the schema `rubric-decisions`; without this option they are asked for on the terminal
     #[arg(long, value_name = "FILE")]
     decisions: Option<PathBuf>,
     /// The repository, or any directory inside its checkout
@@ -33,33 +33,34 @@ pub(crate) struct ApproveArgs {
     repo: PathBuf,
 }
 
-/// Takes the decisions and freezes the next version.
-pub(crate) fn approve(arguments: &ApproveArgs) -> Result<Exit, Failure> {
+/// Reads or asks for the decisions, and freezes the next version.
+pub(crate) fn freeze_rubric(arguments: &ApproveArgs) -> Result<Exit, Failure> {
     let root = OpenRepository::discover(&arguments.repo)?.root.join(".qa-skill");
-    let draft: RubricDraft = read(&arguments.draft, "rubric-draft.v1")?;
+    let draft: RubricDraft = read_document(&arguments.draft, "rubric-draft.v1")?;
     let decisions = match &arguments.decisions {
-        Some(file) => read(file, "rubric-decisions.v1")?,
+        Some(file) => read_document(file, "rubric-decisions.v1")?,
         None if std::io::stdin().is_terminal() => {
             let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
             match ask_decisions(&draft, &mut input, &mut output) {
                 Some(decisions) => decisions,
-                None => return Err(Failure::usage("nothing was decided", "nothing was frozen either")),
+                None => return Err(Failure::usage("the approval was cancelled", "nothing was written")),
             }
         }
         None => {
             return Err(Failure::usage(
-                "there is nobody to ask",
+                "there are no decisions, and standard input is not a terminal",
                 "pass --decisions with a file, such as {\"schemaVersion\": \"rubric-decisions.v1\", \"others\": \"accept\"}",
             ));
         }
     };
-    let taken = rubrics::names(&root)?.iter().filter_map(|name| rubric::version_of(name)).max().unwrap_or(0);
-    let frozen = frozen(&draft, &decisions, draft.draft_version.max(taken + 1))?;
+    let names = rubrics::list(&root)?;
+    let newest = names.iter().filter_map(|name| rubric::version_of(name)).max().unwrap_or(0);
+    let frozen = apply_decisions(&draft, &decisions, draft.draft_version.max(newest + 1))?;
     let mut text = serde_json::to_string_pretty(&frozen).expect("contract types are JSON");
     text.push('\n');
     let name = format!("{}.json", frozen.rubric_version);
     let path = rubrics::freeze(&root, &name, text.as_bytes())?;
-    let told = format!(
+    let summary = format!(
         "froze version {}: {} conventions, {} rejected\n{}\nrubric hash           {}\nprompt template hash  {}\n\n\
          Commit it, and name it in .qa-skill/policy.toml:\n\n[consistency]\nrubric = {}\nhash = \"{}\"\n",
         frozen.rubric_version,
@@ -71,54 +72,63 @@ pub(crate) fn approve(arguments: &ApproveArgs) -> Result<Exit, Failure> {
         frozen.rubric_version,
         frozen.rubric_hash,
     );
-    console::write_stdout(told.as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(summary.as_bytes()).map(|()| Exit::Pass)
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path, name: &str) -> Result<T, Failure> {
-    let shown = visible(&path.display().to_string());
-    let fault = |reason: String| {
-        let reason = visible(&reason);
-        Failure::usage(
-            format!("{shown} is no {name}: {reason}"),
-            format!("`qa-skill schema {name}` says what is expected"),
-        )
-    };
-    let metadata = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
+/// Reads a document of a schema.
+fn read_document<T: serde::de::DeserializeOwned>(path: &Path, schema: &str) -> Result<T, Failure> {
+    parse_document(path, schema).map_err(|reason| {
+        let (path, reason) = (visible(&path.display().to_string()), visible(&reason));
+        let hint = format!("`qa-skill schema {schema}` prints the schema");
+        Failure::usage(format!("{path} is not a valid {schema}: {reason}"), hint)
+    })
+}
+
+fn parse_document<T: serde::de::DeserializeOwned>(path: &Path, schema: &str) -> Result<T, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if metadata.len() > MAX_RUBRIC_BYTES as u64 {
-        return Err(fault(format!("it has more than {MAX_RUBRIC_BYTES} bytes")));
+        return Err(format!("it has more than {MAX_RUBRIC_BYTES} bytes"));
     }
-    let bytes = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
-    let value = strict_json::parse(&bytes).map_err(|error| fault(error.to_string()))?;
-    let published = schema::find(name).expect("the schema is built in");
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let value = strict_json::parse(&bytes).map_err(|error| error.to_string())?;
+    let published = schema::find(schema).expect("the schema is built in");
     if let Some(first) = published.faults(&value).first() {
-        return Err(fault(format!("{} {}", first.pointer, first.message)));
+        return Err(format!("{} {}", first.pointer, first.message));
     }
-    serde_json::from_value(value).map_err(|error| fault(error.to_string()))
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
-/// The rubric that decisions make of a draft.
-fn frozen(draft: &RubricDraft, decisions: &RubricDecisions, version: u64) -> Result<Rubric, Failure> {
+/// Returns the rubric of a draft's accepted conventions.
+fn apply_decisions(
+    draft: &RubricDraft,
+    decisions: &RubricDecisions,
+    version: u64,
+) -> Result<Rubric, Failure> {
     let mut by_id: BTreeMap<&str, &RubricDecision> = BTreeMap::new();
     for decision in &decisions.decisions {
         let id = visible(&decision.id);
         if !draft.conventions.iter().any(|convention| convention.id == decision.id) {
             return Err(Failure::usage(
                 format!("the draft has no convention `{id}`"),
-                "take ids from this draft",
+                "use the ids of this draft",
             ));
         }
         if by_id.insert(&decision.id, decision).is_some() {
             return Err(Failure::usage(
-                format!("`{id}` is decided twice"),
-                "decide about each convention once",
+                format!("`{id}` has two decisions"),
+                "keep one decision for each convention",
             ));
         }
     }
     let (mut conventions, mut rejected) = (Vec::new(), Vec::new());
     for convention in &draft.conventions {
         let decision = by_id.get(convention.id.as_str());
-        match decision.map_or(decisions.others, |decision| decision.decision) {
-            Decision::Accept => conventions.push(edited(convention, decision.copied())?),
+        let choice = match decision {
+            Some(decision) => decision.decision,
+            None => decisions.others,
+        };
+        match choice {
+            Decision::Accept => conventions.push(edit_convention(convention, decision.copied())?),
             Decision::Reject => rejected.push(convention.id.clone()),
         }
     }
@@ -139,7 +149,10 @@ fn frozen(draft: &RubricDraft, decisions: &RubricDecisions, version: u64) -> Res
     Ok(frozen)
 }
 
-fn edited(convention: &Convention, decision: Option<&RubricDecision>) -> Result<Convention, Failure> {
+fn edit_convention(
+    convention: &Convention,
+    decision: Option<&RubricDecision>,
+) -> Result<Convention, Failure> {
     let mut convention = convention.clone();
     let Some(decision) = decision else { return Ok(convention) };
     if let Some(statement) = &decision.statement {
@@ -155,14 +168,14 @@ fn edited(convention: &Convention, decision: Option<&RubricDecision>) -> Result<
         None => {}
         Some(strength @ (Strength::Block | Strength::Advise)) => convention.strength = strength,
         Some(Strength::Ratchet | Strength::Off) => {
-            let message = format!("`{}` can block or advise", convention.id);
-            return Err(Failure::usage(message, "reject what is not wanted"));
+            let message = format!("the strength of `{}` has to be block or advise", convention.id);
+            return Err(Failure::usage(message, "to turn a convention off, reject it"));
         }
     }
     Ok(convention)
 }
 
-/// Asks about each convention. Nothing when the person stops.
+/// Asks about each convention. Returns `None` if the person quits.
 fn ask_decisions(
     draft: &RubricDraft,
     input: &mut dyn BufRead,
@@ -173,7 +186,7 @@ fn ask_decisions(
     for (index, convention) in draft.conventions.iter().enumerate() {
         let kept = convention.support - convention.exceptions;
         let shown = format!(
-            "\n{} of {total}  {}\n  {} of {} places keep it; {}; proposed: {}\n",
+            "\n{} of {total}  {}\n  {} of {} places follow it; {}; proposed: {}\n",
             index + 1,
             visible(&convention.statement),
             kept,
@@ -187,7 +200,7 @@ fn ask_decisions(
                 format!("    {}:{}  {}\n", visible(&witness.path), witness.line, visible(&witness.text));
             output.write_all(line.as_bytes()).ok()?;
         }
-        let Answer { decision, rest } = answer(convention, input, output)?;
+        let Answer { decision, rest } = ask_decision(convention, input, output)?;
         decisions.decisions.extend(decision);
         if rest {
             decisions.others = Decision::Accept;
@@ -203,35 +216,41 @@ struct Answer {
     rest: bool,
 }
 
-fn answer(convention: &Convention, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Answer> {
-    let decided = |decision: Decision| RubricDecision {
+fn accepted(convention: &Convention) -> RubricDecision {
+    RubricDecision {
         id: convention.id.clone(),
-        decision,
+        decision: Decision::Accept,
         statement: None,
         paths: None,
         strength: None,
-    };
+    }
+}
+
+fn accepted_with(convention: &Convention, strength: Strength) -> RubricDecision {
+    RubricDecision { strength: Some(strength), ..accepted(convention) }
+}
+
+fn ask_decision(convention: &Convention, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Answer> {
     loop {
         output
             .write_all(b"  accept, block, advise, reject, edit, all the rest, quit [a/b/v/r/e/all/q]? ")
             .ok()?;
         output.flush().ok()?;
-        let word = line(input)?;
-        let strength = |strength| RubricDecision { strength: Some(strength), ..decided(Decision::Accept) };
+        let word = read_line(input)?;
         let decision = match word.as_str() {
-            "a" | "accept" => decided(Decision::Accept),
-            "b" | "block" => strength(Strength::Block),
-            "v" | "advise" => strength(Strength::Advise),
-            "r" | "reject" => decided(Decision::Reject),
+            "a" | "accept" => accepted(convention),
+            "b" | "block" => accepted_with(convention, Strength::Block),
+            "v" | "advise" => accepted_with(convention, Strength::Advise),
+            "r" | "reject" => RubricDecision { decision: Decision::Reject, ..accepted(convention) },
             "e" | "edit" => {
-                output.write_all(b"  another sentence, or nothing to keep it: ").ok()?;
-                let statement = Some(line(input)?).filter(|text| !text.is_empty());
-                output.write_all(b"  other globs with spaces between, or nothing to keep them: ").ok()?;
-                let globs: Vec<String> = line(input)?.split_whitespace().map(str::to_owned).collect();
+                output.write_all(b"  new sentence, or empty to keep it: ").ok()?;
+                let statement = Some(read_line(input)?).filter(|text| !text.is_empty());
+                output.write_all(b"  new globs, separated by spaces, or empty to keep them: ").ok()?;
+                let globs: Vec<String> = read_line(input)?.split_whitespace().map(str::to_owned).collect();
                 RubricDecision {
                     statement,
                     paths: Some(globs).filter(|globs| !globs.is_empty()),
-                    ..decided(Decision::Accept)
+                    ..accepted(convention)
                 }
             }
             "all" => return Some(Answer { decision: None, rest: true }),
@@ -242,8 +261,8 @@ fn answer(convention: &Convention, input: &mut dyn BufRead, output: &mut dyn Wri
     }
 }
 
-/// A line without white space around it; nothing at the end of the input.
-fn line(input: &mut dyn BufRead) -> Option<String> {
+/// Reads a line, trimmed; `None` at the end of the input.
+fn read_line(input: &mut dyn BufRead) -> Option<String> {
     let mut text = String::new();
     (input.read_line(&mut text).ok()? > 0).then(|| text.trim().to_owned())
 }

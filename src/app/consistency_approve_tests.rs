@@ -51,7 +51,7 @@ fn answers(text: &str) -> (Option<RubricDecisions>, String) {
 #[test]
 fn each_answer_is_a_decision() {
     let (decisions, shown) = answers("what?\nr\nv\ne\nWe do.\nsrc/** lib/**\n");
-    let frozen = frozen(&draft(), &decisions.unwrap(), 4).unwrap();
+    let frozen = apply_decisions(&draft(), &decisions.unwrap(), 4).unwrap();
     assert_eq!((frozen.rubric_version, &frozen.rejected), (4, &vec!["a".to_owned()]));
     assert_eq!(frozen.conventions[0].strength, Strength::Advise);
     assert_eq!(frozen.conventions[1].statement, "We do.");
@@ -63,7 +63,7 @@ fn each_answer_is_a_decision() {
 #[test]
 fn all_accepts_the_rest_as_proposed() {
     let (decisions, _) = answers("r\nall\n");
-    let frozen = frozen(&draft(), &decisions.unwrap(), 1).unwrap();
+    let frozen = apply_decisions(&draft(), &decisions.unwrap(), 1).unwrap();
     let ids: Vec<&str> = frozen.conventions.iter().map(|convention| convention.id.as_str()).collect();
     assert_eq!((ids, frozen.rejected), (vec!["b", "c"], vec!["a".to_owned()]));
 }

@@ -1,4 +1,4 @@
-//! `qa-skill consistency-check`: whether a commit still keeps the conventions of the rubric in force.
+//! `qa-skill consistency-check`: checks that a commit still keeps the conventions of the rubric in force.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::console;
 use super::exit::{Exit, Failure};
 use super::inputs::read_policy;
 use super::progress::TerminalProgress;
-use crate::git::{GitObjects, OpenRepository};
+use crate::git::{GitObjects, OpenRepository, Sides};
 use qa_contracts::v1::{ConventionFamily, FallenConvention, RubricStanding};
 use qa_core::escape::{markdown as escaped, visible};
 use qa_core::policy::Overrides;
@@ -22,25 +22,25 @@ pub(crate) struct CheckArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The commit whose policy names the rubric, and whose files are counted: a branch, tag or commit
+    /// The commit whose policy names the rubric and whose files are checked: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     base: String,
-    /// How many worker threads; changes the time and nothing else
+    /// Number of worker threads; the result does not depend on it
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: u64,
-    /// Show no progress
+    /// Hide the progress
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// Counts and prints. What has fallen is for people to decide about, so it fails nothing.
-pub(crate) fn check(arguments: &CheckArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+/// Prints which conventions still hold. Those that do not need a person's decision, so the command succeeds.
+pub(crate) fn print_standing(arguments: &CheckArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     let progress = TerminalProgress::new(arguments.quiet);
     let standing = rubric_standing(&arguments.repo, &arguments.base, arguments.jobs, cancellation, &progress);
     progress.clear();
     let text = match standing? {
         Some(standing) => describe(&standing),
-        None => "the policy names no rubric, so there is nothing to count\n".to_owned(),
+        None => "the policy names no rubric, so there is nothing to check\n".to_owned(),
     };
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
@@ -55,11 +55,16 @@ pub(crate) fn rubric_standing(
 ) -> Result<Option<RubricStanding>, Failure> {
     let repository = OpenRepository::discover(repository)?;
     let commit = repository.commit_named(base)?.ok_or_else(|| {
-        let message = format!("`{}` names no commit here", visible(base));
+        let message = format!("`{}` names no commit of this repository", visible(base));
         Failure::usage(message, "pass --base with a commit, branch or tag")
     })?;
     let objects = GitObjects::new(&repository)?;
-    let in_force = read_policy(&objects, (&commit, &commit), &Overrides::default(), &qa_lenses::registry())?;
+    let in_force = read_policy(
+        &objects,
+        Sides { base: &commit, head: &commit },
+        &Overrides::default(),
+        &qa_lenses::registry(),
+    )?;
     let Some(rubric) = in_force.rubric else { return Ok(None) };
     let mining = Mining {
         objects: &objects,
@@ -97,24 +102,25 @@ fn first_line(standing: &RubricStanding) -> String {
     let kept = counted - fallen.len() as u64;
     let commit = commit.short();
     format!(
-        "rubric {rubric_version} at {commit}: {kept} of {counted} conventions are kept, {} are not",
+        "rubric {rubric_version} at {commit}: {kept} of {counted} conventions hold, {} do not",
         fallen.len()
     )
 }
 
-fn counts(fallen: &FallenConvention) -> String {
+fn describe_counts(fallen: &FallenConvention) -> String {
     format!(
         "{} exceptions in {} places, {} in {} when it was frozen",
         fallen.exceptions_now, fallen.support_now, fallen.exceptions_then, fallen.support_then
     )
 }
 
-/// For a terminal.
+/// Describes the standing as text for a terminal.
 pub(crate) fn describe(standing: &RubricStanding) -> String {
     let mut out = format!("{}\n", first_line(standing));
     for fallen in &standing.fallen {
         let (statement, strength) = (visible(&fallen.statement), fallen.strength);
-        let _infallible = writeln!(out, "{}  ({strength})\n  {statement}\n  {}", fallen.id, counts(fallen));
+        let _infallible =
+            writeln!(out, "{}  ({strength})\n  {statement}\n  {}", fallen.id, describe_counts(fallen));
     }
     if !standing.fallen.is_empty() {
         out.push_str("run `qa-skill consistency-init` and approve a new version\n");
@@ -122,12 +128,12 @@ pub(crate) fn describe(standing: &RubricStanding) -> String {
     out
 }
 
-/// For a job summary.
+/// Describes the standing in Markdown for a job summary.
 pub(crate) fn markdown(standing: &RubricStanding) -> String {
     let mut out = format!("\n## Conventions: {}\n", first_line(standing));
     for fallen in &standing.fallen {
         let (statement, strength) = (escaped(&fallen.statement), fallen.strength);
-        let _infallible = write!(out, "\n- {statement} ({strength}): {}", counts(fallen));
+        let _infallible = write!(out, "\n- {statement} ({strength}): {}", describe_counts(fallen));
     }
     if !standing.fallen.is_empty() {
         out.push_str("\n\nRun `qa-skill consistency-init` and approve a new version.\n");

@@ -1,6 +1,6 @@
-//! `qa-skill consistency-init`: a draft of the conventions that a commit and its history keep.
+//! `qa-skill consistency-init`: drafts a rubric of the conventions that a commit and its history follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -32,26 +32,29 @@ pub(crate) struct InitArgs {
     /// The commit whose conventions are drafted: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     base: String,
-    /// Where the draft is written, instead of .qa-skill/rubrics/drafts in the checkout
+    /// Directory of the draft; by default .qa-skill/rubrics/drafts in the checkout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How many merged changes each convention is tried on
+    /// Number of merged changes that each convention is tested on
     #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=5000))]
     history: u64,
-    /// How many worker threads; changes the time and nothing else
+    /// Number of worker threads; the result does not depend on it
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: u64,
-    /// Show no progress
+    /// Hide the progress
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// Mines and writes the draft.
-pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+/// Drafts the rubric and writes it.
+pub(crate) fn write_draft(arguments: &InitArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     let repository = OpenRepository::discover(&arguments.repo)?;
     let named = visible(&arguments.base);
     let commit = repository.commit_named(&arguments.base)?.ok_or_else(|| {
-        Failure::usage(format!("`{named}` names no commit here"), "pass --base with a commit, branch or tag")
+        Failure::usage(
+            format!("`{named}` names no commit of this repository"),
+            "pass --base with a commit, branch or tag",
+        )
     })?;
     let objects = GitObjects::new(&repository)?;
     let progress = TerminalProgress::new(arguments.quiet);
@@ -60,11 +63,8 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     let draft = draft?;
     let directory = match &arguments.out {
         Some(directory) => {
-            let refused = |error: std::io::Error| {
-                let shown = visible(&directory.display().to_string());
-                Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {shown}: {error}"))
-            };
-            std::fs::create_dir_all(directory).map_err(refused)?;
+            std::fs::create_dir_all(directory)
+                .map_err(|error| console::write_failure(&directory.display().to_string(), &error))?;
             directory.clone()
         }
         None => rubrics::drafts(&repository.root.join(".qa-skill"))?,
@@ -101,10 +101,13 @@ fn draft(
         progress,
     };
     let MiningReport { mined, files_read, files_left_out, changes } = mining.mine()?;
-    let newest = newest(objects, commit)?;
+    let newest = newest_rubric(objects, commit)?;
     Ok(RubricDraft {
         schema_version: Default::default(),
-        draft_version: newest.as_ref().map_or(1, |rubric| rubric.rubric_version + 1),
+        draft_version: match &newest {
+            Some(rubric) => rubric.rubric_version + 1,
+            None => 1,
+        },
         engine_version: ENGINE_VERSION.to_owned(),
         commit: commit.clone(),
         commit_time: repository.time_of(commit)?,
@@ -117,33 +120,32 @@ fn draft(
     })
 }
 
-/// The newest rubric that is frozen in a commit.
-fn newest(objects: &GitObjects, commit: &CommitId) -> Result<Option<Rubric>, Failure> {
+/// Returns the newest frozen rubric of a commit.
+fn newest_rubric(objects: &GitObjects, commit: &CommitId) -> Result<Option<Rubric>, Failure> {
     let names = objects.files_in(commit, rubric::RUBRICS)?;
     let Some(version) = names.iter().filter_map(|(name, _)| rubric::version_of(name)).max() else {
         return Ok(None);
     };
     let text = rubric_at(objects, commit, &rubric::path_of(version))?;
-    let read = rubric::parse(text.as_deref(), version, None);
-    read.map(Some).map_err(|error| {
-        let shown = visible(&error.to_string());
-        Failure::with_code(error.code(), format!("failed to read the rubric: {shown}"))
+    let rubric = rubric::parse(text.as_deref(), version, None);
+    rubric.map(Some).map_err(|error| {
+        let reason = visible(&error.to_string());
+        Failure::with_code(error.code(), format!("failed to read the rubric: {reason}"))
     })
 }
 
 fn difference(frozen: &Rubric, drafted: &[Convention]) -> RubricDifference {
     let now: BTreeMap<&str, &Convention> =
         drafted.iter().map(|convention| (convention.id.as_str(), convention)).collect();
-    let known = |id: &String| {
-        frozen.conventions.iter().any(|convention| convention.id == *id) || frozen.rejected.contains(id)
-    };
-    let added = drafted.iter().filter(|convention| !known(&convention.id));
+    let frozen_ids = frozen.conventions.iter().map(|convention| &convention.id);
+    let known: BTreeSet<&String> = frozen_ids.chain(&frozen.rejected).collect();
+    let added = drafted.iter().filter(|convention| !known.contains(&convention.id));
     let gone = frozen.conventions.iter().filter(|convention| !now.contains_key(convention.id.as_str()));
     let fallen = frozen.conventions.iter().filter_map(|was| {
         let is = now.get(was.id.as_str())?;
         (is.confidence_permille < was.confidence_permille).then(|| {
             let (from, to) = (was.confidence_permille, is.confidence_permille);
-            format!("{}: {from} ‰ then, {to} ‰ now", was.statement)
+            format!("{}: {from} ‰ before, {to} ‰ now", was.statement)
         })
     });
     RubricDifference {
@@ -174,24 +176,25 @@ fn write(draft: &RubricDraft, directory: &Path) -> Result<(), Failure> {
     console::write_document(&directory.join(name_of(draft, "html")), page.as_bytes())
 }
 
+fn count_by_strength(draft: &RubricDraft, strength: Strength) -> usize {
+    draft.conventions.iter().filter(|convention| convention.strength == strength).count()
+}
+
 fn describe(draft: &RubricDraft, directory: &Path) -> String {
-    let count = |strength: Strength| {
-        draft.conventions.iter().filter(|convention| convention.strength == strength).count()
-    };
     let shown = visible(&directory.join(name_of(draft, "json")).display().to_string());
     let mut text = format!(
         "draft {} of {}: {} conventions to block, {} to advise, {} rejected; {} files, {} merged changes\n",
         draft.draft_version,
         draft.commit.short(),
-        count(Strength::Block),
-        count(Strength::Advise),
+        count_by_strength(draft, Strength::Block),
+        count_by_strength(draft, Strength::Advise),
         draft.rejected.len(),
         draft.files_read,
         draft.changes,
     );
     if let Some(difference) = &draft.difference {
         text.push_str(&format!(
-            "since version {}: {} new, {} no longer kept, {} kept less\n",
+            "since version {}: {} new, {} gone, {} followed less often\n",
             difference.rubric_version,
             difference.added.len(),
             difference.gone.len(),

@@ -3,13 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use super::check::Finished;
 use super::exit::{Exit, Failure};
+use super::finished::Finished;
 use crate::config::Environment;
 use crate::paths::refuse_links;
 use qa_formats::contract::{Format, Report, TerminalStyle};
 
-/// When to use colour.
+/// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -20,14 +20,14 @@ pub(crate) enum Color {
     Never,
 }
 
-/// A format and where it goes; without a path to standard output.
+/// An output format, and the file to write; without a path it goes to standard output.
 #[derive(Clone)]
 pub(crate) struct Output {
     format: &'static dyn Format,
     path: Option<PathBuf>,
 }
 
-/// Reads `FORMAT` or `FORMAT=PATH`.
+/// Parses `FORMAT` or `FORMAT=PATH`.
 pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
     let (name, path) = match text.split_once('=') {
         Some((_, "")) => return Err("the path after `=` is empty".to_owned()),
@@ -43,7 +43,7 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
         .ok_or_else(|| format!("there is no format `{name}`; known formats: {}", known.join(", ")))
 }
 
-/// The formats, for the help.
+/// Lists the formats for the help text.
 pub(crate) fn formats_help() -> String {
     let lines: Vec<String> = qa_formats::ALL
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn formats_help() -> String {
     format!("Formats:\n{}", lines.join("\n"))
 }
 
-/// At most one format may go to standard output, so that what stands there is one document.
+/// Fails if more than one format goes to standard output, which holds one document.
 pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     if outputs.iter().filter(|output| output.path.is_none()).count() > 1 {
         return Err(Failure::usage(
@@ -63,7 +63,7 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Renders a finished run, without color.
+/// Returns the report of a finished run, without colour.
 pub(crate) fn report<'a>(
     finished: &'a Finished,
     directory: &'a str,
@@ -85,13 +85,13 @@ pub(crate) fn report<'a>(
     }
 }
 
-/// A report in the format of an id that is in `qa_formats::ALL`.
-pub(crate) fn rendered(format: &str, report: &Report<'_>) -> Vec<u8> {
+/// Renders a report in the format of an id in `qa_formats::ALL`.
+pub(crate) fn render(format: &str, report: &Report<'_>) -> Vec<u8> {
     let known = qa_formats::ALL.iter().find(|known| known.spec().id == format);
     known.expect("the caller names a format of the table").render(report)
 }
 
-/// Prints a finished run in every format asked for; the terminal's when none is.
+/// Writes a finished run in every requested format, by default in the terminal's, and returns the exit code of its verdict.
 pub(crate) fn print(
     finished: &Finished,
     outputs: &[Output],
@@ -113,13 +113,13 @@ pub(crate) fn print(
     Ok(Exit::from(report.result.final_verdict.conclusion))
 }
 
-/// Writes a document to a file. A link in the checkout is not followed.
+/// Writes a document to a file. Links in the checkout are refused.
 pub(crate) fn write_document(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = refuse_links(path).and_then(|()| std::fs::write(path, bytes));
     written.map_err(|error| write_failure(&path.display().to_string(), &error))
 }
 
-/// Writes a document to standard output. A reader that went away has seen what it wanted.
+/// Writes a document to standard output. A closed pipe is no error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -130,7 +130,8 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-fn write_failure(path: &str, error: &std::io::Error) -> Failure {
+/// Returns the failure to write a file or a stream.
+pub(crate) fn write_failure(path: &str, error: &std::io::Error) -> Failure {
     let path = qa_core::escape::visible(path);
     Failure::with_code(
         qa_contracts::codes::Code::ArtifactWriteFailed,
@@ -146,17 +147,20 @@ pub(crate) fn use_color(color: Color, environment: &Environment) -> bool {
     }
 }
 
-/// Says why a command ended without its result.
+/// Prints why a command ended without its result.
 pub(crate) fn print_failure(failure: &Failure) {
-    let code = failure.code.map_or(String::new(), |code| format!("[{code}]"));
+    let code = match failure.code {
+        Some(code) => format!("[{code}]"),
+        None => String::new(),
+    };
     let mut text = format!("error{code}: {}\n", failure.message);
     if !failure.hint.is_empty() {
         text.push_str(&format!("  help: {}\n", failure.hint));
     }
-    say(&text);
+    write_stderr(&text);
 }
 
-/// Writes to standard error; when nobody listens there is nobody to tell.
-pub(crate) fn say(text: &str) {
+/// Writes to standard error. Errors are ignored: there is no other place to report them.
+pub(crate) fn write_stderr(text: &str) {
     let _nobody_listens = std::io::stderr().write_all(text.as_bytes());
 }

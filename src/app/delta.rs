@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::check::Finished;
 use super::drift_check::runs_below;
 use super::exit::Failure;
+use super::finished::Finished;
 use crate::store::{RunDirectory, write_beside};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
@@ -14,7 +14,7 @@ use qa_contracts::v1::{
     ChangeSet, Conclusion, Delta, DeltaFinding, DeltaRun, Finding, LensResult, SkillInput, SkillResult,
 };
 
-/// Number of stored runs that are searched.
+/// Maximum number of stored runs that are searched.
 const MOST_RUNS: usize = 500;
 
 /// An earlier run.
@@ -23,8 +23,8 @@ struct Earlier {
     head: CommitId,
 }
 
-/// Writes what moved since the nearest earlier run below a directory, and says it in one line. None where there is no
-/// earlier run of this repository.
+/// Writes the comparison with the nearest earlier run below a directory and returns a summary of one line, or `None` if there
+/// is no earlier run of this repository.
 pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<String>, Failure> {
     let now = &finished.stored.result;
     let head = &finished.inputs.change_set.head_sha;
@@ -33,9 +33,10 @@ pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<Stri
         .take(MOST_RUNS)
         .filter_map(|path| earlier(path, finished))
         .collect();
-    let ahead = |run: &Earlier| finished.opened.repository.ahead_of(&run.head, head);
-    // The nearest ancestor; where history was rewritten there is none, and the directory must leave no choice.
-    let nearest = (0..runs.len()).filter_map(|at| Some((ahead(&runs[at])?, at))).min();
+    // The nearest ancestor. With a rewritten history there is none, and the directory's only run is used.
+    let repository = &finished.opened.repository;
+    let nearest =
+        (0..runs.len()).filter_map(|at| Some((repository.ahead_of(&runs[at].head, head)?, at))).min();
     let (earlier, is_ancestor) = match nearest {
         Some((_, at)) => (runs.swap_remove(at), true),
         None if runs.len() == 1 => (runs.remove(0), false),
@@ -47,7 +48,7 @@ pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<Stri
     Ok(Some(describe(&delta)))
 }
 
-/// A run of the same repository that came to a verdict about another head. One that cannot be read is none.
+/// Reads a run of the same repository with a verdict about another head; `None` for any other or unreadable one.
 fn earlier(path: PathBuf, finished: &Finished) -> Option<Earlier> {
     let run = RunDirectory::open(&path).ok()?;
     let input: SkillInput = run.artifact().ok()?;

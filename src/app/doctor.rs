@@ -1,4 +1,4 @@
-//! `qa-skill doctor`: whether the models of the policy can be asked, and what would be sent to them.
+//! `qa-skill doctor`: sends one small request to each model of the policy and checks the reply.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,40 +27,40 @@ use qa_providers::request::Encoded;
 use qa_run::ask::{ModelExchange, ModelRequest};
 use qa_run::ports::Cancellation;
 
-/// The longest wait for the one answer, whatever the policy lets a review take.
+/// Time limit of an attempt, even if the policy allows reviews more.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// The two numbers that a model is to add.
+/// The two numbers that the model has to add.
 const ADDENDS: [i64; 2] = [17, 25];
 
 #[derive(Args)]
 pub(super) struct DoctorArgs {
-    /// Only this model of the policy; all of them without it
+    /// Name of a model in the policy; by default all of them
     #[arg(value_name = "MODEL")]
     model: Option<String>,
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
+    /// The commit whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// A policy file that is not committed yet
+    /// An uncommitted policy file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Say what would be sent, and send nothing
+    /// Print the requests without sending them
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Checks models one after the other; one that cannot be asked is no reason to leave out the next.
+/// Checks the models one after the other. A failure of one does not stop the next.
 pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     let policy = policy(arguments)?;
     let known: Vec<&str> = policy.models.keys().map(String::as_str).collect();
-    if let Some(asked) = arguments.model.as_ref().filter(|asked| !known.contains(&asked.as_str())) {
+    if let Some(model) = arguments.model.as_ref().filter(|model| !known.contains(&model.as_str())) {
         let hint = match known.is_empty() {
-            true => "it names none; docs/models.md shows how".to_owned(),
+            true => "it names none; docs/models.md shows how to name one".to_owned(),
             false => format!("it names {}", known.join(", ")),
         };
-        return Err(Failure::usage(format!("the policy names no model `{}`", sanitize_cut(asked, 80)), hint));
+        return Err(Failure::usage(format!("the policy names no model `{}`", sanitize_cut(model, 80)), hint));
     }
     if known.is_empty() {
         console::write_stdout(
@@ -69,54 +69,70 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
         return Ok(Exit::Pass);
     }
     let mut exit = Exit::Pass;
-    let chosen = |name: &str| arguments.model.as_deref().is_none_or(|asked| asked == name);
-    for (name, stated) in policy.models.iter().filter(|(name, _)| chosen(name)) {
-        let model = Model::of(name, stated).expect("reading the policy has resolved it once");
+    for (name, policy_model) in &policy.models {
+        if arguments.model.as_ref().unwrap_or(name) != name {
+            continue;
+        }
+        let model = Model::of(name, policy_model).expect("reading the policy has resolved it once");
         let request = model.request(&question());
         let key = provider_key(model.key_variable());
-        console::write_stdout(described(name, &model, &request, key.is_some()).as_bytes())?;
+        console::write_stdout(describe_request(name, &model, &request, key.is_some()).as_bytes())?;
         if arguments.dry_run {
             continue;
         }
-        let verdict = match &key {
-            Some(key) => ask(&model, &request, key, cancellation)?,
-            None => Err((
-                Code::ProviderAuthError,
-                format!("{} is not set, so nothing was sent", model.key_variable()),
-            )),
+        let checked = match &key {
+            Some(key) => {
+                let exchange = send_question(&model, &request, key, cancellation)?;
+                console::write_stdout(describe_exchange(&model, &exchange, key).as_bytes())?;
+                check_reply(&model, &exchange, key)
+            }
+            None => Err(Problem {
+                code: Code::ProviderAuthError,
+                message: format!("{} is not set, so nothing was sent", model.key_variable()),
+            }),
         };
-        if verdict.is_err() {
+        if checked.is_err() {
             exit = Exit::CouldNotComplete;
         }
-        console::write_stdout(result(&verdict).as_bytes())?;
+        console::write_stdout(describe_result(&checked).as_bytes())?;
     }
     Ok(exit)
 }
 
-/// Sends the request, prints the attempts, and returns the result.
-fn ask(
+/// Reason why a model did not pass the check.
+struct Problem {
+    code: Code,
+    message: String,
+}
+
+/// Sends the request, with retries.
+fn send_question(
     model: &Model,
     request: &Encoded,
     key: &Secret,
     cancellation: &Arc<Cancellation>,
-) -> Result<Result<(), (Code, String)>, Failure> {
+) -> Result<ModelExchange, Failure> {
     let binding = &model.binding;
     let deadline = DEADLINE.min(Duration::from_millis(binding.timeout_ms));
-    let wait = binding.model.as_ref().map_or(0, |model| model.retry_after_cap_ms);
+    let wait = match &binding.model {
+        Some(model) => model.retry_after_cap_ms,
+        None => 0,
+    };
     let budget = (deadline + Duration::from_millis(wait)) * (u32::from(binding.retry_max) + 1);
     let http = client(budget, cancellation)?;
-    console::say(&format!("asking, for at most {} s an attempt\n", deadline.as_secs()));
+    console::write_stderr(&format!(
+        "sending the request, with at most {} s per attempt\n",
+        deadline.as_secs()
+    ));
     let request = ModelRequest { provider: model.provider, binding, request, key, deadline };
-    let asked = request.send(&http)?;
-    console::write_stdout(answered(model, &asked, key).as_bytes())?;
-    Ok(verdict(model, &asked, key))
+    Ok(request.send(&http)?)
 }
 
 fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
     let registry = qa_lenses::registry();
     let overrides = Overrides::default();
     if let Some(path) = &arguments.file {
-        return Ok(policy_in_file(path, &overrides, &registry)?.0);
+        return Ok(policy_in_file(path, &overrides, &registry)?.policy);
     }
     let request = Request {
         repository: arguments.repo.clone(),
@@ -127,7 +143,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         artifact_root: None,
         refresh: false,
         head_trust: super::inputs::HeadTrust::Own,
-        models: super::ask_models::ModelUse::default(),
+        models: super::inputs::ModelUse::default(),
         settings: Vec::new(),
     };
     let opened = open(&request)?;
@@ -149,14 +165,13 @@ fn question() -> Prompt {
 }
 
 /// Describes the request line by line.
-fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> String {
+fn describe_request(name: &str, model: &Model, request: &Encoded, has_key: bool) -> String {
     let Model { binding, .. } = model;
     let Some(ModelBinding { surface, api_version, auth_scheme, sampling, effort, service_tier, .. }) =
         &binding.model
     else {
         return String::new();
     };
-    let or_nothing = |value: Option<&str>| value.unwrap_or("not sent").to_owned();
     let key = match has_key {
         true => format!("{} is set and is sent as {auth_scheme}", model.key_variable()),
         false => format!("{} is not set", model.key_variable()),
@@ -165,10 +180,10 @@ fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> Str
         ("provider", format!("{} {}, {surface}", binding.adapter_id, binding.adapter_version)),
         ("model", binding.model_id.clone()),
         ("address", request.url.clone()),
-        ("version", or_nothing(api_version.as_deref())),
+        ("version", or_not_sent(api_version.as_deref())),
         ("sampling", format!("{sampling}")),
-        ("effort", or_nothing(effort.map(qa_contracts::v1::Effort::as_str))),
-        ("tier", or_nothing(service_tier.as_deref())),
+        ("effort", or_not_sent(effort.map(qa_contracts::v1::Effort::as_str))),
+        ("tier", or_not_sent(service_tier.as_deref())),
         ("retires", retires(&binding.model_id)),
         ("answer", format!("at most {} tokens within {} s", binding.max_tokens, binding.timeout_ms / 1000)),
         ("key", key),
@@ -182,8 +197,12 @@ fn described(name: &str, model: &Model, request: &Encoded, has_key: bool) -> Str
     text
 }
 
-/// Returns the retirement of a model by the table, and whether it is soon. Only this command uses the clock for it; the
-/// output of a run follows from its commits.
+fn or_not_sent(value: Option<&str>) -> String {
+    value.unwrap_or("not sent").to_owned()
+}
+
+/// Returns the retirement date of a model by the table, with a warning if it is near. Only this command compares it with the
+/// clock; the output of a run follows from its commits.
 fn retires(model_id: &str) -> String {
     const SOON_DAYS: i64 = 90;
     let Some(date) = models::find(models::bare(model_id)).and_then(|model| model.retires.as_deref()) else {
@@ -191,31 +210,38 @@ fn retires(model_id: &str) -> String {
     };
     let since = crate::config::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs();
     let today = i64::try_from(since).unwrap_or(0);
-    let is_over = |days: i64| date <= calendar::day(today + days * 86_400).as_str();
-    match (is_over(0), is_over(SOON_DAYS)) {
-        (true, _) => format!("{date}, which is over; name another model on the base branch"),
+    let is_over = date <= calendar::day(today).as_str();
+    let is_soon = date <= calendar::day(today + SOON_DAYS * 86_400).as_str();
+    match (is_over, is_soon) {
+        (true, _) => format!("{date}, which has passed; name another model on the base branch"),
         (false, true) => format!("{date}, within {SOON_DAYS} days; name another model on the base branch"),
         (false, false) => date.to_owned(),
     }
 }
 
 /// Describes the attempts and the reply line by line.
-fn answered(model: &Model, asked: &ModelExchange, key: &Secret) -> String {
+fn describe_exchange(model: &Model, exchange: &ModelExchange, key: &Secret) -> String {
     let mut text = String::new();
-    for (index, attempt) in asked.attempts.iter().enumerate() {
-        let status = attempt.status.map_or("no answer".to_owned(), |status| format!("status {status}"));
-        let code = attempt.code.map_or(String::new(), |code| format!(", {code}"));
+    for (index, attempt) in exchange.attempts.iter().enumerate() {
+        let status = match attempt.status {
+            Some(status) => format!("status {status}"),
+            None => "no answer".to_owned(),
+        };
+        let code = match attempt.code {
+            Some(code) => format!(", {code}"),
+            None => String::new(),
+        };
         text.push_str(&format!("  {:<10} {}: {status}{code}\n", "attempt", index + 1));
     }
-    let Ok(reply) = &asked.result else { return text };
+    let Ok(reply) = &exchange.result else { return text };
     text.push_str(&format!("  {:<10} {}\n", "used", used(model, reply)));
     let notice = match &reply.echoed.model {
-        None => "the answer does not say which model gave it".to_owned(),
+        None => "the answer does not name its model".to_owned(),
         Some(echoed) if model.is_alias_of(echoed) => {
             let code = Code::ModelAliasUnpinned;
             format!("{code}: {} answered; {}", masked_message(echoed, key), code.hint())
         }
-        // The same, or another one, which the result says.
+        // The requested model, or another one, which the result reports.
         Some(_) => return text,
     };
     text + &format!("  {:<10} {notice}\n", "notice")
@@ -227,37 +253,50 @@ fn masked_message(message: &str, key: &Secret) -> String {
 }
 
 fn used(model: &Model, reply: &Reply) -> String {
-    let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
     let cost = model.cost_micro_usd(reply.echoed.service_tier.as_deref(), reply.usage);
-    let cost = cost.map_or("cost unknown".to_owned(), |cost| {
-        format!("{} USD by its maker's list", qa_core::usage::usd(cost))
-    });
-    format!("{} tokens in, {} out, {cost}", tokens(reply.usage.input), tokens(reply.usage.output))
+    let cost = match cost {
+        Some(cost) => format!("{} USD at list price", qa_core::usage::usd(cost)),
+        None => "cost unknown".to_owned(),
+    };
+    let (input, output) = (count_or_unknown(reply.usage.input), count_or_unknown(reply.usage.output));
+    format!("{input} tokens in, {output} out, {cost}")
+}
+
+fn count_or_unknown(count: Option<u64>) -> String {
+    match count {
+        Some(count) => count.to_string(),
+        None => "unknown".to_owned(),
+    }
 }
 
 /// Checks that the reply is the correct sum, from the requested model or a version of it. This detects endpoints that
 /// ignore the schema.
-fn verdict(model: &Model, asked: &ModelExchange, key: &Secret) -> Result<(), (Code, String)> {
-    let reply =
-        asked.result.as_ref().map_err(|failed| (failed.code, masked_message(&failed.message, key)))?;
-    let invalid = |said: String| Err((Code::ProviderOutputInvalid, said));
+fn check_reply(model: &Model, exchange: &ModelExchange, key: &Secret) -> Result<(), Problem> {
+    let reply = exchange
+        .result
+        .as_ref()
+        .map_err(|failed| Problem { code: failed.code, message: masked_message(&failed.message, key) })?;
     let wanted = &model.binding.model_id;
     if let Some(echoed) = &reply.echoed.model
         && !model.is_answered_by(echoed)
     {
-        return invalid(format!("{} answered in the place of {wanted}", masked_message(echoed, key)));
+        let message = format!("{} answered instead of {wanted}", masked_message(echoed, key));
+        return Err(Problem { code: Code::ProviderOutputInvalid, message });
     }
     let wanted = json!({ "sum": ADDENDS.iter().sum::<i64>() });
-    // As strictly as a review's answer is read: an array is no object, and nothing stands twice.
+    // Parsed as strictly as a review's answer.
     if strict_json::parse(reply.text.as_bytes()).is_ok_and(|answer| answer == wanted) {
         return Ok(());
     }
-    invalid(format!("it answered `{}`, and `{wanted}` was asked for", masked_message(&reply.text, key)))
+    let message = format!("it answered `{}` instead of `{wanted}`", masked_message(&reply.text, key));
+    Err(Problem { code: Code::ProviderOutputInvalid, message })
 }
 
-fn result(verdict: &Result<(), (Code, String)>) -> String {
-    match verdict {
+fn describe_result(checked: &Result<(), Problem>) -> String {
+    match checked {
         Ok(()) => format!("  {:<10} the reply is correct\n", "result"),
-        Err((code, said)) => format!("  {:<10} {code}: {said}\n  {:<10} {}\n", "result", "", code.hint()),
+        Err(Problem { code, message }) => {
+            format!("  {:<10} {code}: {message}\n  {:<10} {}\n", "result", "", code.hint())
+        }
     }
 }

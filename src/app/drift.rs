@@ -1,6 +1,6 @@
 //! Names the first place where two runs of one key differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -13,14 +13,36 @@ use qa_contracts::v1::{FileHash, RecordedExecution};
 use qa_core::masking::sanitize_cut;
 use qa_gates::normalize::normalize_output;
 
-/// A difference: the file, where in it, and both values.
+/// A difference between two run directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
+    /// The file, relative to the run directory.
     pub(crate) path: String,
     /// A JSON pointer; empty for the whole file.
     pub(crate) pointer: String,
     pub(crate) recorded: String,
     pub(crate) derived: String,
+}
+
+/// A difference between two JSON values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ValueDifference {
+    pointer: String,
+    recorded: String,
+    derived: String,
+}
+
+impl Difference {
+    /// Returns the difference of a file that only one of the directories has.
+    fn of_presence(path: &str, is_recorded: bool) -> Self {
+        let (recorded, derived) = if is_recorded { ("present", "absent") } else { ("absent", "present") };
+        Self {
+            path: path.to_owned(),
+            pointer: String::new(),
+            recorded: recorded.to_owned(),
+            derived: derived.to_owned(),
+        }
+    }
 }
 
 impl std::fmt::Display for Difference {
@@ -29,7 +51,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// The order in which files are compared: causes before effects.
+/// Files in the order in which they are compared: causes before effects.
 const CAUSES_FIRST: &[&str] = &[
     "trace.json",
     "input.normalized.json",
@@ -49,13 +71,30 @@ const CAUSES_FIRST: &[&str] = &[
     "skill-result.json",
 ];
 
-fn rank(path: &str) -> (usize, String) {
-    (CAUSES_FIRST.iter().position(|known| *known == path).unwrap_or(CAUSES_FIRST.len()), path.to_owned())
+/// Position of a file in the comparison, and its path.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct CauseOrder {
+    position: usize,
+    path: String,
+}
+
+impl CauseOrder {
+    fn new(path: &str) -> Self {
+        let position = CAUSES_FIRST.iter().position(|known| *known == path).unwrap_or(CAUSES_FIRST.len());
+        Self { position, path: path.to_owned() }
+    }
+}
+
+/// Digests of a file in both directories; `None` where the file is absent.
+#[derive(Default)]
+struct Digests {
+    recorded: Option<Sha256Hex>,
+    derived: Option<Sha256Hex>,
 }
 
 /// Members, by file, that differ between two runs of the same command; `*` matches every item. Output is compared by its
 /// normalised digests instead.
-const OF_COMMANDS: &[(&str, &[&str])] = &[
+const COMMAND_MEMBERS: &[(&str, &[&str])] = &[
     (
         "recordings/execution.json",
         &[
@@ -82,32 +121,35 @@ const AUDITS: &[&str] = &[
     "lensResults/*/executionAudit/commands/*/stderrSha256",
 ];
 
-/// The first difference between two run directories, volatile members aside, and what differs by nature where commands
-/// were executed.
+/// Returns the first difference between two run directories. Ignores volatile members and, if commands were executed, members
+/// that differ between any two runs of a command.
 pub(crate) fn compare(
     recorded: &RunDirectory,
     derived: &RunDirectory,
 ) -> Result<Option<Difference>, Failure> {
     let executed = [recorded, derived].iter().all(|run| run.has(RecordedExecution::FILE));
-    let alike = if executed { alike_but_for_commands } else { |_: &str, _: &[u8], _: &[u8]| false };
-    compare_by(recorded, derived, |file| &file.deterministic, alike)
+    let is_alike = if executed { is_alike_but_for_commands } else { |_: &str, _: &[u8], _: &[u8]| false };
+    compare_by(recorded, derived, |file| &file.deterministic, is_alike)
 }
 
-/// Returns whether two versions of a file differ by nothing but what two runs of one command always differ by.
-fn alike_but_for_commands(path: &str, left: &[u8], right: &[u8]) -> bool {
+/// Returns whether two versions of a file differ in nothing but members that differ between any two runs of a command.
+fn is_alike_but_for_commands(path: &str, left: &[u8], right: &[u8]) -> bool {
     let (Ok(mut left_value), Ok(mut right_value)) = (strict_json::parse(left), strict_json::parse(right))
     else {
-        // Reports show times and what was printed.
-        let text = |bytes: &[u8]| normalize_output(&String::from_utf8_lossy(bytes));
-        return text(left) == text(right);
+        // Reports show times and printed output.
+        return normalize_bytes(left) == normalize_bytes(right);
     };
-    let Some((_, members)) = OF_COMMANDS.iter().find(|(file, _)| *file == path) else { return false };
+    let Some((_, members)) = COMMAND_MEMBERS.iter().find(|(file, _)| *file == path) else { return false };
     for member in *members {
         let steps: Vec<&str> = member.split('/').collect();
         remove(&mut left_value, &steps);
         remove(&mut right_value, &steps);
     }
     left_value == right_value
+}
+
+fn normalize_bytes(bytes: &[u8]) -> String {
+    normalize_output(&String::from_utf8_lossy(bytes))
 }
 
 fn remove(value: &mut Value, steps: &[&str]) {
@@ -128,7 +170,7 @@ fn remove(value: &mut Value, steps: &[&str]) {
     }
 }
 
-/// The first difference between two run directories, volatile members included.
+/// Returns the first difference between two run directories, volatile members included.
 pub(crate) fn compare_whole(
     recorded: &RunDirectory,
     derived: &RunDirectory,
@@ -140,41 +182,39 @@ fn compare_by(
     recorded: &RunDirectory,
     derived: &RunDirectory,
     digest: fn(&FileHash) -> &Sha256Hex,
-    alike: fn(&str, &[u8], &[u8]) -> bool,
+    is_alike: fn(&str, &[u8], &[u8]) -> bool,
 ) -> Result<Option<Difference>, Failure> {
-    let mut files: BTreeMap<(usize, String), (Option<Sha256Hex>, Option<Sha256Hex>)> = BTreeMap::new();
+    let mut files: BTreeMap<CauseOrder, Digests> = BTreeMap::new();
     for file in &recorded.hashes.files {
-        files.entry(rank(&file.path)).or_default().0 = Some(digest(file).clone());
+        files.entry(CauseOrder::new(&file.path)).or_default().recorded = Some(digest(file).clone());
     }
     for file in &derived.hashes.files {
-        files.entry(rank(&file.path)).or_default().1 = Some(digest(file).clone());
+        files.entry(CauseOrder::new(&file.path)).or_default().derived = Some(digest(file).clone());
     }
-    for ((_, path), (left, right)) in files {
-        if left == right {
+    for (CauseOrder { path, .. }, digests) in files {
+        if digests.recorded == digests.derived {
             continue;
         }
-        let absent = |present: bool| if present { "present" } else { "absent" }.to_owned();
-        if left.is_none() || right.is_none() {
-            let (recorded, derived) = (absent(left.is_some()), absent(right.is_some()));
-            return Ok(Some(Difference { path, pointer: String::new(), recorded, derived }));
+        if digests.recorded.is_none() || digests.derived.is_none() {
+            return Ok(Some(Difference::of_presence(&path, digests.recorded.is_some())));
         }
         let (left, right) = (recorded.bytes(&path)?, derived.bytes(&path)?);
-        if !alike(&path, &left, &right) {
+        if !is_alike(&path, &left, &right) {
             return Ok(Some(bytes_difference(&path, &left, &right)));
         }
     }
     Ok(None)
 }
 
-/// The first of the entries, causes first, that is not what the run directory holds, or a file of the directory that is
-/// neither among the entries nor one of the inputs they were derived from.
+/// Returns the first entry, causes first, that differs from the run directory's file, else a file of the directory that is
+/// neither an entry nor one of `inputs`, from which the entries were derived.
 pub(crate) fn compare_entries(
     recorded: &RunDirectory,
     derived: &[Entry],
     inputs: &[String],
 ) -> Result<Option<Difference>, Failure> {
     let mut ordered: Vec<&Entry> = derived.iter().collect();
-    ordered.sort_by_key(|entry| rank(&entry.path));
+    ordered.sort_by_key(|entry| CauseOrder::new(&entry.path));
     for entry in ordered {
         let named = recorded.hashes.files.iter().find(|file| file.path == entry.path);
         match named {
@@ -186,54 +226,39 @@ pub(crate) fn compare_entries(
                     &entry.bytes(),
                 )));
             }
-            None => {
-                return Ok(Some(Difference {
-                    path: entry.path.clone(),
-                    pointer: String::new(),
-                    recorded: "absent".to_owned(),
-                    derived: "present".to_owned(),
-                }));
-            }
+            None => return Ok(Some(Difference::of_presence(&entry.path, false))),
         }
     }
-    let known = |path: &String| inputs.contains(path) || derived.iter().any(|entry| entry.path == *path);
-    let stranger = recorded.hashes.files.iter().map(|file| &file.path).find(|path| !known(path));
-    Ok(stranger.map(|path| Difference {
-        path: path.clone(),
-        pointer: String::new(),
-        recorded: "present".to_owned(),
-        derived: "absent".to_owned(),
-    }))
+    let known: BTreeSet<&String> = derived.iter().map(|entry| &entry.path).chain(inputs).collect();
+    let unknown = recorded.hashes.files.iter().map(|file| &file.path).find(|path| !known.contains(path));
+    Ok(unknown.map(|path| Difference::of_presence(path, true)))
 }
 
 fn bytes_difference(path: &str, recorded: &[u8], derived: &[u8]) -> Difference {
-    let whole = |pointer: &str, recorded: String, derived: String| Difference {
-        path: path.to_owned(),
-        pointer: pointer.to_owned(),
-        recorded,
-        derived,
-    };
-    match (strict_json::parse(recorded), strict_json::parse(derived)) {
-        (Ok(left), Ok(right)) => match first_difference(&left, &right, String::new()) {
-            Some((pointer, left, right)) => whole(&pointer, left, right),
-            None => whole("", "the same value".to_owned(), "other bytes".to_owned()),
-        },
-        _ => {
-            let line = recorded
-                .split(|&byte| byte == b'\n')
-                .zip(derived.split(|&byte| byte == b'\n'))
-                .take_while(|(left, right)| left == right)
-                .count();
-            whole(
-                "",
-                format!("{} bytes", recorded.len()),
-                format!("{} bytes, other from line {}", derived.len(), line + 1),
-            )
-        }
-    }
+    let ValueDifference { pointer, recorded, derived } =
+        match (strict_json::parse(recorded), strict_json::parse(derived)) {
+            (Ok(left), Ok(right)) => {
+                first_difference(&left, &right, String::new()).unwrap_or_else(|| ValueDifference {
+                    pointer: String::new(),
+                    recorded: "the same value".to_owned(),
+                    derived: "other bytes".to_owned(),
+                })
+            }
+            _ => {
+                let lines = derived.split(|&byte| byte == b'\n');
+                let pairs = recorded.split(|&byte| byte == b'\n').zip(lines);
+                let line = pairs.take_while(|(left, right)| left == right).count() + 1;
+                ValueDifference {
+                    pointer: String::new(),
+                    recorded: format!("{} bytes", recorded.len()),
+                    derived: format!("{} bytes, different from line {line}", derived.len()),
+                }
+            }
+        };
+    Difference { path: path.to_owned(), pointer, recorded, derived }
 }
 
-/// Members that differ by nature come last, so that the pointer names something that matters.
+/// Members that are compared last, since they differ between machines or follow from other members.
 const UNINTERESTING: &[&str] = &[
     "repoRoot",
     "baseRef",
@@ -247,23 +272,22 @@ const UNINTERESTING: &[&str] = &[
     "baseCodes",
 ];
 
-fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(String, String, String)> {
+fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<ValueDifference> {
     if left == right {
         return None;
     }
-    let shown = |value: &Value| sanitize_cut(&value.to_string(), 120);
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
             let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
             names.sort_by_key(|name| (UNINTERESTING.contains(&name.as_str()), (*name).clone()));
             names.dedup();
             names.into_iter().find_map(|name| {
-                let deeper = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                 match (left.get(name), right.get(name)) {
-                    (Some(left), Some(right)) => first_difference(left, right, deeper),
+                    (Some(left), Some(right)) => first_difference(left, right, pointer),
                     (left, right) => {
-                        let shown = |value: Option<&Value>| value.map_or("absent".to_owned(), shown);
-                        Some((deeper, shown(left), shown(right)))
+                        let (recorded, derived) = (render_member(left), render_member(right));
+                        Some(ValueDifference { pointer, recorded, derived })
                     }
                 }
             })
@@ -274,10 +298,25 @@ fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<(Str
                 first_difference(left, right, format!("{pointer}/{index}"))
             });
             inside.or_else(|| {
-                Some((pointer, format!("{} items", left.len()), format!("{} items", right.len())))
+                let (recorded, derived) = (format!("{} items", left.len()), format!("{} items", right.len()));
+                Some(ValueDifference { pointer, recorded, derived })
             })
         }
-        _ => Some((pointer, shown(left), shown(right))),
+        _ => {
+            let (recorded, derived) = (render_value(left), render_value(right));
+            Some(ValueDifference { pointer, recorded, derived })
+        }
+    }
+}
+
+fn render_value(value: &Value) -> String {
+    sanitize_cut(&value.to_string(), 120)
+}
+
+fn render_member(value: Option<&Value>) -> String {
+    match value {
+        Some(value) => render_value(value),
+        None => "absent".to_owned(),
     }
 }
 
@@ -296,26 +335,31 @@ mod tests {
         };
         let file = "recordings/execution.json";
         let first = execution(5, "1 passed in 0.1s", "n");
-        assert!(alike_but_for_commands(file, &first, &execution(6, "1 passed in 0.22s", "n")));
-        assert!(!alike_but_for_commands(file, &first, &execution(5, "1 passed in 0.1s", "other")));
-        assert!(!alike_but_for_commands("change-set.json", &first, &execution(6, "", "n")));
+        assert!(is_alike_but_for_commands(file, &first, &execution(6, "1 passed in 0.22s", "n")));
+        assert!(!is_alike_but_for_commands(file, &first, &execution(5, "1 passed in 0.1s", "other")));
+        assert!(!is_alike_but_for_commands("change-set.json", &first, &execution(6, "", "n")));
         let page = |text: &str| text.as_bytes().to_vec();
-        assert!(alike_but_for_commands("summary.md", &page("took 12 ms"), &page("took 7 ms")));
-        assert!(!alike_but_for_commands("summary.md", &page("1 passed"), &page("2 passed")));
+        assert!(is_alike_but_for_commands("summary.md", &page("took 12 ms"), &page("took 7 ms")));
+        assert!(!is_alike_but_for_commands("summary.md", &page("1 passed"), &page("2 passed")));
+    }
+
+    fn difference(pointer: &str, recorded: &str, derived: &str) -> ValueDifference {
+        ValueDifference {
+            pointer: pointer.to_owned(),
+            recorded: recorded.to_owned(),
+            derived: derived.to_owned(),
+        }
     }
 
     #[test]
     fn the_first_difference_is_named_by_pointer_with_both_values() {
         let left = json!({"machine": 1, "a": [{"b/c": 1}, 2], "z": 0});
         let right = json!({"machine": 2, "a": [{"b/c": 3}, 2], "z": 1});
-        assert_eq!(
-            first_difference(&left, &right, String::new()),
-            Some(("/a/0/b~1c".into(), "1".into(), "3".into()))
-        );
+        assert_eq!(first_difference(&left, &right, String::new()), Some(difference("/a/0/b~1c", "1", "3")));
         let longer = json!({"machine": 1, "a": [{"b/c": 1}, 2, 5], "z": 0});
         assert_eq!(
             first_difference(&left, &longer, String::new()),
-            Some(("/a".into(), "2 items".into(), "3 items".into()))
+            Some(difference("/a", "2 items", "3 items"))
         );
         assert_eq!(first_difference(&left, &left, String::new()), None);
     }

@@ -1,4 +1,4 @@
-//! Exit codes, and the failures that lead to them.
+//! Exit codes, and the failures that end a command with them.
 
 use crate::config::SettingsError;
 use crate::git::GitError;
@@ -22,9 +22,9 @@ pub enum Exit {
     Fail = 1,
     /// The command line or the policy is wrong.
     Usage = 2,
-    /// No verdict could be reached; this says nothing about the change.
+    /// No verdict was reached; the change may be right or wrong.
     CouldNotComplete = 3,
-    /// A replay gave something else than recorded.
+    /// A replay differs from its recording.
     Drift = 4,
     /// A defect of this program.
     Bug = 70,
@@ -52,7 +52,7 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// The stable code; none for a wrong command line.
     pub(crate) code: Option<Code>,
-    /// One line, made of trusted or escaped text, secrets masked.
+    /// One line of trusted or escaped text, with secrets masked.
     pub(crate) message: String,
     pub(crate) hint: String,
 }
@@ -71,20 +71,28 @@ impl Failure {
             (Code::ExpectationUnmet, Exit::Drift),
             (Code::InternalError, Exit::Bug),
         ];
-        let exit = special
-            .iter()
-            .find(|(known, _)| *known == code)
-            .map_or(Exit::CouldNotComplete, |(_, exit)| *exit);
+        let exit = match special.iter().find(|(known, _)| *known == code) {
+            Some((_, exit)) => *exit,
+            None => Exit::CouldNotComplete,
+        };
         let message = secrets::masked(message.into());
         Self { exit, code: Some(code), message, hint: code.hint().to_owned() }
     }
 
-    /// This failure, or the reason why the run is ending where it is a consequence of that: what waits on the network is
-    /// only told to stop.
+    /// Returns the reason why the run ends, if this failure is only its consequence: code that waits on the network reports a
+    /// cancellation without the reason. Otherwise returns this failure.
     pub(crate) fn or_ending(self, cancellation: &Cancellation) -> Self {
         match cancellation.ending() {
             Some(ending) if self.code == Some(Code::Cancelled) => ending.error().into(),
             _ => self,
+        }
+    }
+
+    /// Returns the code, or the program's name for a failure without one, as the title of an annotation.
+    pub(crate) fn title(&self) -> &'static str {
+        match self.code {
+            Some(code) => code.as_str(),
+            None => "qa-skill",
         }
     }
 
@@ -107,7 +115,7 @@ impl From<GitError> for Failure {
 
 impl From<HttpError> for Failure {
     fn from(error: HttpError) -> Self {
-        Self::with_code(error.code(), format!("failed to ask a server: {error}"))
+        Self::with_code(error.code(), format!("failed to reach a server: {error}"))
     }
 }
 
@@ -138,7 +146,7 @@ impl From<SettingsError> for Failure {
         match error {
             SettingsError::Certificates(name) => Self {
                 hint: format!(
-                    "unset {name} for this step; for a server with a private authority build an image from this one with the certificate in /etc/ssl/certs/ca-certificates.crt"
+                    "unset {name} for this step; for a private CA build an image from this one with the CA certificate in /etc/ssl/certs/ca-certificates.crt"
                 ),
                 ..failure
             },

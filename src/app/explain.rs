@@ -1,4 +1,4 @@
-//! `qa-skill explain`: a rule's page, or everything known about one finding.
+//! `qa-skill explain`: prints the page of a rule or lens, or the details of a finding.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use qa_core::gates;
 use qa_core::masking::{sanitize, sanitize_cut};
 use qa_lenses::reviews;
 
-/// Explains a rule, a lens, or a finding by the beginning of its id.
+/// Explains a rule or a lens by its id, or a finding by the first six or more digits of its id.
 pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
     if let Some(text) = rule_page(subject) {
         return Ok(text.into_bytes());
@@ -42,10 +42,11 @@ fn rule_page(subject: &str) -> Option<String> {
     }
     let heading = format!("## {subject}");
     let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
-    Some(prose(&format!("{heading}\n{}", section.split_once('\n').map_or("", |(_, rest)| rest))))
+    let body = section.strip_prefix(subject)?;
+    Some(prose(&format!("{heading}{body}")))
 }
 
-/// Reviews share a page, with a section for each of them and one for each rule.
+/// Returns the section of a review or of its rule; all reviews share a page.
 fn review_page(subject: &str) -> Option<String> {
     let spec = reviews::ALL
         .iter()
@@ -54,22 +55,28 @@ fn review_page(subject: &str) -> Option<String> {
         true => ("## ", &["## "]),
         false => ("### ", &["## ", "### "]),
     };
-    let title = spec.rules.iter().find(|rule| rule.id == subject).map_or(spec.title, |rule| rule.title);
+    let title = match spec.rules.iter().find(|rule| rule.id == subject) {
+        Some(rule) => rule.title,
+        None => spec.title,
+    };
     let lines = reviews::PAGE.lines().skip_while(|line| line.strip_prefix(mark) != Some(subject)).skip(1);
     let section: Vec<&str> = lines.take_while(|line| !ends.iter().any(|end| line.starts_with(end))).collect();
     Some(format!("# {subject}\n\n{title}.\n\n{}\n", section.join("\n").trim()))
 }
 
-/// A gate's rules are all alike, so they share a page.
+/// Returns the page of gates, which all of them share.
 fn gate_page(subject: &str) -> Option<String> {
     let gate = gates::entries()
         .find(|gate| gate.lens_id == subject || gate.rules.iter().any(|rule| rule.rule_id == subject))?;
     let rule = gate.rules.iter().find(|rule| rule.rule_id == subject);
-    let title = rule.map_or(&gate.title, |rule| &rule.title);
+    let title = match rule {
+        Some(rule) => &rule.title,
+        None => &gate.title,
+    };
     Some(format!("# {subject}\n\n{title}.\n\n{}", include_str!("../../docs/gates.md")))
 }
 
-/// A page without its cases: those are for the tests.
+/// Returns a page without its test cases.
 fn prose(page: &str) -> String {
     let mut text = String::new();
     let (mut in_case, mut in_file) = (false, false);
@@ -98,7 +105,7 @@ fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| matches!(entry.file_type(), Ok(kind) if kind.is_dir()))
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
         .map(|entry| entry.path())
         .collect();
@@ -108,14 +115,14 @@ fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
             continue;
         };
         let mut findings = result.lens_results.iter().flat_map(|result| &result.findings);
-        if let Some(found) = findings.find(|finding| finding.finding_id.as_str().starts_with(id)) {
-            return Ok(describe(found, &directory).into_bytes());
+        if let Some(finding) = findings.find(|finding| finding.finding_id.as_str().starts_with(id)) {
+            return Ok(describe(finding, &directory).into_bytes());
         }
     }
     let root = sanitize(&runs.display().to_string());
     Err(Failure::usage(
         format!("no run below {root} has a finding {id}"),
-        "pass --out with the artifact root the run used",
+        "pass --out with the artifact root of the run",
     ))
 }
 
@@ -128,16 +135,20 @@ fn describe(finding: &Finding, directory: &Path) -> String {
         finding.start_line,
         sanitize(&finding.summary)
     );
-    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<14} {value}\n"));
-    line("finding", finding.finding_id.to_string());
-    line("evidence hash", finding.evidence_hash.to_string());
-    line("severity", finding.severity.to_string());
-    line("blocks", if finding.blocking { "yes" } else { "no" }.to_owned());
-    line("strength", format!("{} in {} scope", finding.strength, finding.scope));
-    line("origin", finding.origin.to_string());
-    line("quote", sanitize_cut(quote, 200));
-    line("fix", finding.fix.clone());
-    line("run", sanitize(&directory.display().to_string()));
+    let rows = [
+        ("finding", finding.finding_id.to_string()),
+        ("evidence hash", finding.evidence_hash.to_string()),
+        ("severity", finding.severity.to_string()),
+        ("blocks", if finding.blocking { "yes" } else { "no" }.to_owned()),
+        ("strength", format!("{} in {} scope", finding.strength, finding.scope)),
+        ("origin", finding.origin.to_string()),
+        ("quote", sanitize_cut(quote, 200)),
+        ("fix", finding.fix.clone()),
+        ("run", sanitize(&directory.display().to_string())),
+    ];
+    for (name, value) in rows {
+        text.push_str(&format!("  {name:<14} {value}\n"));
+    }
     if let Some(page) = rule_page(&finding.rule_id) {
         text.push('\n');
         text.push_str(&page);

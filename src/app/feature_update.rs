@@ -1,5 +1,5 @@
-//! Derives the feature-list update that a stored run justifies after merge: only results that follow from the run, and
-//! only if the list is still the one that QA saw.
+//! Derives the feature-list update that a stored run justifies after merge. The run has to be reproducible, and the list
+//! has to be unchanged since the run.
 
 use std::path::Path;
 
@@ -16,23 +16,23 @@ use qa_core::calendar;
 use qa_core::escape::visible;
 use qa_core::features::{self, FeatureListError};
 use qa_core::policy::Overrides;
-use qa_core::workflow::{self, WorkflowError, WorkflowEvent};
+use qa_core::workflow::{self, WorkflowEvent};
 use qa_run::gates::current_feature;
 use qa_run::inputs::effective_policy;
 use qa_run::ports::{Cancellation, Progress};
 
-/// QA passed a feature.
+/// A feature that a stored run accepts.
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) feature_id: u64,
-    /// The list of features that QA saw.
+    /// The feature list that the run recorded.
     list: String,
     summary: String,
     /// Time of the QA run.
     time: String,
 }
 
-/// Current or required content of the two files.
+/// New content of the feature list and the workflow state.
 #[derive(Debug)]
 pub(crate) struct FeatureUpdate {
     pub(crate) list: String,
@@ -40,13 +40,13 @@ pub(crate) struct FeatureUpdate {
 }
 
 fn refused(problem: impl std::fmt::Display) -> Failure {
-    let message = format!("failed to take over what QA found: {problem}");
+    let message = format!("failed to accept the run: {problem}");
     Failure::with_code(Code::ProposalRefused, visible(&message))
 }
 
-/// Reads a run. It has to follow from its own recording, be about `head` where one is named, and pass by the settings
-/// of the policy. None when it is about no feature.
-pub(crate) fn accepted(
+/// Verifies a run. It has to follow from its recording, judge `head` if that is given, and pass by the settings of the
+/// policy. Returns `None` if it is about no feature.
+pub(crate) fn accept_run(
     directory: &Path,
     head: Option<&CommitId>,
     cancellation: &Cancellation,
@@ -60,13 +60,13 @@ pub(crate) fn accepted(
     }
     let (run, input) = (verified.run, verified.input);
     if let Some(head) = head.filter(|head| **head != input.head_sha) {
-        return Err(refused(format!("the run is about {}, and not about {}", input.head_sha, head)));
+        return Err(refused(format!("the run judged {} instead of {}", input.head_sha, head)));
     }
     let verdict: FinalVerdict = run.artifact()?;
     if verdict.conclusion != Conclusion::Pass {
         return Err(refused(format!("the run's verdict is {}", verdict.conclusion)));
     }
-    by_the_policy(&run, &input)?;
+    check_settings(&run, &input)?;
     if !run.has(QaReport::FILE) || !run.has(RecordedGates::FILE) {
         return Ok(None);
     }
@@ -78,14 +78,14 @@ pub(crate) fn accepted(
         return Err(refused(format!("of the run's gates, {}", report.summary)));
     }
     if !calendar::is_timestamp(&report.timestamp) {
-        return Err(refused("the report does not say when it was written"));
+        return Err(refused("the timestamp of the report is not valid"));
     }
     Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
 }
 
-/// Checks that the run used the policy's own mode and lenses: the workflow of a change may request a milder mode, and
-/// would get a milder verdict.
-fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
+/// Fails unless the run used the policy's own mode, preset and lenses: the workflow of a change may request a milder mode,
+/// which gives a milder verdict.
+fn check_settings(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
     let recorded: RecordedInputs = run.artifact()?;
     let policy =
         effective_policy(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
@@ -93,11 +93,11 @@ fn by_the_policy(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> 
     if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
         return Ok(());
     }
-    Err(refused("the run was made by other settings than those of the policy"))
+    Err(refused("the run overrides the mode, preset or lenses of the policy"))
 }
 
 impl Accepted {
-    /// The list and the state with the verdict in them, given what they are now; none when nothing is left to do.
+    /// Returns the list and the state with the verdict applied, or `None` if they have it already.
     pub(crate) fn apply_verdict(
         &self,
         list: &str,
@@ -110,20 +110,19 @@ impl Accepted {
             return Ok(None);
         }
         if list != self.list {
-            return Err(refused("the list of features is not the one that QA saw"));
+            return Err(refused("the feature list changed since the run"));
         }
         if state.current_feature_id != Some(id) {
-            let other =
-                state.current_feature_id.map_or("no feature".to_owned(), |id| format!("feature {id}"));
-            return Err(refused(format!("the run is about feature {id}, and the workflow about {other}")));
+            let current = match state.current_feature_id {
+                Some(id) => format!("feature {id}"),
+                None => "no feature".to_owned(),
+            };
+            return Err(refused(format!("the run is about feature {id}, and the workflow is at {current}")));
         }
-        let step = |state: &WorkflowState, event| -> Result<WorkflowState, WorkflowError> {
-            workflow::advance(state, event, now)
-        };
-        let mut state = step(state, WorkflowEvent::PullRequest)?;
-        state = step(&state, WorkflowEvent::Verdict(QaStatus::Passed))?;
+        let mut state = workflow::advance(state, WorkflowEvent::PullRequest, now)?;
+        state = workflow::advance(&state, WorkflowEvent::Verdict(QaStatus::Passed), now)?;
         if features::all_pass(&proposed)? {
-            state = step(&state, WorkflowEvent::AllFeaturesPass)?;
+            state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;
         }
         Ok(Some(FeatureUpdate { list: proposed, state }))
     }

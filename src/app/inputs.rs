@@ -1,13 +1,14 @@
-//! Inputs of a run that are read before judgement: commits, the base's policy and waivers, head's policy for the
-//! preview.
+//! Reads the inputs of a run before it is judged: commits, the base's policy and waivers, head's policy for the preview.
 
 use std::path::Path;
 
 use super::exit::Failure;
-use crate::git::{GitObjects, OpenRepository, Resolved, resolve};
+use crate::config::provider_key;
+use crate::git::{GitObjects, OpenRepository, Resolved, Sides, resolve};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
+use qa_contracts::secret::Secret;
 use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
@@ -15,35 +16,34 @@ use qa_core::rubric;
 use qa_core::secrets;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
+use qa_run::reviews::RepliesMode;
 
 /// Trust level of the head commit's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeadTrust {
-    /// Of somebody who may push here, or of whoever runs this on a machine of their own.
+    /// Code of the repository itself, or of the person who runs the command locally.
     Own,
-    /// Of a fork, and there is no secret here.
+    /// Code of a fork, in a job without secrets.
     Fork,
-    /// Of a fork, in a job that has secrets or a token that may write.
+    /// Code of a fork, in a job with secrets or a write token.
     ForkBesideSecrets,
 }
 
 impl HeadTrust {
-    /// Returns the reason why no code of head is run, or `None`.
+    /// Returns the reason why no code of head may run, or `None` if it may.
     pub(crate) fn denied(self, fork_heads: bool) -> Option<String> {
         match self {
             Self::Own => None,
             Self::Fork if fork_heads => None,
-            Self::Fork => {
-                Some("head is of a fork, and execution.fork-heads does not let its code run".to_owned())
+            Self::Fork => Some("head is from a fork, and execution.fork-heads is not set".to_owned()),
+            Self::ForkBesideSecrets => {
+                Some("head is from a fork, and its code never runs in a job with secrets".to_owned())
             }
-            Self::ForkBesideSecrets => Some(
-                "head is of a fork and this job has secrets, beside which its code is never run".to_owned(),
-            ),
         }
     }
 }
 
-/// Request of a person or an action.
+/// Request of a command or an action.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) repository: std::path::PathBuf,
@@ -55,9 +55,29 @@ pub(crate) struct Request {
     pub(crate) artifact_root: Option<std::path::PathBuf>,
     pub(crate) refresh: bool,
     pub(crate) head_trust: HeadTrust,
-    pub(crate) models: super::ask_models::ModelUse,
-    /// Settings beside the policy's, with where each comes from; they decide nothing and are recorded.
+    pub(crate) models: ModelUse,
+    /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
     pub(crate) settings: Vec<SettingOrigin>,
+}
+
+/// Use of models in a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ModelUse {
+    /// Source of replies.
+    pub(crate) replies: RepliesMode,
+    /// True if no model is used.
+    pub(crate) no_model: bool,
+    /// The pull request whose budget is used.
+    pub(crate) pull_request: Option<u64>,
+    /// The job's own token, which is the key of GitHub's models.
+    pub(crate) token: Option<Secret>,
+}
+
+impl ModelUse {
+    /// Returns the key in an environment variable, or the job's token, which a step has as an input.
+    pub(crate) fn key(&self, variable: &str) -> Option<Secret> {
+        provider_key(variable).or_else(|| self.token.clone().filter(|_| variable == "GITHUB_TOKEN"))
+    }
 }
 
 /// An opened repository with its commits resolved.
@@ -79,24 +99,24 @@ pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<O
     Ok(Opened { repository, objects, resolved })
 }
 
-/// Reads policy and waivers from the base commit. A file that cannot be read is an error: judging by defaults what a
-/// maintainer meant to judge otherwise would be a silent change of policy.
+/// Reads policy and waivers from the base commit. A file that cannot be read is an error: the defaults in its place would be
+/// a silent change of policy.
 pub(crate) fn read_policy(
     objects: &dyn Objects,
-    (base, head): (&CommitId, &CommitId),
+    Sides { base, head }: Sides<'_>,
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<PolicyInForce, Failure> {
     let base_policy = text_in_force(objects, base, POLICY_PATH)?;
     let base_waivers = text_in_force(objects, base, WAIVERS_PATH)?;
-    let named = effective_policy(base_policy.as_deref(), overrides, registry)
+    let pinned = effective_policy(base_policy.as_deref(), overrides, registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?
         .consistency;
-    let base_rubric = match named {
-        Some(named) => rubric_at(objects, base, &rubric::path_of(named.version))?,
+    let base_rubric = match pinned {
+        Some(pinned) => rubric_at(objects, base, &rubric::path_of(pinned.version))?,
         None => None,
     };
-    // Head's policy is only shown, so what is wrong with it is part of the preview and not of the run.
+    // Head's policy is only previewed, so its errors do not fail the run.
     let head_policy = text_at(objects, head, POLICY_PATH).unwrap_or_default().map(secrets::masked);
     let texts = RecordedInputs {
         schema_version: Default::default(),
@@ -110,81 +130,89 @@ pub(crate) fn read_policy(
 }
 
 /// Reason to refuse a policy or waivers.
-const HOLDS_A_SECRET: &str = "a value in it looks like a secret, and every run records it";
+const HOLDS_A_SECRET: &str = "a value looks like a secret, and every run records the file";
 
-/// A policy that is not committed yet, the text it was read from, and how its place is shown.
+/// A policy file that is not committed.
+pub(crate) struct PolicyFile {
+    pub(crate) policy: Policy,
+    pub(crate) text: String,
+    /// Path of the file for messages.
+    pub(crate) display_path: String,
+}
+
+/// Reads a policy file that is not committed.
 pub(crate) fn policy_in_file(
     path: &Path,
     overrides: &Overrides,
     registry: &Registry,
-) -> Result<(Policy, String, String), Failure> {
-    let shown = qa_core::masking::sanitize(&path.display().to_string());
-    let hint = |failure| Failure {
-        hint: "correct that file; docs/policy.example.toml has every setting".to_owned(),
-        ..failure
-    };
-    let invalid = |reason: &str| {
-        hint(Failure::with_code(Code::PolicyInvalid, format!("failed to read {shown}: {reason}")))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| invalid(&error.to_string()))?;
-    let text = file::without_secrets(&text).ok_or_else(|| invalid(HOLDS_A_SECRET))?;
-    let policy = effective_policy(Some(&text), overrides, registry);
-    Ok((policy.map_err(|error| hint(Failure::policy(&shown, &error)))?, text, shown))
+) -> Result<PolicyFile, Failure> {
+    let display_path = qa_core::masking::sanitize(&path.display().to_string());
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
+    let text =
+        file::without_secrets(&text).ok_or_else(|| policy_file_invalid(&display_path, HOLDS_A_SECRET))?;
+    let policy = effective_policy(Some(&text), overrides, registry)
+        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
+    Ok(PolicyFile { policy, text, display_path })
 }
 
-/// Reads a policy or waivers that are in force. They are recorded with every run, so they must not hold a secret, but for
-/// comments, which are masked and decide nothing.
+fn policy_file_invalid(path: &str, reason: &str) -> Failure {
+    let failure = policy_invalid(path, reason);
+    Failure { hint: "correct this file; docs/policy.example.toml has every setting".to_owned(), ..failure }
+}
+
+fn policy_invalid(path: &str, reason: &str) -> Failure {
+    Failure::with_code(Code::PolicyInvalid, format!("failed to read {path}: {reason}"))
+}
+
+/// Reads a policy or waivers that are in force. Every run records them, so a secret in a value is an error; secrets in
+/// comments are masked.
 pub(super) fn text_in_force(
     objects: &dyn Objects,
     commit: &CommitId,
     path: &str,
 ) -> Result<Option<String>, Failure> {
     let Some(text) = text_at(objects, commit, path)? else { return Ok(None) };
-    file::without_secrets(&text).map(Some).ok_or_else(|| {
-        let message = format!("failed to read {path}: {HOLDS_A_SECRET}");
-        Failure::with_code(Code::PolicyInvalid, message)
-    })
+    file::without_secrets(&text).map(Some).ok_or_else(|| policy_invalid(path, HOLDS_A_SECRET))
 }
 
 fn text_at(objects: &dyn Objects, commit: &CommitId, path: &str) -> Result<Option<String>, Failure> {
     let Some(id) = objects.file_at(commit, path)? else { return Ok(None) };
-    let invalid =
-        |reason: String| Failure::with_code(Code::PolicyInvalid, format!("failed to read {path}: {reason}"));
     match objects.reader()?.blob(&id, MAX_POLICY_BYTES as u64)? {
         BlobRead::Content(bytes) => {
-            String::from_utf8(bytes).map(Some).map_err(|_| invalid("it is not UTF-8".to_owned()))
+            String::from_utf8(bytes).map(Some).map_err(|_| policy_invalid(path, "it is not UTF-8"))
         }
         BlobRead::TooLarge { size, .. } => {
-            Err(invalid(format!("it has {size} bytes, the limit is {MAX_POLICY_BYTES}")))
+            Err(policy_invalid(path, &format!("it has {size} bytes, the limit is {MAX_POLICY_BYTES}")))
         }
     }
 }
 
-/// Reads a rubric at a commit; every error means that it is no frozen rubric.
+/// Reads a rubric at a commit. A file that cannot be read is not a frozen rubric.
 pub(crate) fn rubric_at(
     objects: &dyn Objects,
     commit: &CommitId,
     path: &str,
 ) -> Result<Option<String>, Failure> {
-    let refused = |reason: &str| {
-        let message = format!("failed to read the rubric: {path} {reason}");
-        Failure::with_code(Code::RubricNotFrozen, message)
-    };
-    let Some(id) = objects.file_at(commit, path).map_err(|_| refused("is not a regular file at the base"))?
-    else {
-        return Ok(None);
-    };
+    let id = objects
+        .file_at(commit, path)
+        .map_err(|_| rubric_refused(path, "is not a regular file at the base"))?;
+    let Some(id) = id else { return Ok(None) };
     match objects.reader()?.blob(&id, MAX_RUBRIC_BYTES as u64)? {
         BlobRead::Content(bytes) => match String::from_utf8(bytes) {
             Ok(text) if secrets::find(&text).is_empty() => Ok(Some(text)),
-            Ok(_) => Err(refused("holds what looks like a secret")),
-            Err(_) => Err(refused("is not UTF-8")),
+            Ok(_) => Err(rubric_refused(path, "holds what looks like a secret")),
+            Err(_) => Err(rubric_refused(path, "is not UTF-8")),
         },
-        BlobRead::TooLarge { .. } => Err(refused("is too large")),
+        BlobRead::TooLarge { .. } => Err(rubric_refused(path, "is too large")),
     }
 }
 
-/// Returns the directory of runs, the default one unless the request names another.
+fn rubric_refused(path: &str, reason: &str) -> Failure {
+    Failure::with_code(Code::RubricNotFrozen, format!("failed to read the rubric: {path} {reason}"))
+}
+
+/// Returns the artifact root, the default one unless the request names another.
 pub(crate) fn artifact_root(request: &Request, repository_root: &Path) -> std::path::PathBuf {
     request.artifact_root.clone().unwrap_or_else(|| repository_root.join(".qa-skill"))
 }

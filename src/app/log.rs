@@ -1,6 +1,6 @@
-//! Says on standard error what each step did; the one owner of the tracing subscriber.
+//! Logs each step to standard error; the one owner of the tracing subscriber.
 
-/// Turns the steps' events into lines. Only steps of this program are told, never text of the repository.
+/// Logs the steps' events as lines. Events hold no text of the repository.
 pub(crate) fn to_stderr() {
     let subscriber = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)

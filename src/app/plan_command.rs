@@ -1,4 +1,4 @@
-//! `qa-skill plan`: shows what a run would look at, without running anything.
+//! `qa-skill plan`: lists the plans of a run without executing them.
 
 use super::exit::Failure;
 use super::inputs::{Opened, Request, open};
@@ -14,19 +14,19 @@ use qa_run::keys::key;
 use qa_run::plans::plans;
 use qa_run::ports::{Cancellation, Progress};
 
-/// Part of the plans that is listed.
+/// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Table,
-    /// The artifact a run would write.
+    /// The artifact that a run writes.
     Json,
     /// Maximum cost of the reviews.
     Cost,
-    /// The matrix for so many shards.
+    /// The job matrix for this number of shards.
     Matrix(u64),
 }
 
-/// The plans.
+/// Opens the repository and lists the plans.
 pub(crate) fn plan(
     request: &Request,
     shown: Shown,
@@ -87,25 +87,37 @@ fn cost(plans: &[LensPlan], policy: &Policy) -> String {
     );
     let mut sum = Some(0u64);
     for (plan, refusal) in rows {
-        let part = plan.sub_lens_id.as_ref().map_or(String::new(), |part| format!("/{part}"));
-        let usd = plan.max_cost_usd.map_or("unknown".to_owned(), |usd| usd.to_string());
-        let asked =
-            if plan.changed_files.is_empty() { 0 } else { plan.review.as_ref().map_or(0, |it| it.samples) };
+        let part = match &plan.sub_lens_id {
+            Some(part) => format!("/{part}"),
+            None => String::new(),
+        };
+        let usd = match plan.max_cost_usd {
+            Some(usd) => usd.to_string(),
+            None => "unknown".to_owned(),
+        };
+        let answers = match &plan.review {
+            Some(review) if !plan.changed_files.is_empty() => review.samples,
+            _ => 0,
+        };
+        let reserved = match refusal {
+            Some(refusal) => refusal.code.as_str(),
+            None => "reserved",
+        };
         text.push_str(&format!(
-            "{:<34} {:<12} {asked:>7} {:>10} {:>10} {usd:>10}  {}\n",
+            "{:<34} {:<12} {answers:>7} {:>10} {:>10} {usd:>10}  {reserved}\n",
             format!("{}{part}", plan.lens_id),
             plan.provider_binding_id,
             plan.max_input_tokens,
             plan.max_output_tokens,
-            refusal.map_or("reserved", |refusal| refusal.code.as_str()),
         ));
         if refusal.is_none() {
             sum = sum.zip(plan.max_cost_usd.map(micro_usd)).map(|(sum, cost)| sum + cost);
         }
     }
-    let sum = sum.map_or("unknown: a model has no price in the table".to_owned(), |sum| {
-        format!("{} of {} USD", usd(sum), usd(policy.max_cost_micro_usd))
-    });
+    let sum = match sum {
+        Some(sum) => format!("{} of {} USD", usd(sum), usd(policy.max_cost_micro_usd)),
+        None => "unknown: the price of a model is not known".to_owned(),
+    };
     format!("{text}\nat most {sum}\n")
 }
 

@@ -1,4 +1,4 @@
-//! `qa-skill policy-check`: what is in force, and where each value comes from.
+//! `qa-skill policy-check`: checks the policy in force and shows the origin of each setting.
 
 use std::path::Path;
 
@@ -9,32 +9,32 @@ use qa_contracts::v1::{Rubric, Scope, SettingOrigin};
 use qa_core::canonical;
 use qa_core::policy::{POLICY_PATH, Policy, in_scope};
 
-/// Rubrics age in jumps, when somebody reorganises; from so many merged changes on they are worth a look.
+/// Number of merged changes after which a rubric is reported as old.
 const OLD_AFTER: usize = 400;
-/// Number of commits that are searched for the rubric's.
-const LINE_LOOKED_AT: usize = 20_000;
+/// Number of first-parent commits that are searched for the rubric's.
+const MAX_SEARCHED: usize = 20_000;
 
-/// Checks the policy of the base, or a file that is not committed yet.
+/// Checks the policy of the base, or of an uncommitted file.
 pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let registry = qa_lenses::registry();
     let mut age = None;
     let (policy, source) = match file {
         Some(path) => {
-            let (policy, _, shown) = policy_in_file(path, &request.overrides, &registry)?;
-            (policy, shown)
+            let file = policy_in_file(path, &request.overrides, &registry)?;
+            (file.policy, file.display_path)
         }
         None => {
             let opened = open(request)?;
             let in_force =
                 read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?;
-            let found =
+            let file =
                 if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
             let base = &opened.resolved.base;
             if let Some(rubric) = &in_force.rubric {
-                let since = opened.repository.merged_since(base, &rubric.commit, LINE_LOOKED_AT)?;
-                age = Some(old(rubric, since));
+                let since = opened.repository.merged_since(base, &rubric.commit, MAX_SEARCHED)?;
+                age = Some(describe_age(rubric, since));
             }
-            (in_force.policy, format!("{found} at base {}", base.short()))
+            (in_force.policy, format!("{file} at base {}", base.short()))
         }
     };
     let mut text = table(&policy, &request.settings, &source);
@@ -42,8 +42,8 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
     Ok(text.into_bytes())
 }
 
-/// The rubric in force and how much was merged since it was mined.
-fn old(rubric: &Rubric, since: Option<usize>) -> String {
+/// Describes the rubric in force and the number of changes merged since it was mined.
+fn describe_age(rubric: &Rubric, since: Option<usize>) -> String {
     let hash = rubric.rubric_hash.short();
     let named = format!(
         "\nrubric {} ({hash}): {} conventions of {}",
@@ -56,7 +56,7 @@ fn old(rubric: &Rubric, since: Option<usize>) -> String {
             format!("{named}, {changes} changes ago\n{}: {}\n", Code::RubricOld, Code::RubricOld.hint())
         }
         Some(changes) => format!("{named}, {changes} changes ago\n"),
-        None => format!("{named}, which is not among the last {LINE_LOOKED_AT} changes here\n"),
+        None => format!("{named}, which is not among the last {MAX_SEARCHED} changes here\n"),
     }
 }
 
@@ -86,7 +86,10 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
     for (gate, settings) in &policy.gates {
         for report in &settings.reports {
             let format = report.format.as_deref().unwrap_or("its own");
-            let base = report.base.as_ref().map_or(String::new(), |base| format!(", base {base}"));
+            let base = match &report.base {
+                Some(base) => format!(", base {base}"),
+                None => String::new(),
+            };
             text.push_str(&format!(
                 "{:<20} {:<12} {format:<16} {}{base}\n",
                 gate.as_str(),

@@ -1,21 +1,22 @@
-//! Preparation that runs, plans and parts share: everything that is read before plans run.
+//! Reads everything that a run, a list of plans or a shard needs before plans are executed.
 
 use std::time::Duration;
 
-use super::check::{gather, repo_id};
 use super::exit::Failure;
 use super::inputs::{Opened, Request, read_policy};
 use crate::config::Workspace;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
+    ChangeSet, Landing, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
+    RenameSummary,
 };
 use qa_core::policy::Policy;
 use qa_run::gates::{self, HeadCommit, HeadFile, has_commands, record_reports};
-use qa_run::gather::{Gathered, GatheredTexts, Texts};
+use qa_run::gather::{Gathered, GatheredTexts, Gathering, Texts};
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
 use qa_run::lookup::TreeLookups;
-use qa_run::ports::{BlobRead, Cancellation, Objects, Progress};
+use qa_run::plans::needs_whole_file;
+use qa_run::ports::{BlobRead, Cancellation, Objects, PortError, Progress};
 use qa_run::quoted_lines::BlobLines;
 use qa_run::survey::{BaseSurveys, RecordedSurveys};
 use qa_run::trees::Trees;
@@ -27,7 +28,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) texts: GatheredTexts<'a>,
 }
 
-/// Reads policy and change.
+/// Reads the policy and the change, and sets the deadline of the policy.
 pub(crate) fn prepare<'a>(
     request: &'a Request,
     opened: &'a Opened,
@@ -40,7 +41,7 @@ pub(crate) fn prepare<'a>(
     prepare_by(request, opened, in_force, registry, cancellation, progress)
 }
 
-/// Reads the change, by a policy that was read before.
+/// Reads the change by a given policy.
 pub(crate) fn prepare_by<'a>(
     request: &'a Request,
     opened: &'a Opened,
@@ -86,27 +87,36 @@ pub(super) fn manifests(
 }
 
 fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGates, Failure> {
-    // The base's too: a checkout of both together would make it look new.
-    let is_committed = |path: &str| {
-        let (objects, resolved) = (&opened.objects, &opened.resolved);
-        Ok(objects.is_tracked_at(&resolved.head, path)? || objects.is_tracked_at(&resolved.base, path)?)
-    };
-    let text = |path: &str| {
-        let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
-            return Ok(HeadFile::Missing);
-        };
-        Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
-            BlobRead::Content(bytes) => String::from_utf8(bytes).map_or(HeadFile::Unreadable, HeadFile::Text),
-            BlobRead::TooLarge { .. } => HeadFile::Unreadable,
-        })
-    };
-    // The base's as well: the date of a commit is whatever its author says.
+    // The later of both: an author can set the date of a commit.
     let time = opened.resolved.head_time.max(opened.resolved.base_time);
     let root = &opened.repository.root;
-    let place = root.display().to_string();
-    let place = place.trim_end_matches('/');
-    let head = HeadCommit { is_committed: &is_committed, text: &text, time, root: place };
+    let root_path = root.display().to_string();
+    let head = HeadCommit {
+        is_committed: &|path| is_committed(opened, path),
+        text: &|path| head_file(opened, path),
+        time,
+        root: root_path.trim_end_matches('/'),
+    };
     Ok(record_reports(&in_force.policy, &Workspace::new(root), &head)?)
+}
+
+/// Returns whether head or the base has a file. A report that only the base has would look new in a checkout of both.
+fn is_committed(opened: &Opened, path: &str) -> Result<bool, PortError> {
+    let (objects, resolved) = (&opened.objects, &opened.resolved);
+    Ok(objects.is_tracked_at(&resolved.head, path)? || objects.is_tracked_at(&resolved.base, path)?)
+}
+
+fn head_file(opened: &Opened, path: &str) -> Result<HeadFile, PortError> {
+    let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
+        return Ok(HeadFile::Missing);
+    };
+    Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
+        BlobRead::Content(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => HeadFile::Text(text),
+            Err(_) => HeadFile::Unreadable,
+        },
+        BlobRead::TooLarge { .. } => HeadFile::Unreadable,
+    })
 }
 
 impl Prepared<'_> {
@@ -121,7 +131,7 @@ impl Prepared<'_> {
         with_repository_ports(opened, &self.inputs, &self.texts, cancellation, progress, then)
     }
 
-    /// Calls `then` with ports that know nothing of the repository but the change, which is enough for plans and keys.
+    /// Calls `then` with ports that know only the change, which is enough for plans and keys.
     pub(crate) fn with_planning_ports<T>(
         &self,
         cancellation: &Cancellation,
@@ -171,4 +181,43 @@ pub(crate) fn with_repository_ports<T>(
         cancellation,
         progress,
     })
+}
+
+/// Reads the change between the merge base and head, or the change that a merge of head brings if that is larger.
+pub(crate) fn gather<'a>(
+    opened: &'a Opened,
+    in_force: &PolicyInForce,
+    cancellation: &'a Cancellation,
+    progress: &'a dyn Progress,
+) -> Result<Gathered<'a>, Failure> {
+    let resolved = &opened.resolved;
+    let frame = ChangeSet {
+        schema_version: Default::default(),
+        base_sha: resolved.base.clone(),
+        merge_base_sha: resolved.merge_base.clone(),
+        other_merge_bases: resolved.other_merge_bases.clone(),
+        landing: Landing::Change,
+        landing_tree: None,
+        head_sha: resolved.head.clone(),
+        base_time: resolved.base_time,
+        renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
+        files: Vec::new(),
+    };
+    let gathering = Gathering {
+        objects: &opened.objects,
+        policy: in_force.policy.clone(),
+        globs: in_force.policy.scope_globs(),
+        whole: needs_whole_file(&in_force.policy),
+        workers: in_force.policy.max_concurrency,
+        cancellation,
+        progress,
+    };
+    Ok(gathering.gather(frame, &resolved.merge)?)
+}
+
+/// Returns the policy's `repo-id`, else the one that the origin remote names, else `local`. It is never a path, so every
+/// clone has the same.
+fn repo_id(opened: &Opened, in_force: &PolicyInForce) -> String {
+    let repo_id = in_force.policy.repo_id.clone();
+    repo_id.or_else(|| opened.repository.origin_repo_id()).unwrap_or_else(|| "local".to_owned())
 }

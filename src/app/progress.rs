@@ -1,4 +1,4 @@
-//! Tells a person at a terminal how far a long step is; short runs stay silent.
+//! Shows the progress of long steps on a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use qa_run::ports::Progress;
 
-/// Runs shorter than this show nothing.
+/// Time before the first progress line.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Update interval of the progress line.
 const INTERVAL: Duration = Duration::from_millis(80);
@@ -27,7 +27,7 @@ impl TerminalProgress {
         }
     }
 
-    /// Takes the line away before something else is printed.
+    /// Erases the line before other output.
     pub(crate) fn clear(&self) {
         let Ok(mut drawn) = self.drawn.lock() else { return };
         if drawn.take().is_some() {
@@ -42,7 +42,7 @@ impl Progress for TerminalProgress {
             return;
         }
         let Ok(mut drawn) = self.drawn.try_lock() else { return };
-        if drawn.is_some_and(|last| last.elapsed() < INTERVAL) {
+        if matches!(*drawn, Some(last) if last.elapsed() < INTERVAL) {
             return;
         }
         *drawn = Some(Instant::now());

@@ -1,4 +1,4 @@
-//! `sandbox`: one command, run as gates run theirs, with what stood around it and what came of it.
+//! `qa-skill sandbox`: runs one command in the sandbox of gates, and shows the sandbox and the outcome.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +10,8 @@ use serde_json::json;
 use super::console;
 use super::exit::{Exit, Failure};
 use crate::exec::{Fence, Room};
-use crate::git::{Omitted, OpenRepository, TreeLimits};
+use crate::git::{OmittedPath, OpenRepository, TreeLimits};
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
 use qa_core::escape::{harmless, visible};
 use qa_core::secrets;
 use qa_run::commands::{
@@ -26,55 +25,55 @@ pub(crate) struct SandboxArgs {
     /// The repository whose tree the command runs in
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The commit whose tree is written, without what is not committed
+    /// The commit whose tree the command gets: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     rev: String,
     /// Run in an empty directory instead
     #[arg(long)]
     empty: bool,
-    /// Let the command open internet sockets; without, not even those of the machine itself
+    /// Allow internet sockets; by default even those to localhost are denied
     #[arg(long)]
     network: bool,
-    /// A file or directory that it may read and run, such as a toolchain; repeatable
+    /// A file or directory that the command may read and execute, such as a toolchain; repeatable
     #[arg(long, value_name = "PATH")]
     readable: Vec<PathBuf>,
-    /// A variable for it; nothing of the environment reaches it otherwise. Never a secret. Repeatable
+    /// An environment variable for the command, which inherits none; never pass a secret; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// Where it starts, within the tree
+    /// Working directory, relative to the tree
     #[arg(long, default_value = "", value_name = "DIR")]
     cwd: String,
-    /// Seconds it may take
+    /// Time limit in seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     timeout: u64,
-    /// Mebibytes its processes may have resident together, files in memory without a name among them
+    /// Limit of resident memory of all its processes, in MiB, including nameless files in memory
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
-    /// Mebibytes it may write, deleted files that are open among them
+    /// Limit of disk space in MiB, including deleted files that are open
     #[arg(long, default_value_t = 2048, value_name = "MIB")]
     disk: u64,
-    /// Processes and threads it may have
+    /// Limit of processes and threads
     #[arg(long, default_value_t = 512, value_name = "N")]
     processes: u64,
-    /// Kibibytes of each output that are kept and shown
+    /// Limit of each captured output, in KiB
     #[arg(long, default_value_t = 16_384, value_name = "KIB")]
     output: u64,
-    /// Where the tree is written: a directory that every user may pass through
+    /// Parent directory of the tree, which every user may enter
     #[arg(long, default_value = "/tmp", value_name = "DIR")]
     scratch: PathBuf,
-    /// Run it so many times, each in the tree as the last one left it
+    /// Number of runs, each in the tree that the last one left
     #[arg(long, default_value_t = 1, value_name = "N", hide = true)]
     times: u32,
     /// Print one JSON document instead
     #[arg(long)]
     json: bool,
-    /// The command and its arguments; without one, only the fence is tested
+    /// The command and its arguments; without one, only the sandbox is tested
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 impl SandboxArgs {
-    /// Time that the command may take in all its repetitions.
+    /// Returns the time limit of all runs together.
     pub(super) fn longest(&self) -> Duration {
         Duration::from_secs(self.timeout).saturating_mul(self.times)
     }
@@ -93,17 +92,24 @@ impl SandboxArgs {
     }
 
     fn environment(&self) -> Result<Vec<(String, String)>, Failure> {
-        let pair = |text: &String| {
-            let (name, value) = text
-                .split_once('=')
-                .ok_or_else(|| Failure::usage("--env is not NAME=VALUE", "for example --env CI=1"))?;
-            Ok((name.to_owned(), value.to_owned()))
-        };
-        self.env.iter().map(pair).collect()
+        self.env.iter().map(|text| parse_variable(text)).collect()
     }
 }
 
-/// Runs it, and says how it ended: pass when it succeeded, fail when it did not.
+fn parse_variable(text: &str) -> Result<(String, String), Failure> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| Failure::usage("--env is not NAME=VALUE", "for example --env CI=1"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A command that ended, with the paths of the tree that it did not get.
+struct EndedCommand<'a> {
+    outcome: &'a CommandOutcome,
+    omitted: &'a [OmittedPath],
+}
+
+/// Runs the command and prints how it ended. Returns `Pass` if it succeeded, else `Fail`.
 pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     let fence = Fence::new(arguments.scratch.clone(), Arc::clone(cancellation));
     let layers = fence.self_test()?;
@@ -118,7 +124,10 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
     if !arguments.empty {
         let repository = OpenRepository::discover(&arguments.repo)?;
         let commit = repository.commit_named(&arguments.rev)?.ok_or_else(|| {
-            Failure::usage(format!("{} names no commit", visible(&arguments.rev)), "name one with --rev")
+            Failure::usage(
+                format!("{} names no commit", visible(&arguments.rev)),
+                "pass --rev with a branch, tag or commit",
+            )
         })?;
         omitted = repository.write_tree(&commit, &room.tree, TreeLimits::default(), |_| false)?.omitted;
     }
@@ -137,17 +146,17 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
     for _ in 1..arguments.times {
         ended = fence.run(&order)?;
     }
-    console::write_stdout(&render(arguments.json, &layers, Some((&ended, &omitted))))?;
+    console::write_stdout(&render(
+        arguments.json,
+        &layers,
+        Some(EndedCommand { outcome: &ended, omitted: &omitted }),
+    ))?;
     let succeeded = ended.exit == CommandExit::Code(0) && ended.stopped.is_none();
     Ok(if succeeded { Exit::Pass } else { Exit::Fail })
 }
 
-/// The document, or lines for a person. What the command printed is shown with nothing in it that could act.
-fn render(
-    as_json: bool,
-    layers: &Layers,
-    ended: Option<(&CommandOutcome, &[(RepoPath, Omitted)])>,
-) -> Vec<u8> {
+/// Renders the result as JSON or as text. Control characters and workflow commands in the output are escaped.
+fn render(as_json: bool, layers: &Layers, ended: Option<EndedCommand<'_>>) -> Vec<u8> {
     if as_json {
         let mut document = json!({ "layers": {
             "landlockAbi": layers.landlock_abi,
@@ -156,10 +165,11 @@ fn render(
             "sharedMemory": layers.shared_memory.as_str(),
             "residuals": layers.residuals,
         }});
-        if let Some((ended, omitted)) = ended {
-            let left_out =
-                |(path, reason): &(RepoPath, Omitted)| json!({ "path": path, "reason": reason.as_str() });
-            document["omitted"] = omitted.iter().map(left_out).collect();
+        if let Some(EndedCommand { outcome: ended, omitted }) = ended {
+            document["omitted"] = omitted
+                .iter()
+                .map(|omitted| json!({ "path": omitted.path, "reason": omitted.reason.as_str() }))
+                .collect();
             let (code, signal) = match ended.exit {
                 CommandExit::Code(code) => (Some(code), None),
                 CommandExit::Signal(signal) => (None, Some(signal)),
@@ -170,17 +180,17 @@ fn render(
             document["stdout"] = output(&ended.stdout);
             document["stderr"] = output(&ended.stderr);
         }
-        return inert(&format!("{document:#}\n"), "\\u0023#[").into_bytes();
+        return without_commands(&format!("{document:#}\n"), "\\u0023#[").into_bytes();
     }
     let mut text =
-        format!("fence       Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.as_str());
-    text.push_str(&format!("/dev/shm    {}\n", shared(layers.shared_memory)));
+        format!("sandbox     Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.as_str());
+    text.push_str(&format!("/dev/shm    {}\n", describe_shared_memory(layers.shared_memory)));
     for residual in &layers.residuals {
-        text.push_str(&format!("not held    {residual}\n"));
+        text.push_str(&format!("not denied  {residual}\n"));
     }
-    let Some((ended, omitted)) = ended else { return text.into_bytes() };
-    for (path, reason) in omitted {
-        text.push_str(&format!("left out    {path} ({})\n", reason.as_str()));
+    let Some(EndedCommand { outcome: ended, omitted }) = ended else { return text.into_bytes() };
+    for OmittedPath { path, reason } in omitted {
+        text.push_str(&format!("omitted     {path} ({})\n", reason.as_str()));
     }
     let exit = match (ended.stopped, ended.exit) {
         (Some(stop), _) => format!("stopped: {}", stop.as_str()),
@@ -200,22 +210,22 @@ fn render(
             captured.sha256.short()
         ));
         for line in secrets::masked(captured.text()).lines() {
-            text.push_str(&format!("  | {}\n", inert(&visible(line), "#\\u{23}[")));
+            text.push_str(&format!("  | {}\n", without_commands(&visible(line), "#\\u{23}[")));
         }
     }
     text.into_bytes()
 }
 
-fn shared(memory: SharedMemory) -> &'static str {
+fn describe_shared_memory(memory: SharedMemory) -> &'static str {
     match memory {
-        SharedMemory::Own => "of each command's own, as large as its memory",
-        SharedMemory::Machine => "of this machine, unless larger than a command's memory",
+        SharedMemory::Own => "private to each command, up to its memory limit",
+        SharedMemory::Machine => "shared with this machine, up to the memory limit of the command",
         SharedMemory::Nothing => "none",
     }
 }
 
-/// The runner of GitHub Actions obeys what begins so, wherever in a line it stands.
-fn inert(text: &str, instead: &str) -> String {
+/// Escapes `##[`, which starts a command of GitHub Actions anywhere in a line.
+fn without_commands(text: &str, instead: &str) -> String {
     text.replace("##[", instead)
 }
 

@@ -1,11 +1,11 @@
-//! `qa-skill schema`: prints what the contracts are.
+//! `qa-skill schema`: prints the schemas, the registry and the manifest.
 
 use super::exit::Failure;
 use qa_contracts::schema;
 use qa_contracts::v1::{LensClass, SkillManifest};
 use qa_core::canonical;
 
-/// One schema, the registry or the manifest; all names without one.
+/// Returns a schema, the registry or the manifest by its name; without a name, the list of names.
 pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
     match name {
         None => {
@@ -26,7 +26,6 @@ pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// The skill's manifest.
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
@@ -44,7 +43,7 @@ fn manifest() -> SkillManifest {
     }
 }
 
-/// Indented for people and reviews; the same value always gives the same text.
+/// Renders a value as indented JSON; equal values give equal bytes.
 fn pretty<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, Failure> {
     let canonical = canonical::to_vec(value).expect("names and words have a canonical form");
     let value: serde_json::Value = serde_json::from_slice(&canonical).expect("it was just written");

@@ -1,4 +1,4 @@
-//! A run in parts: the matrix of shards, one shard's part, and all parts read back to be joined.
+//! Sharded runs: the job matrix, the part of one shard, and the parts that are read back and joined.
 
 use std::path::{Path, PathBuf};
 
@@ -19,14 +19,14 @@ use qa_run::parts::{Parts, weight};
 use qa_run::plans::plans;
 use qa_run::ports::{Cancellation, PortError, Progress};
 
-/// The most a workflow command may hand on as one output.
+/// Size limit of one output of a step.
 const MAX_MATRIX_BYTES: usize = 1 << 20;
 
-/// The matrix of a job: at most so many shards, and no more than there are files.
+/// Returns the job matrix: at most `shards` shards, and at most one for each file.
 pub(crate) fn matrix(files: &[ChangedFile], shards: u64) -> Result<Vec<u8>, Failure> {
     if !(1..=MAX_SHARDS).contains(&shards) {
-        let hint = format!("a matrix has at most {MAX_SHARDS} jobs");
-        return Err(Failure::usage(format!("{shards} is no number of shards"), hint));
+        let hint = format!("a matrix has 1 to {MAX_SHARDS} jobs");
+        return Err(Failure::usage(format!("{shards} shards are not possible"), hint));
     }
     let of = shards.min(files.len().max(1) as u64);
     let weights: Vec<u64> = files.iter().map(weight).collect();
@@ -53,7 +53,7 @@ pub(crate) struct StoredPart {
 }
 
 /// Executes one shard and stores its part.
-pub(crate) fn part(
+pub(crate) fn run_shard(
     request: &Request,
     opened: &Opened,
     shard: Shard,
@@ -80,47 +80,47 @@ pub(crate) fn part(
     Ok(StoredPart { path, key, files: part.files.len() })
 }
 
-/// Reads every part below some directories and joins them.
-pub(crate) fn joined(
+/// Reads every part below the directories and joins them.
+pub(crate) fn join_parts(
     key: &ExecutionKey,
     files: &[ChangedFile],
     directories: &[PathBuf],
 ) -> Result<Parts, Failure> {
     let mut parts = Vec::new();
-    for path in
-        directories.iter().map(|directory| part_files(directory)).collect::<Result<Vec<_>, _>>()?.concat()
-    {
-        parts.push(store::read_part(&path)?);
+    for directory in directories {
+        for path in part_files(directory)? {
+            parts.push(store::read_part(&path)?);
+        }
     }
     Ok(Parts::join(key, files, parts)?)
 }
 
-/// The part files below a directory, however downloads nested them.
+/// Lists the part files below a directory, at any depth, since downloads nest them differently.
 fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     const MAX_ENTRIES: usize = 10_000;
-    let failed = |path: &Path, error: &std::io::Error| {
-        let path = qa_core::escape::visible(&path.display().to_string());
-        Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"))
-    };
-    let (mut found, mut pending, mut seen) = (Vec::new(), vec![directory.to_owned()], 0);
+    let (mut files, mut pending, mut entries) = (Vec::new(), vec![directory.to_owned()], 0);
     while let Some(next) = pending.pop() {
-        for entry in std::fs::read_dir(&next).map_err(|error| failed(&next, &error))? {
-            let entry = entry.map_err(|error| failed(&next, &error))?;
-            let kind = entry.file_type().map_err(|error| failed(&next, &error))?;
-            seen += 1;
-            if seen > MAX_ENTRIES {
-                let message = format!("there are over {MAX_ENTRIES} entries where parts were looked for");
+        for entry in std::fs::read_dir(&next).map_err(|error| unreadable(&next, &error))? {
+            let entry = entry.map_err(|error| unreadable(&next, &error))?;
+            let kind = entry.file_type().map_err(|error| unreadable(&next, &error))?;
+            entries += 1;
+            if entries > MAX_ENTRIES {
+                let message = format!("the directory of parts has more than {MAX_ENTRIES} entries");
                 return Err(Failure::with_code(Code::ShardMissing, message));
             }
-            // Links are not followed: what they name is not what was downloaded.
+            // Links are skipped: a download has none.
             if kind.is_dir() {
                 pending.push(entry.path());
-            } else if kind.is_file() && entry.path().extension().is_some_and(|extension| extension == "json")
-            {
-                found.push(entry.path());
+            } else if kind.is_file() && entry.path().extension() == Some("json".as_ref()) {
+                files.push(entry.path());
             }
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let path = qa_core::escape::visible(&path.display().to_string());
+    Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"))
 }

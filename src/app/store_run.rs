@@ -1,4 +1,4 @@
-//! Turns an outcome into the files of a run directory and publishes them, or finds that they are there already.
+//! Writes an outcome to a run directory and publishes it, or confirms that an existing run of the key is equal.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::check::normalized_input_hash;
 use super::drift;
 use super::exit::Failure;
-use crate::store::{ArtifactRoot, Entry, PartedEntry, RunDirectory, RunWriter, StoreError};
+use super::skill_input::normalized_input_hash;
+use crate::store::{ArtifactRoot, Entry, PartedEntry, PublishedRun, RunDirectory, RunWriter, StoreError};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
@@ -29,13 +29,13 @@ use qa_run::inputs::Inputs;
 use qa_run::ports::Cancellation;
 use qa_run::workers;
 
-/// A derived run, with the facts that are stored beside it.
+/// A derived run, with the facts that are stored with it.
 pub(crate) struct RunRecord<'a> {
     pub(crate) skill_input: &'a SkillInput,
     pub(crate) inputs: &'a Inputs,
     pub(crate) outcome: &'a Outcome,
     pub(crate) machine: MachineCounters,
-    /// The present as `YYYY-MM-DDThh:mm:ssZ`; nothing is judged by it.
+    /// Current time as `YYYY-MM-DDThh:mm:ssZ`; the verdict does not depend on it.
     pub(crate) written_at: String,
     pub(crate) base_rule: &'a str,
     pub(crate) base_codes: &'a [Code],
@@ -52,7 +52,7 @@ impl RunRecord<'_> {
     }
 }
 
-/// Location of a stored run.
+/// A stored run.
 pub(crate) struct Stored {
     pub(crate) path: PathBuf,
     pub(crate) result: SkillResult,
@@ -60,43 +60,35 @@ pub(crate) struct Stored {
     pub(crate) replayed: bool,
 }
 
-/// Stores a run. A run of the same key that is there already is not trusted but compared: a difference is drift.
-/// Texts that fill more than one file are written first and then dropped: large artifacts are made in the place they
-/// leave.
+/// Stores a run. An existing run of the same key is compared with it: a difference is drift. Texts that fill more than one
+/// file are written first and dropped, which frees memory for large artifacts.
 pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
     let result = skill_result(record.skill_input, record.outcome);
     let root = ArtifactRoot::prepare(record.artifact_root)?;
     let key = &record.outcome.key;
     let existing = root.run(key);
     let mut writer = RunWriter::begin(&root, key)?;
-    let mut write = |entry: Entry| Ok(writer.add(&entry)?);
-    if fills_one_file(&record.inputs.change_set, &texts)? {
-        let recording = || {
-            let mut made = None;
-            for_each_recording(&record.inputs.change_set, &texts, |entry| {
-                made = Some(entry);
-                Ok(())
-            })?;
-            Ok(made)
-        };
-        artifacts(record, &result, vec![Box::new(recording)], workers, write)?;
+    let change_set = &record.inputs.change_set;
+    if fills_one_file(change_set, &texts)? {
+        let make: MakeFile<'_> = Box::new(|| only_recording(change_set, &texts));
+        artifacts(record, &result, vec![make], workers, |entry| Ok(writer.add(&entry)?))?;
     } else {
-        for_each_recording(&record.inputs.change_set, &texts, |entry| {
+        for_each_recording(change_set, &texts, |entry| {
             record.cancellation.check()?;
-            write(entry)
+            Ok(writer.add(&entry)?)
         })?;
         drop(texts);
-        artifacts(record, &result, Vec::new(), workers, write)?;
+        artifacts(record, &result, Vec::new(), workers, |entry| Ok(writer.add(&entry)?))?;
     }
     record.cancellation.check()?;
-    let (path, hashes) = loop {
+    let PublishedRun { path, hashes } = loop {
         if record.refresh {
             break writer.publish_attempt()?;
         }
         if std::fs::symlink_metadata(&existing).is_ok() {
-            return compared(&existing, writer, result);
+            return compare_with_existing(&existing, writer, result);
         }
-        // None where another process has just published a run of this key: then that is compared.
+        // `None` if another process has just published a run of this key, which is compared then.
         if let Some(published) = writer.publish()? {
             break published;
         }
@@ -105,19 +97,24 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
     Ok(Stored { path, result, replayed: false })
 }
 
-/// Holds a new run against the stored one of its key.
-fn compared(existing: &Path, mut writer: RunWriter<'_>, result: SkillResult) -> Result<Stored, Failure> {
+/// Compares a new run with the stored one of its key.
+fn compare_with_existing(
+    existing: &Path,
+    mut writer: RunWriter<'_>,
+    result: SkillResult,
+) -> Result<Stored, Failure> {
     let before = RunDirectory::open(existing)?;
     if before.hashes.run_digest == writer.run_digest() {
         return Ok(Stored { path: existing.to_owned(), result, replayed: true });
     }
-    let (path, hashes) = writer.publish_attempt()?;
+    let PublishedRun { path, hashes } = writer.publish_attempt()?;
     let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;
-    let message = format!(
-        "{} was judged before with another result: {}",
-        hashes.execution_key.short(),
-        difference.map_or("the digests differ".to_owned(), |difference| difference.to_string())
-    );
+    let difference = match difference {
+        Some(difference) => difference.to_string(),
+        None => "the digests differ".to_owned(),
+    };
+    let key = hashes.execution_key.short();
+    let message = format!("an earlier run of {key} has another result: {difference}");
     Err(Failure::with_code(Code::DeterminismDriftDetected, message))
 }
 
@@ -128,7 +125,7 @@ fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
     run.artifact::<SkillResult>().map(|_| ())
 }
 
-/// The outcome as one contract value.
+/// Returns the outcome as one contract value.
 pub(crate) fn skill_result(input: &SkillInput, outcome: &Outcome) -> SkillResult {
     SkillResult {
         schema_version: Default::default(),
@@ -140,30 +137,29 @@ pub(crate) fn skill_result(input: &SkillInput, outcome: &Outcome) -> SkillResult
     }
 }
 
-/// Number of files that are held in memory while they are rendered.
-const MOST_MADE_AT_ONCE: u64 = 4;
+/// Maximum number of files that are held in memory while they are rendered.
+const MAX_RENDERED: u64 = 4;
 
-/// Makes a file of a run directory, if there has to be one.
-pub(crate) type Making<'m> = Box<dyn Fn() -> Result<Option<Entry>, Failure> + Sync + 'm>;
+/// Renders a file of a run directory, or returns `None` if the run needs no such file.
+pub(crate) type MakeFile<'m> = Box<dyn Fn() -> Result<Option<Entry>, Failure> + Sync + 'm>;
 
-fn always<'m>(make: impl Fn() -> Result<Entry, StoreError> + Sync + 'm) -> Making<'m> {
+fn always<'m>(make: impl Fn() -> Result<Entry, StoreError> + Sync + 'm) -> MakeFile<'m> {
     Box::new(move || Ok(Some(make()?)))
 }
 
-/// The artifact, unless it says nothing.
-fn unless_empty<A: Artifact + Default + PartialEq + Sync>(artifact: &A) -> Making<'_> {
+/// Renders an artifact unless it is the default.
+fn unless_empty<A: Artifact + Default + PartialEq + Sync>(artifact: &A) -> MakeFile<'_> {
     Box::new(move || (*artifact != A::default()).then(|| Ok(Entry::artifact(artifact)?)).transpose())
 }
 
-/// Makes all files but the recorded texts, beside `more` of them, on several threads and in no particular order; `each`
-/// gets them on this one. A large change takes seconds to validate and render, and whoever interrupts waits for it, so
-/// each file asks first.
+/// Renders all files except the recorded texts, and `more` files, on several threads in any order. `each` gets them on this
+/// thread. A large change takes seconds to validate and render, so each file checks for cancellation first.
 pub(crate) fn artifacts(
     record: &RunRecord<'_>,
     result: &SkillResult,
-    more: Vec<Making<'_>>,
+    more: Vec<MakeFile<'_>>,
     workers: u64,
-    each: impl FnMut(Entry) -> Result<(), Failure>,
+    mut each: impl FnMut(Entry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let outcome = record.outcome;
     let report = Report {
@@ -180,7 +176,7 @@ pub(crate) fn artifacts(
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },
     };
-    // What takes longest comes first.
+    // The slowest files come first.
     let mut files = more;
     files.push(unless_empty(&outcome.lookups));
     files.push(always(|| Entry::artifact(&record.inputs.change_set)));
@@ -214,19 +210,23 @@ pub(crate) fn artifacts(
         report.map(|report| Ok(Entry::artifact(&report)?)).transpose()
     }));
     let pictures = outcome.screenshots.iter().filter_map(|one| one.picture.as_ref().ok());
-    // Two tests may have left the same picture.
+    // Different tests may have the same picture.
     let pictures: BTreeMap<String, &Picture> = pictures.map(|picture| (picture.file(), picture)).collect();
     for (file, picture) in pictures {
         files.push(always(move || Ok(Entry::report(&file, picture.bytes.clone()))));
     }
-    let make = |position: usize| {
-        record.cancellation.check()?;
-        files[position]()
-    };
-    let mut each = each;
-    workers::in_any_order(files.len(), workers.min(MOST_MADE_AT_ONCE), make, |entry| {
-        entry.map_or(Ok(()), &mut each)
-    })
+    workers::in_any_order(
+        files.len(),
+        workers.min(MAX_RENDERED),
+        |position| {
+            record.cancellation.check()?;
+            files[position]()
+        },
+        |entry| match entry {
+            Some(entry) => each(entry),
+            None => Ok(()),
+        },
+    )
 }
 
 fn run_details(record: &RunRecord<'_>) -> RunDetails {
@@ -241,7 +241,7 @@ fn run_details(record: &RunRecord<'_>) -> RunDetails {
     }
 }
 
-/// A [`Recording`] of texts that stay where they are.
+/// A [`Recording`] that borrows its texts.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BorrowedRecording<'a> {
@@ -255,7 +255,7 @@ struct BorrowedFile<'a> {
     text: Cow<'a, FileText>,
 }
 
-/// Returns whether all recorded texts go into one file.
+/// Returns whether all recorded texts fit into one file.
 fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Failure> {
     let mut bytes = 0;
     for position in 0..change_set.files.len() {
@@ -267,10 +267,10 @@ fn fills_one_file(change_set: &ChangeSet, texts: &dyn Texts) -> Result<bool, Fai
     Ok(true)
 }
 
-/// So much text of a recording is validated and rendered at once.
+/// Size in bytes of the parts in which a recording is validated and rendered.
 const RECORDED_AT_ONCE: usize = 256 << 10;
 
-/// A file of recorded texts that is being made.
+/// A file of recorded texts that is being rendered.
 struct Chunk<'t> {
     entry: PartedEntry<Recording>,
     bytes: usize,
@@ -304,7 +304,17 @@ impl<'t> Chunk<'t> {
     }
 }
 
-/// Makes each file of recorded texts in turn, a few mebibytes at a time.
+/// Returns the file of all recorded texts, or `None` if there is no text.
+fn only_recording(change_set: &ChangeSet, texts: &dyn Texts) -> Result<Option<Entry>, Failure> {
+    let mut recording = None;
+    for_each_recording(change_set, texts, |entry| {
+        recording = Some(entry);
+        Ok(())
+    })?;
+    Ok(recording)
+}
+
+/// Renders the files of recorded texts one after the other, each of a few mebibytes.
 pub(crate) fn for_each_recording(
     change_set: &ChangeSet,
     texts: &dyn Texts,
@@ -328,7 +338,10 @@ pub(crate) fn for_each_recording(
             chunk = Some(open);
         }
     }
-    chunk.map_or(Ok(()), |open| each(open.finish()?))
+    match chunk {
+        Some(open) => each(open.finish()?),
+        None => Ok(()),
+    }
 }
 
 fn metrics(record: &RunRecord<'_>) -> Metrics {
@@ -351,50 +364,41 @@ fn metrics(record: &RunRecord<'_>) -> Metrics {
     }
 }
 
+/// Events of a trace, in order.
+#[derive(Default)]
+struct Events(Vec<TraceEvent>);
+
+impl Events {
+    fn push(&mut self, step: &str, detail: String, code: Option<Code>) {
+        let sequence = self.0.len() as u64;
+        self.0.push(TraceEvent { sequence, step: step.to_owned(), detail, code });
+    }
+}
+
 fn trace(record: &RunRecord<'_>) -> Trace {
     let RunRecord { outcome, inputs, .. } = record;
     let change_set = &inputs.change_set;
     let hunks: usize = change_set.files.iter().map(|file| file.hunks.len()).sum();
-    let mut steps: Vec<(&str, String, Option<Code>)> = vec![
-        (
-            "base",
-            format!("policy from {}, change from {}", change_set.base_sha, change_set.measured_from()),
-            None,
-        ),
-        ("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None),
-        ("plan", format!("{} plans", outcome.plans.len()), None),
-    ];
+    let mut events = Events::default();
+    let (base, from) = (&change_set.base_sha, change_set.measured_from());
+    events.push("base", format!("policy from {base}, change from {from}"), None);
+    events.push("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None);
+    events.push("plan", format!("{} plans", outcome.plans.len()), None);
     for (plan, result) in outcome.plans.iter().zip(&outcome.results) {
         let detail = format!("{} {}: {} findings", plan.lens_id, result.status, all_places(&result.findings));
-        steps.push(("run", detail, result.error_codes.first().copied()));
+        events.push("run", detail, result.error_codes.first().copied());
     }
-    steps.push((
-        "cross-check",
-        if outcome.cross_check.passed { "passed" } else { "failed" }.to_owned(),
-        None,
-    ));
-    steps.push((
-        "verdict",
-        outcome.verdict.conclusion.to_string(),
-        outcome.verdict.error_codes.first().copied(),
-    ));
-    let events = steps
-        .into_iter()
-        .enumerate()
-        .map(|(sequence, (step, detail, code))| TraceEvent {
-            sequence: sequence as u64,
-            step: step.to_owned(),
-            detail,
-            code,
-        })
-        .collect();
+    let passed = if outcome.cross_check.passed { "passed" } else { "failed" };
+    events.push("cross-check", passed.to_owned(), None);
+    let verdict = &outcome.verdict;
+    events.push("verdict", verdict.conclusion.to_string(), verdict.error_codes.first().copied());
     Trace {
         schema_version: Default::default(),
         execution_key: outcome.key.clone(),
         execution_key_preimage: outcome.key_preimage.clone(),
         config_preimage: outcome.config_preimage.clone(),
         canonicalization: "rfc8785".to_owned(),
-        events,
+        events: events.0,
         base_rule: record.base_rule.to_owned(),
         base_codes: record.base_codes.to_vec(),
         machine: TraceMachine {

@@ -11,19 +11,19 @@ use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_run::http::Http;
 
-/// Stored directories, with their retention.
+/// Directories to store, with their retention.
 pub(crate) struct Storing<'a> {
     /// Run directories.
     pub(crate) directories: &'a [PathBuf],
     pub(crate) name: &'a ArtifactName,
-    /// For so many days; the service's own setting holds without a number.
+    /// Requested retention in days; `None` for the repository's own.
     pub(crate) retention_days: Option<u64>,
-    /// Limit of the repository.
+    /// Retention limit of the repository, in days.
     pub(crate) most_retention_days: Option<u64>,
     /// Secrets that the artifact must not contain.
     pub(crate) secrets: &'a [Secret],
     pub(crate) now: SystemTime,
-    /// Makes the waits of this run its own.
+    /// Seed for retry jitter.
     pub(crate) seed: &'a str,
     pub(crate) scratch: &'a Path,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Storing<'a> {
 pub(crate) struct StoredArtifact {
     pub(crate) id: u64,
     pub(crate) packed: Packed,
-    /// The same bytes were there already.
+    /// True if the same bytes were uploaded before.
     pub(crate) already_there: bool,
-    /// After how many days it ends, where that was asked for.
+    /// Retention in days, if one was requested.
     pub(crate) days: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-/// Packs and uploads whole run directories.
+/// Verifies run directories, packs them and uploads the archive.
 pub(crate) fn store_artifact(
     http: &dyn Http,
     service: &RunService,
@@ -56,20 +56,18 @@ pub(crate) fn store_artifact(
     store_directories(http, service, storing)
 }
 
-/// Stores an artifact of directories that were just written, and so are complete.
+/// Packs and uploads directories that this process wrote, which need no verification.
 pub(crate) fn store_directories(
     http: &dyn Http,
     service: &RunService,
     storing: &Storing<'_>,
 ) -> Result<StoredArtifact, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::with_code(Code::ArtifactWriteFailed, format!("failed to pack the run: {error}"))
-    };
-    let mut file = tempfile::tempfile_in(storing.scratch).map_err(failed)?;
+    let mut file = tempfile::tempfile_in(storing.scratch).map_err(pack_failure)?;
     let directories: Vec<&Path> = storing.directories.iter().map(PathBuf::as_path).collect();
     let packed = pack(&directories, storing.secrets, &mut file)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
-    let (expires_at, days) = expiry(storing.now, storing.retention_days, storing.most_retention_days).unzip();
+    file.seek(SeekFrom::Start(0)).map_err(pack_failure)?;
+    let expiry = expiry(storing.now, storing.retention_days, storing.most_retention_days);
+    let (expires_at, days) = expiry.map(|expiry| (expiry.moment, expiry.days)).unzip();
     let uploaded = upload(
         http,
         service,
@@ -83,4 +81,8 @@ pub(crate) fn store_directories(
         },
     )?;
     Ok(StoredArtifact { id: uploaded.id, packed, already_there: uploaded.already_there, days })
+}
+
+fn pack_failure(error: std::io::Error) -> Failure {
+    Failure::with_code(Code::ArtifactWriteFailed, format!("failed to pack the run: {error}"))
 }

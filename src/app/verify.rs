@@ -1,12 +1,12 @@
-//! Derives a stored run once more from what it recorded and names the first difference.
+//! Derives a stored run again from its recording or from the repository, and finds the first difference.
 
 use std::path::Path;
 
-use super::check::{derived_input, gather};
 use super::drift::{self, Difference};
 use super::exit::Failure;
 use super::inputs::Opened;
-use super::prepare::with_repository_ports;
+use super::prepare::{gather, with_repository_ports};
+use super::skill_input::derived_input;
 use super::store_run::{RunRecord, artifacts, for_each_recording, skill_result};
 use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::store::{Entry, RunDirectory};
@@ -30,7 +30,7 @@ use qa_run::ports::{Cancellation, Progress};
 use qa_run::quoted_lines::recorded_lines;
 use qa_run::survey::RecordedSurveys;
 
-/// A run that was derived once more.
+/// A run that was derived again.
 pub(crate) struct Verified {
     pub(crate) input: SkillInput,
     pub(crate) run: RunDirectory,
@@ -103,7 +103,7 @@ pub(crate) fn verify(
     })
 }
 
-/// The inputs and answers that a run directory holds, read and checked.
+/// Recorded inputs and answers of a run directory, validated.
 struct RecordedRun {
     skill_input: SkillInput,
     inputs: Inputs,
@@ -112,8 +112,8 @@ struct RecordedRun {
 }
 
 impl RecordedRun {
-    fn read(run: &RunDirectory) -> Result<Self, Failure> {
-        /// Reads an artifact, or returns the default of one that the run had no need of.
+    fn open(run: &RunDirectory) -> Result<Self, Failure> {
+        /// Reads an artifact, or returns the default if the run does not have it.
         fn or_default<T: Artifact + Default>(run: &RunDirectory) -> Result<T, Failure> {
             Ok(if run.has(T::FILE) { run.artifact()? } else { T::default() })
         }
@@ -129,7 +129,7 @@ impl RecordedRun {
         let in_force = PolicyInForce::parse(run.artifact()?, &overrides, &registry)?;
         let texts = read_texts(run, &change_set, &in_force.policy)?;
         let inputs = Inputs {
-            // A policy that names the repository is about no other.
+            // The policy's id takes precedence over the recorded one.
             repo_id: in_force.policy.repo_id.as_ref().unwrap_or(&skill_input.repo_id).clone(),
             sensitivity: change_sensitivity(&change_set, &texts),
             gates: or_default(run)?,
@@ -169,19 +169,19 @@ fn change_sensitivity(change_set: &ChangeSet, texts: &[FileText]) -> ChangeSensi
     sensitivity::change_sensitivity(&change_set.files, scores)
 }
 
-/// Derives an opened run once more and compares.
+/// Derives an opened run again and compares the files.
 pub(crate) fn replay(
     run: &RunDirectory,
     source: Source,
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Replayed, Failure> {
-    let recording = RecordedRun::read(run)?;
+    let recording = RecordedRun::open(run)?;
     let masked = recording.texts.iter().filter(|text| !text.secrets.is_empty()).count();
     let replay = Replay { run, recording: &recording, cancellation, progress };
-    let (difference, facts) = match source {
-        Source::Recording => replay.offline()?,
-        Source::Repository(repository) => replay.live(repository)?,
+    let Comparison { difference, facts } = match source {
+        Source::Recording => replay.replay_recording()?,
+        Source::Repository(repository) => replay.replay_repository(repository)?,
     };
     let Facts { key_preimage, config_preimage, conclusion, gaps } = facts;
     let has_policy_file = recording.inputs.in_force.texts.base_policy.is_some();
@@ -205,11 +205,11 @@ pub(crate) fn with_recording<T>(
     progress: &dyn Progress,
     then: impl FnOnce(&Inputs, &Ports<'_>) -> T,
 ) -> Result<T, Failure> {
-    let recording = RecordedRun::read(run)?;
+    let recording = RecordedRun::open(run)?;
     Ok(recording.with_ports(cancellation, progress, |ports| then(&recording.inputs, ports)))
 }
 
-/// The facts of an outcome that are kept when the rest of it has become files.
+/// Facts of an outcome that are needed after its files are rendered.
 struct Facts {
     key_preimage: ExecutionKeyPreimage,
     config_preimage: ConfigPreimage,
@@ -218,7 +218,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(outcome: &Outcome) -> Self {
+    fn new(outcome: &Outcome) -> Self {
         Self {
             key_preimage: outcome.key_preimage.clone(),
             config_preimage: outcome.config_preimage.clone(),
@@ -231,6 +231,12 @@ impl Facts {
     }
 }
 
+/// Result of a derivation, compared with the stored files.
+struct Comparison {
+    difference: Option<Difference>,
+    facts: Facts,
+}
+
 struct Replay<'a> {
     run: &'a RunDirectory,
     recording: &'a RecordedRun,
@@ -239,21 +245,22 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn offline(&self) -> Result<(Option<Difference>, Facts), Failure> {
+    fn replay_recording(&self) -> Result<Comparison, Failure> {
         let inputs = &self.recording.inputs;
         let outcome = self.recording.with_ports(self.cancellation, self.progress, |ports| {
             derive(inputs, ports, key(inputs, ports))
         })?;
-        // Surveys and texts came from the recording, so they are not compared with it.
+        // Surveys and texts come from the recording, so they are not compared with it.
         let entries = self.entries(inputs, &outcome)?;
-        Ok((drift::compare_entries(self.run, &entries, &self.run.recordings())?, Facts::of(&outcome)))
+        let difference = drift::compare_entries(self.run, &entries, &self.run.recordings())?;
+        Ok(Comparison { difference, facts: Facts::new(&outcome) })
     }
 
-    fn live(&self, repository: OpenRepository) -> Result<(Option<Difference>, Facts), Failure> {
+    fn replay_repository(&self, repository: OpenRepository) -> Result<Comparison, Failure> {
         let recorded = &self.recording.inputs;
         let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
         let objects = GitObjects::new(&repository)?;
-        // Merge bases are found and merges made again: a run over others would have judged less.
+        // Merge bases and merges are computed again: a run over others may judge less.
         let test_merge = self.recording.skill_input.test_merge_sha.as_ref();
         let resolved = resolve(&repository, Some(base.as_str()), head.as_str(), test_merge)?;
         let opened = Opened { repository, objects, resolved };
@@ -266,10 +273,10 @@ impl Replay<'_> {
         let Gathered { change_set, sensitivity, texts } =
             gather(&opened, &in_force, self.cancellation, self.progress)?;
         // Outputs of commands come from the recording; the manifests that decide which commands run are read again.
-        let found = super::prepare::manifests(&opened, &in_force.policy, &change_set)?;
+        let manifests = super::prepare::manifests(&opened, &in_force.policy, &change_set)?;
         let execution = RecordedExecution {
-            head_files: found.head_files,
-            base_files: found.base_files,
+            head_files: manifests.head_files,
+            base_files: manifests.base_files,
             ..recorded.execution.clone()
         };
         let inputs = Inputs { in_force, change_set, sensitivity, execution, ..recorded.clone() };
@@ -282,10 +289,11 @@ impl Replay<'_> {
             entries.push(entry);
             Ok(())
         })?;
-        Ok((drift::compare_entries(self.run, &entries, &[])?, Facts::of(&outcome)))
+        let difference = drift::compare_entries(self.run, &entries, &[])?;
+        Ok(Comparison { difference, facts: Facts::new(&outcome) })
     }
 
-    /// Returns the files that this run would write, with volatile members taken from the recording.
+    /// Renders the files of the run, with volatile members taken from the recording.
     fn entries(&self, inputs: &Inputs, outcome: &Outcome) -> Result<Vec<Entry>, Failure> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
@@ -356,8 +364,8 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Re
             let message = format!("the whole text of {} is not in the recording", file.path);
             return Err(Failure::with_code(Code::RecordingMissing, message));
         }
-        if !fits(file, &text) {
-            let message = format!("the recorded text of {} does not fit its hunks", file.path);
+        if !has_valid_offsets(file, &text) {
+            let message = format!("the recorded text of {} does not match its hunks", file.path);
             return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));
         }
         complete.push(text);
@@ -366,7 +374,7 @@ fn read_texts(run: &RunDirectory, change_set: &ChangeSet, policy: &Policy) -> Re
 }
 
 /// Returns whether every offset of a recorded text is in order and on a character boundary.
-fn fits(file: &ChangedFile, text: &FileText) -> bool {
+fn has_valid_offsets(file: &ChangedFile, text: &FileText) -> bool {
     let mut last = 0;
     let ordered =
         text.cuts.iter().flat_map(|cuts| [cuts.before, cuts.removed, cuts.added, cuts.after]).all(|offset| {
@@ -381,11 +389,10 @@ fn fits(file: &ChangedFile, text: &FileText) -> bool {
             TextPlace::FullBase => text.full_base.as_ref(),
             TextPlace::FullHead => text.full_head.as_ref(),
         };
-        place.is_some_and(|place| {
-            secret.start <= secret.end
-                && place.is_char_boundary(secret.start as usize)
-                && place.is_char_boundary(secret.end as usize)
-        })
+        let Some(place) = place else { return false };
+        secret.start <= secret.end
+            && place.is_char_boundary(secret.start as usize)
+            && place.is_char_boundary(secret.end as usize)
     });
     ordered && secrets && text.cuts.len() == file.hunks.len()
 }

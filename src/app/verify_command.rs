@@ -1,4 +1,4 @@
-//! `qa-skill verify`: says what was judged, against what and under which policy, and holds it against what is expected.
+//! `qa-skill verify`: verifies a stored run, prints its commits, policy and verdict, and checks them against expectations.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,6 @@ use qa_core::policy::POLICY_PATH;
 use qa_core::verdict::merge_bases;
 use qa_run::ports::Cancellation;
 
-/// Arguments of `verify`.
 #[derive(Args)]
 pub(super) struct VerifyArgs {
     /// A run directory
@@ -33,8 +32,8 @@ pub(super) struct VerifyArgs {
     /// Fail unless this policy was in force, with every lens it enables: the digest that `verify` and `policy-check` print
     #[arg(long, value_name = "SHA256", value_parser = digest)]
     expect_policy: Option<Sha256Hex>,
-    /// Fail unless this is the verdict: pass, degraded-pass, fail or could_not_complete. A pass that did not look at
-    /// everything is no `pass`; `degraded-pass` accepts both
+    /// Fail unless this is the verdict: pass, degraded-pass, fail or could_not_complete. `pass` does not accept a degraded
+    /// pass; `degraded-pass` accepts both
     #[arg(long, value_name = "VERDICT", value_parser = expected_verdict)]
     expect: Option<ExpectedVerdict>,
 }
@@ -42,16 +41,16 @@ pub(super) struct VerifyArgs {
 /// Value of `--expect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExpectedVerdict {
-    /// This conclusion, and a pass only where nothing is missing.
+    /// This conclusion; a degraded pass does not count as a pass.
     Exactly(Conclusion),
-    /// A pass, whether or not something is missing.
+    /// A pass, degraded or not.
     DegradedPass,
 }
 
 const PASS: ExpectedVerdict = ExpectedVerdict::Exactly(Conclusion::Pass);
 
 impl ExpectedVerdict {
-    fn text(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Exactly(conclusion) => conclusion.as_str(),
             Self::DegradedPass => "degraded-pass",
@@ -67,38 +66,38 @@ impl ExpectedVerdict {
 }
 
 fn commit(text: &str) -> Result<CommitId, String> {
-    CommitId::parse(text).map_err(|_| "it is not a full commit id, 40 hexadecimal digits".to_owned())
+    CommitId::parse(text).map_err(|_| "expected a full commit id of 40 hexadecimal digits".to_owned())
 }
 
 fn digest(text: &str) -> Result<Sha256Hex, String> {
-    Sha256Hex::parse(text).map_err(|_| "it is not a SHA-256, 64 hexadecimal digits".to_owned())
+    Sha256Hex::parse(text).map_err(|_| "expected a SHA-256 of 64 hexadecimal digits".to_owned())
 }
 
 fn expected_verdict(text: &str) -> Result<ExpectedVerdict, String> {
     let exact = Conclusion::ALL.iter().copied().map(ExpectedVerdict::Exactly);
-    let known = exact.chain([ExpectedVerdict::DegradedPass]).find(|expected| expected.text() == text);
-    known.ok_or_else(|| "it is not one of pass, degraded-pass, fail, could_not_complete".to_owned())
+    let known = exact.chain([ExpectedVerdict::DegradedPass]).find(|expected| expected.as_str() == text);
+    known.ok_or_else(|| "expected pass, degraded-pass, fail or could_not_complete".to_owned())
 }
 
-/// Returns whether a run passes although it did not look at everything.
+/// Returns whether a run passes with parts of the change not inspected.
 fn is_degraded_pass(verified: &Verified) -> bool {
     verified.conclusion == Conclusion::Pass && verified.gaps.degraded
 }
 
-/// The conclusion, and for a pass what is missing.
-fn verdict(verified: &Verified) -> String {
+/// Describes the conclusion, and what a degraded pass lacks.
+fn describe_verdict(verified: &Verified) -> String {
     let conclusion = verified.conclusion;
     if !is_degraded_pass(verified) {
         return conclusion.to_string();
     }
     match verified.gaps.unread_files {
-        0 => format!("{conclusion} (degraded: something that is not required is missing)"),
+        0 => format!("{conclusion} (degraded: an optional plan is incomplete)"),
         1 => format!("{conclusion} (degraded: 1 file not read in full)"),
         count => format!("{conclusion} (degraded: {count} files not read in full)"),
     }
 }
 
-/// Verifies a run directory and prints what it proves.
+/// Verifies a run directory and prints its statement.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     let progress = TerminalProgress::new(false);
     let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
@@ -113,7 +112,7 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     console::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
 }
 
-/// Returns the overrides of the policy as `name=value`.
+/// Lists the overrides of the policy as `name=value`.
 fn overrides(verified: &Verified) -> Vec<String> {
     let input = &verified.input;
     let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.as_str()));
@@ -131,11 +130,11 @@ fn statement(verified: &Verified) -> String {
         overrides => sanitize(&overrides.join(" ")),
     };
     let mut text = format!(
-        "verified: {} files, every digest and the verdict follow from {source}\n",
+        "verified: {} files, every digest and the verdict are reproduced from {source}\n",
         verified.run.hashes.files.len(),
     );
     let rows = [
-        ("verdict", verdict(verified)),
+        ("verdict", describe_verdict(verified)),
         ("repository", sanitize(&input.repo_id)),
         ("base", input.base_sha.to_string()),
         ("merge base", merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
@@ -152,16 +151,16 @@ fn statement(verified: &Verified) -> String {
     }
     let mut notes = Vec::new();
     if !verified.from_repository {
-        notes.push("the recording says what the commits hold; `verify --repo` reads the commits".to_owned());
+        notes.push("the commits themselves are not checked; `verify --repo` reads them".to_owned());
     }
     if !verified.from_repository && verified.masked > 0 {
         notes.push(format!(
-            "secrets in {} files are masked in the recording; `verify --repo` finds them again",
+            "secrets in {} files are masked in the recording; `verify --repo` checks them",
             verified.masked
         ));
     }
     if !verified.run.is_named_by_its_key() {
-        notes.push("the directory does not have the name of its execution key".to_owned());
+        notes.push("the name of the directory is not its execution key".to_owned());
     }
     for note in notes {
         text.push_str(&format!("{:<15}{note}\n", "note"));
@@ -171,34 +170,36 @@ fn statement(verified: &Verified) -> String {
 
 fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(), Failure> {
     let input = &verified.input;
-    let unlike = |what: &str, is: String, expected: String| {
-        let message = format!("the run's {what} is {is}, and {expected} was expected");
-        Err(Failure::with_code(Code::ExpectationUnmet, message))
-    };
     if let Some(base) = arguments.expect_base.as_ref().filter(|base| **base != input.base_sha) {
-        return unlike("base", input.base_sha.to_string(), base.to_string());
+        return Err(unmet("base", input.base_sha.to_string(), base.to_string()));
     }
     if let Some(head) = arguments.expect_head.as_ref().filter(|head| **head != input.head_sha) {
-        return unlike("head", input.head_sha.to_string(), head.to_string());
+        return Err(unmet("head", input.head_sha.to_string(), head.to_string()));
     }
     if let Some(policy) = &arguments.expect_policy {
         if *policy != verified.policy_hash {
-            return unlike("policy", verified.policy_hash.to_string(), policy.to_string());
+            return Err(unmet("policy", verified.policy_hash.to_string(), policy.to_string()));
         }
         if let Some(ids) = &input.requested_lens_ids {
-            return unlike("selection of lenses", sanitize(&ids.join(",")), "all of the policy".to_owned());
+            return Err(unmet(
+                "selection of lenses",
+                sanitize(&ids.join(",")),
+                "all of the policy".to_owned(),
+            ));
         }
     }
     if let Some(expected) = arguments.expect.filter(|expected| !expected.is_met_by(verified)) {
-        let is_only_degraded = is_degraded_pass(verified) && expected == PASS;
-        return unlike("verdict", verdict(verified), expected.text().to_owned()).map_err(|failure| {
-            if is_only_degraded {
-                let hint = "read in the run's summary what is missing; `--expect degraded-pass` accepts it";
-                Failure { hint: hint.to_owned(), ..failure }
-            } else {
-                failure
-            }
-        });
+        let failure = unmet("verdict", describe_verdict(verified), expected.as_str().to_owned());
+        if !is_degraded_pass(verified) || expected != PASS {
+            return Err(failure);
+        }
+        let hint = "the run's summary lists what is missing; `--expect degraded-pass` accepts it";
+        return Err(Failure { hint: hint.to_owned(), ..failure });
     }
     Ok(())
+}
+
+fn unmet(property: &str, actual: String, expected: String) -> Failure {
+    let message = format!("the run's {property} is {actual}, and {expected} was expected");
+    Failure::with_code(Code::ExpectationUnmet, message)
 }

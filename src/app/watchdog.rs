@@ -1,5 +1,5 @@
-//! Ends a run at a signal or at its deadline, and the process where the run does not answer: a thread may wait in the
-//! kernel for something that never comes.
+//! Ends a run at a signal or at its deadline, and exits the process if the run does not end: a thread may block in the
+//! kernel forever.
 
 use std::process;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ pub(crate) const DEFAULT_DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// Time limit of a command that derives many runs, or one whose policy may have allowed it more than the default.
 pub(crate) const LONG_DEADLINE: Duration = Duration::from_secs(4 * 60 * 60);
 /// Polling interval for signals and the deadline.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time for a cancelled run to end before the process exits.
 const GRACE: Duration = Duration::from_millis(800);
 /// Time for a cancelled run to end while its check run is completed. The runner kills a step ten seconds after SIGINT.
 const CLOSING: Duration = Duration::from_millis(4500);
 
-/// Watches a process from now on.
+/// Starts the watchdog thread.
 pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
     let cancellation = Arc::clone(cancellation);
     let started = Instant::now();
-    // Without the thread, signals still end the run wherever it looks.
+    // Without the thread, signals still end the run where it checks for cancellation.
     let _no_thread = std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         let ending = wait(&cancellation, started);
         abort(&cancellation, &ending.error());
@@ -37,21 +37,21 @@ fn wait(cancellation: &Cancellation, started: Instant) -> Ending {
         if let Some(ending) = cancellation.ending() {
             return ending;
         }
-        if cancellation.deadline().is_some_and(|deadline| started.elapsed() >= deadline) {
+        if matches!(cancellation.deadline(), Some(deadline) if started.elapsed() >= deadline) {
             cancellation.end(Ending::DeadlinePassed);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Gives the run its grace, then ends the process in its place.
+/// Waits until the run had time to end, then exits the process.
 #[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
 fn abort(cancellation: &Cancellation, error: &PortError) {
     std::thread::sleep(GRACE);
     let PortError { code, message, hint } = error;
     match cancellation.take_close_step() {
         CloseStep::Pending(close) => close(NoVerdict { code: *code, message, hint }),
-        // The run closes it by itself.
+        // The run completes it itself.
         CloseStep::Taken => std::thread::sleep(CLOSING),
         CloseStep::None => {}
     }

@@ -1,4 +1,4 @@
-//! `qa-skill workflow`: what comes next in the work on a feature, from the stored state and what has happened since.
+//! `qa-skill workflow`: derives the next step of the work on a feature from the stored state and an event.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::console;
 use super::exit::{Exit, Failure};
-use super::feature_update::{Accepted, FeatureUpdate, accepted};
+use super::feature_update::{Accepted, FeatureUpdate, accept_run};
 use super::progress::TerminalProgress;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
@@ -22,59 +22,58 @@ use qa_core::masking::sanitize;
 use qa_core::workflow::{self, Reported, WorkflowError, WorkflowEvent};
 use qa_run::ports::Cancellation;
 
-/// From so many verdicts in a row that sent a feature back, the next one is hardly another.
+/// Number of failed verdicts in a row after which a note asks for another approach.
 const MANY_RETRIES: u64 = 3;
 
 #[derive(Args)]
 pub(crate) struct WorkflowArgs {
-    /// The state; where there is no such file, the work has not begun
+    /// The workflow state; if the file does not exist, the workflow starts
     #[arg(long, value_name = "FILE", default_value = "workflow-state.json")]
     state: PathBuf,
-    /// What has happened since
+    /// Event since the stored state
     #[arg(long, value_enum)]
     event: Option<EventArgument>,
-    /// What QA says
+    /// Verdict of QA
     #[arg(long, value_enum, conflicts_with = "report")]
     verdict: Option<QaResult>,
-    /// The qa-report.json that says what QA says
+    /// The qa-report.json with the verdict of QA
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// The feature that is worked on
+    /// The current feature
     #[arg(long, value_name = "ID")]
     feature: Option<u64>,
-    /// The feature_list.json
+    /// Path of the feature_list.json
     #[arg(long, value_name = "FILE")]
     feature_list: Option<PathBuf>,
-    /// Write the list with QA's verdict on the feature to this file
+    /// Write the feature list with the verdict of QA to this file
     #[arg(long, value_name = "FILE", requires = "feature_list")]
     propose: Option<PathBuf>,
-    /// The stored run whose change was merged and whose verdict counts: it is verified, has to pass, and the list has
-    /// to be the one it saw
+    /// The stored run of a merged change: it is verified, has to pass, and the feature list has to be unchanged since
     #[arg(long, value_name = "DIR", requires = "feature_list", conflicts_with_all = ["event", "verdict", "report", "feature"])]
     run: Option<PathBuf>,
-    /// The commit that the run has to be about
+    /// The commit that the run has to have judged
     #[arg(long, value_name = "COMMIT", requires = "run", value_parser = parse_commit)]
     head: Option<CommitId>,
     /// Store the new state
     #[arg(long)]
     write: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     format: String,
 }
 
 fn parse_commit(text: &str) -> Result<CommitId, String> {
-    CommitId::parse(text).map_err(|_| "expected the whole id of a commit".to_owned())
+    CommitId::parse(text).map_err(|_| "expected a full commit id of 40 hexadecimal digits".to_owned())
 }
 
 /// Event besides a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum EventArgument {
-    /// Commits that QA is to look at
+    /// Commits were pushed
     Push,
     /// A pull request was opened or made ready
     PullRequest,
-    /// A draft of a pull request was opened or pushed to
+    /// A draft pull request was opened or pushed to
     Draft,
 }
 
@@ -93,7 +92,7 @@ impl From<FeatureListError> for Failure {
     fn from(error: FeatureListError) -> Self {
         Self {
             exit: Exit::Usage,
-            ..Self::with_code(error.code(), format!("failed to read the list: {error}"))
+            ..Self::with_code(error.code(), format!("failed to read the feature list: {error}"))
         }
     }
 }
@@ -105,8 +104,8 @@ impl From<WorkflowError> for Failure {
     }
 }
 
-/// A list of features with its text.
-pub(crate) struct Listed {
+/// A feature list with its text.
+pub(crate) struct ListFile {
     pub(crate) text: String,
     list: FeatureList,
 }
@@ -116,122 +115,130 @@ struct Next {
     state: WorkflowState,
     /// Number of steps before the command.
     known_steps: usize,
-    listed: Option<Listed>,
+    list_file: Option<ListFile>,
     /// True if a list with the verdict was written.
     proposed: bool,
 }
 
-/// Derives the next state and prints it; stores it when asked to.
+/// Derives the next state and renders it. With `--write` stores it as well.
 pub(crate) fn workflow(
     arguments: &WorkflowArgs,
     now: SystemTime,
     cancellation: &Cancellation,
 ) -> Result<Vec<u8>, Failure> {
-    let now = written(now);
+    let now = state_time(now);
     let next = match &arguments.run {
         Some(run) => {
             let progress = TerminalProgress::new(false);
-            let accepted = accepted(run, arguments.head.as_ref(), cancellation, &progress);
+            let accepted = accept_run(run, arguments.head.as_ref(), cancellation, &progress);
             progress.clear();
             apply_run(arguments, accepted?, &now)?
         }
-        None => next(arguments, &now)?,
+        None => apply_event(arguments, &now)?,
     };
-    let document = document(&next.state);
-    let is_left = arguments.run.is_some() && next.state.history.len() == next.known_steps;
-    if arguments.write && !is_left {
-        replace(&arguments.state, &document)?;
+    let document = state_document(&next.state);
+    let is_unchanged = arguments.run.is_some() && next.state.history.len() == next.known_steps;
+    if arguments.write && !is_unchanged {
+        replace_file(&arguments.state, &document)?;
     }
     Ok(if arguments.format == "json" { document } else { render_text(arguments, &next).into_bytes() })
 }
 
-/// A moment as states have it.
-pub(crate) fn written(now: SystemTime) -> String {
-    let seconds = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+/// Formats a time as `YYYY-MM-DDThh:mm:ssZ`.
+pub(crate) fn state_time(now: SystemTime) -> String {
+    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     calendar::timestamp(i64::try_from(seconds).unwrap_or(0))
 }
 
-/// A state as its file has it.
-pub(crate) fn document(state: &WorkflowState) -> Vec<u8> {
+/// Renders a state as the content of its file.
+pub(crate) fn state_document(state: &WorkflowState) -> Vec<u8> {
     let mut document = serde_json::to_vec_pretty(state).expect("contract types are JSON");
     document.push(b'\n');
     document
 }
 
-/// The state of a file; where there is none, the work has not begun.
+/// Reads a state; returns the initial one if the file does not exist.
 pub(crate) fn read_state(path: &Path, now: &str) -> Result<WorkflowState, Failure> {
-    match read(path)? {
+    match read_file(path)? {
         Some(bytes) => workflow::parse_state(&bytes).map_err(|error| with_path(path, error)),
         None => Ok(workflow::start(now)),
     }
 }
 
-/// A path at which no link stands: what is read there is what will stand there after the commit.
-pub(crate) fn named_file(path: &Path) -> Result<&Path, Failure> {
+/// Returns a path unless it exists and is not a regular file: a link's target is not what a commit would contain.
+pub(crate) fn regular_file(path: &Path) -> Result<&Path, Failure> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             let path = visible(&path.display().to_string());
-            Err(Failure::usage(format!("{path} is not a regular file"), "put a file in its place"))
+            Err(Failure::usage(format!("{path} is not a regular file"), "replace it by a regular file"))
         }
         Ok(_) | Err(_) => Ok(path),
     }
 }
 
-/// Returns the transition that a run of a merged change leads to.
+/// Derives the next state from the stored run of a merged change.
 fn apply_run(arguments: &WorkflowArgs, accepted: Option<Accepted>, now: &str) -> Result<Next, Failure> {
-    let state = read_state(named_file(&arguments.state)?, now)?;
+    let state = read_state(regular_file(&arguments.state)?, now)?;
     let known_steps = state.history.len();
-    let listed = arguments.feature_list.as_deref().map(|path| read_list(named_file(path)?)).transpose()?;
-    let text = listed.as_ref().map_or("", |listed| listed.text.as_str());
+    let list_file = match &arguments.feature_list {
+        Some(path) => Some(read_list(regular_file(path)?)?),
+        None => None,
+    };
+    let text = match &list_file {
+        Some(list_file) => list_file.text.as_str(),
+        None => "",
+    };
     let update = accepted.map(|accepted| accepted.apply_verdict(text, &state, now)).transpose()?.flatten();
     let Some(FeatureUpdate { list, state }) = update else {
-        return Ok(Next { state, known_steps, listed, proposed: false });
+        return Ok(Next { state, known_steps, list_file, proposed: false });
     };
     if let Some(path) = &arguments.propose {
-        replace(path, list.as_bytes())?;
+        replace_file(path, list.as_bytes())?;
     }
     let proposed = arguments.propose.is_some();
-    Ok(Next { state, known_steps, listed: Some(Listed::new(list)?), proposed })
+    Ok(Next { state, known_steps, list_file: Some(ListFile::new(list)?), proposed })
 }
 
-fn next(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
+/// Derives the next state from the event and the verdict of the command line.
+fn apply_event(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     let mut state = read_state(&arguments.state, now)?;
     let known_steps = state.history.len();
-    let mut listed = arguments.feature_list.as_deref().map(read_list).transpose()?;
-    let said = read_qa_result(arguments)?;
-    if listed.as_ref().is_some_and(|listed| !listed.list.0.is_empty()) {
+    let mut list_file = arguments.feature_list.as_deref().map(read_list).transpose()?;
+    let reported = read_qa_result(arguments)?;
+    if matches!(&list_file, Some(list_file) if !list_file.list.0.is_empty()) {
         state = workflow::advance(&state, WorkflowEvent::FeaturesListed, now)?;
     }
-    let feature_id = feature_id(arguments, said.as_ref(), listed.as_ref())?;
+    let feature_id = feature_id(arguments, reported.as_ref(), list_file.as_ref())?;
     if let Some(feature_id) = feature_id {
         state = workflow::choose(state, feature_id);
     }
     if let Some(event) = arguments.event {
         state = workflow::advance(&state, event.into(), now)?;
     }
-    if let Some(said) = &said {
-        state = workflow::advance(&state, WorkflowEvent::Verdict(said.status), now)?;
+    if let Some(reported) = &reported {
+        state = workflow::advance(&state, WorkflowEvent::Verdict(reported.status), now)?;
     }
     let mut proposed = false;
-    if let (Some(path), Some(listed), Some(said)) = (&arguments.propose, &mut listed, &said) {
+    if let (Some(path), Some(list_file), Some(reported)) = (&arguments.propose, &mut list_file, &reported) {
         let Some(feature_id) = state.current_feature_id else {
-            return Err(Failure::usage(
-                "nothing says which feature the verdict is about",
-                "add --feature ID",
-            ));
+            return Err(Failure::usage("the verdict names no feature", "add --feature ID"));
         };
-        if let Some(passed) = passed(said.status) {
-            let text = features::propose(&listed.text, feature_id, passed, now, said.summary.as_deref())?;
-            replace(path, text.as_bytes())?;
-            *listed = Listed::new(text)?;
+        if let Some(passed) = passed(reported.status) {
+            let summary = reported.summary.as_deref();
+            let text = features::propose(&list_file.text, feature_id, passed, now, summary)?;
+            replace_file(path, text.as_bytes())?;
+            *list_file = ListFile::new(text)?;
             proposed = true;
         }
     }
-    let all_pass = listed.as_ref().map_or(Ok(false), |listed| features::all_pass(&listed.text))?;
+    let all_pass = match &list_file {
+        Some(list_file) => features::all_pass(&list_file.text)?,
+        None => false,
+    };
     if state.current_state == WorkflowPhase::QaPassed && all_pass {
         state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;
     }
-    Ok(Next { state, known_steps, listed, proposed })
+    Ok(Next { state, known_steps, list_file, proposed })
 }
 
 fn passed(verdict: QaStatus) -> Option<bool> {
@@ -252,11 +259,11 @@ impl From<EventArgument> for WorkflowEvent {
     }
 }
 
-/// Reads the result of QA, from the command line or its report.
+/// Returns the verdict of QA, from the command line or its report.
 fn read_qa_result(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure> {
     let Some(path) = &arguments.report else {
-        return Ok(arguments.verdict.map(|said| Reported {
-            status: match said {
+        return Ok(arguments.verdict.map(|verdict| Reported {
+            status: match verdict {
                 QaResult::Passed => QaStatus::Passed,
                 QaResult::Failed => QaStatus::Failed,
                 QaResult::Error => QaStatus::Error,
@@ -265,63 +272,65 @@ fn read_qa_result(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure>
             summary: None,
         }));
     };
-    let bytes = read(path)?.ok_or_else(|| missing(path))?;
+    let bytes = read_file(path)?.ok_or_else(|| missing(path))?;
     workflow::parse_report(&bytes).map(Some).map_err(|error| with_path(path, error))
 }
 
-/// The feature that is named, which has to be in the list where there is one.
+/// Returns the feature that the command line or the report names. It has to be in the feature list, if there is one.
 fn feature_id(
     arguments: &WorkflowArgs,
-    said: Option<&Reported>,
-    listed: Option<&Listed>,
+    report: Option<&Reported>,
+    list_file: Option<&ListFile>,
 ) -> Result<Option<u64>, Failure> {
-    let reported = said.and_then(|said| said.feature_id);
+    let reported = report.and_then(|report| report.feature_id);
     let named = arguments.feature.or(reported);
     if let (Some(named), Some(reported)) = (named, reported)
         && named != reported
     {
         let message = format!("--feature is {named}, and the report is about feature {reported}");
-        return Err(Failure::usage(message, "leave out --feature"));
+        return Err(Failure::usage(message, "remove --feature"));
     }
-    match (named, listed) {
-        (Some(id), Some(listed)) if !listed.list.0.iter().any(|feature| feature.id == id) => {
+    match (named, list_file) {
+        (Some(id), Some(list_file)) if !list_file.list.0.iter().any(|feature| feature.id == id) => {
             Err(FeatureListError::UnknownFeature(id).into())
         }
         _ => Ok(named),
     }
 }
 
-impl Listed {
+impl ListFile {
     fn new(text: String) -> Result<Self, FeatureListError> {
         let list = FeatureDocument::parse(&text)?.list(&text)?;
         Ok(Self { text, list })
     }
 }
 
-pub(crate) fn read_list(path: &Path) -> Result<Listed, Failure> {
-    let bytes = read(path)?.ok_or_else(|| missing(path))?;
-    let shown = visible(&path.display().to_string());
-    let failed = |message: String| Failure {
-        exit: Exit::Usage,
-        ..Failure::with_code(Code::FeatureListInvalid, format!("failed to read {shown}: {message}"))
-    };
-    let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))?;
-    Listed::new(text).map_err(|error| failed(visible(&error.to_string())))
+pub(crate) fn read_list(path: &Path) -> Result<ListFile, Failure> {
+    let bytes = read_file(path)?.ok_or_else(|| missing(path))?;
+    let text = String::from_utf8(bytes).map_err(|_| list_invalid(path, "it is not UTF-8"))?;
+    ListFile::new(text).map_err(|error| list_invalid(path, &visible(&error.to_string())))
 }
 
-/// The bytes of a file; none when there is no such file. What is too large is cut where its reader refuses it.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let unreadable = |error: &std::io::Error| {
-        let path = visible(&path.display().to_string());
-        Failure::usage(format!("failed to read {path}: {error}"), "name a file that can be read")
-    };
+fn list_invalid(path: &Path, reason: &str) -> Failure {
+    let message = format!("failed to read {}: {reason}", visible(&path.display().to_string()));
+    Failure { exit: Exit::Usage, ..Failure::with_code(Code::FeatureListInvalid, message) }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let path = visible(&path.display().to_string());
+    Failure::usage(format!("failed to read {path}: {error}"), "name a file that can be read")
+}
+
+/// Reads a file; returns `None` if it does not exist. Reads one byte more than the limit, so that parsers refuse a larger
+/// file.
+fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(&error)),
+        Err(error) => return Err(unreadable(path, &error)),
     };
     let mut bytes = Vec::new();
-    file.take(MAX_JSON_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    file.take(MAX_JSON_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     Ok(Some(bytes))
 }
 
@@ -335,65 +344,70 @@ fn with_path(path: &Path, error: WorkflowError) -> Failure {
     Failure { message: sanitize(&message), ..error.into() }
 }
 
-/// Puts a file in place whole or not at all, with the permissions of the one it replaces.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        let path = visible(&path.display().to_string());
-        Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {path}: {error}"))
-    };
+/// Replaces a file atomically and keeps its permissions.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    try_replace(path, bytes).map_err(|error| console::write_failure(&path.display().to_string(), &error))
+}
+
+fn try_replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Created as any new file is: what the umask leaves, and not for its owner alone as temporary files are.
+    // Created with the permissions of the umask, not with those of a temporary file.
     let mut file = tempfile::Builder::new()
         .prefix(".qa-skill-")
-        .make_in(folder, |path| std::fs::File::create_new(path))
-        .map_err(failed)?;
+        .make_in(folder, |path| std::fs::File::create_new(path))?;
     if let Ok(replaced) = std::fs::metadata(path) {
-        file.as_file().set_permissions(replaced.permissions()).map_err(failed)?;
+        file.as_file().set_permissions(replaced.permissions())?;
     }
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map(drop).map_err(|error| failed(error.error))
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 fn render_text(arguments: &WorkflowArgs, next: &Next) -> String {
     let state = &next.state;
-    let mut text = String::new();
-    let mut line = |name: &str, value: String| {
-        writeln!(text, "{name:<13}{value}").expect("a string can be written to");
-    };
     let steps = &state.history[next.known_steps..];
-    let phases: Vec<&str> = steps
-        .first()
-        .map(|step| step.from.as_str())
-        .into_iter()
-        .chain(steps.iter().map(|step| step.to.as_str()))
-        .collect();
-    line("state", if phases.is_empty() { state.current_state.to_string() } else { phases.join(" -> ") });
-    line("next agent", state.next_agent.to_string());
-    line("feature", state.current_feature_id.map_or("none".to_owned(), |id| id.to_string()));
-    line("qa retries", state.qa_retries.to_string());
-    if let Some(Listed { list: FeatureList(features), .. }) = &next.listed {
+    let first = steps.first().map(|step| step.from.as_str());
+    let phases: Vec<&str> = first.into_iter().chain(steps.iter().map(|step| step.to.as_str())).collect();
+    let phases = if phases.is_empty() { state.current_state.to_string() } else { phases.join(" -> ") };
+    let feature = match state.current_feature_id {
+        Some(id) => id.to_string(),
+        None => "none".to_owned(),
+    };
+    let mut rows = vec![
+        ("state", phases),
+        ("next agent", state.next_agent.to_string()),
+        ("feature", feature),
+        ("qa retries", state.qa_retries.to_string()),
+    ];
+    if let Some(ListFile { list: FeatureList(features), .. }) = &next.list_file {
         let passing = features.iter().filter(|feature| feature.passes).count();
-        let open = features.iter().find(|feature| !feature.passes);
-        let open =
-            open.map_or(String::new(), |feature| format!(", the first that does not is {}", feature.id));
-        line("features", format!("{passing} of {} pass{open}", features.len()));
+        let open = match features.iter().find(|feature| !feature.passes) {
+            Some(feature) => format!(", the first that does not is {}", feature.id),
+            None => String::new(),
+        };
+        rows.push(("features", format!("{passing} of {} pass{open}", features.len())));
     }
     if let Some(path) = &arguments.propose {
         let path = visible(&path.display().to_string());
-        line("proposal", if next.proposed { path } else { "none, there is no verdict on it".to_owned() });
+        rows.push(("proposal", if next.proposed { path } else { "none, there is no verdict".to_owned() }));
     }
     let path = visible(&arguments.state.display().to_string());
-    line("stored", if arguments.write { path } else { "no; --write stores it".to_owned() });
+    rows.push(("stored", if arguments.write { path } else { "no; --write stores it".to_owned() }));
     if state.qa_retries >= MANY_RETRIES {
-        line(
-            "note",
-            format!("QA sent the feature back {} times in a row; look at it anew", state.qa_retries),
-        );
+        let retries = state.qa_retries;
+        rows.push(("note", format!("QA failed {retries} times in a row; try another approach")));
+    }
+    let mut text = String::new();
+    for (name, value) in rows {
+        writeln!(text, "{name:<13}{value}").expect("a string can be written to");
     }
     text
 }
 
-/// Answers the command.
-pub(crate) fn answer(arguments: &WorkflowArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+/// Runs the command and prints the next step.
+pub(crate) fn print_next_step(
+    arguments: &WorkflowArgs,
+    cancellation: &Cancellation,
+) -> Result<Exit, Failure> {
     console::write_stdout(&workflow(arguments, crate::config::now(), cancellation)?).map(|()| Exit::Pass)
 }

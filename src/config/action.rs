@@ -1,17 +1,18 @@
-//! Environment of a step of GitHub Actions: inputs, the run's context, services and tokens, read once and validated.
+//! Environment of a step of GitHub Actions: inputs, the run's context, services and tokens.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::artifacts::ArtifactEnvironment;
-use super::inputs::{Inputs, SettingsError};
+use super::inputs::{Inputs, ParsedInputs, SettingsError};
 use qa_contracts::v1::SettingOrigin;
 
-/// Variables by which the TLS library takes other roots than the system's.
+/// Variables that replace the system's certificates in the TLS library.
 const CERTIFICATE_VARIABLES: &[&str] = &["SSL_CERT_DIR", "SSL_CERT_FILE"];
 
-/// The variables of the runner that are used.
+/// Variables of the runner.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Context {
@@ -32,27 +33,36 @@ pub(crate) struct Context {
     pub(crate) retention_days: String,
 }
 
-/// Everything read.
+/// Environment of a step.
 pub(crate) struct ActionEnvironment {
     pub(crate) inputs: Inputs,
     pub(crate) context: Context,
     pub(crate) artifacts: ArtifactEnvironment,
-    /// Each input with its effective value and where that comes from; secrets only as set or not.
+    /// Effective value and origin of each input; secrets only as set or not set.
     pub(crate) settings: Vec<SettingOrigin>,
 }
 
 /// Returns whether the process is a step of GitHub Actions.
 pub(crate) fn in_actions() -> bool {
-    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+    std::env::var_os("GITHUB_ACTIONS") == Some("true".into())
 }
 
 impl ActionEnvironment {
     /// Reads the process environment.
-    pub(crate) fn read() -> Result<Self, SettingsError> {
+    pub(crate) fn from_process() -> Result<Self, SettingsError> {
         if let Some(name) = super::variable_that_is_not_unicode() {
             return Err(SettingsError::Environment(format!("{name} is not UTF-8")));
         }
         Self::from_variables(variables())
+    }
+
+    /// Returns the path of the checkout.
+    pub(crate) fn checkout(&self) -> PathBuf {
+        let workspace = PathBuf::from(&self.context.workspace);
+        match &self.inputs.working_directory {
+            Some(inside) => workspace.join(inside),
+            None => workspace,
+        }
     }
 
     fn from_variables(variables: Vec<(String, String)>) -> Result<Self, SettingsError> {
@@ -61,19 +71,19 @@ impl ActionEnvironment {
                 return Err(SettingsError::Certificates(name));
             }
         }
-        // Names keep their hyphens in the environment.
+        // The runner keeps the hyphens of names.
         let given: BTreeMap<String, String> =
             envy::prefixed("INPUT_").from_iter(variables.iter().cloned()).map_err(unreadable)?;
         let context = Context::from_variables(variables.iter().cloned())?;
         let artifacts: ArtifactEnvironment = envy::from_iter(variables).map_err(unreadable)?;
-        let (inputs, settings) = Inputs::read(given)?;
+        let ParsedInputs { inputs, settings } = Inputs::parse(given)?;
         Ok(Self { inputs, context, artifacts, settings })
     }
 }
 
 impl Context {
-    /// Reads the process environment, whatever its inputs are worth.
-    pub(crate) fn read() -> Result<Self, SettingsError> {
+    /// Reads the process environment, also if its inputs are not valid.
+    pub(crate) fn from_process() -> Result<Self, SettingsError> {
         Self::from_variables(variables().into_iter())
     }
 
@@ -82,7 +92,7 @@ impl Context {
     }
 }
 
-/// The variables that are set; the runner passes an input that is not as an empty one.
+/// Returns the variables that are not blank: the runner passes an unset input as an empty variable.
 fn variables() -> Vec<(String, String)> {
     super::variables().filter(|(_, value)| !value.trim().is_empty()).collect()
 }

@@ -1,4 +1,4 @@
-//! Settings of artifacts in the environment: the running workflow's service, the repository, the tokens, the clock.
+//! Environment of artifacts: the running workflow's service, the repository, the tokens, the clock.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use qa_contracts::secret::Secret;
 
-/// The part of an action's environment that artifacts need. What is set and empty counts as not set.
+/// Variables that artifacts need. An empty one counts as unset.
 #[derive(Clone, Default, Deserialize)]
 pub(crate) struct ArtifactEnvironment {
     github_server_url: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct ArtifactEnvironment {
 
 impl ArtifactEnvironment {
     /// Reads the process environment. A variable that is not Unicode counts as absent.
-    pub(crate) fn read() -> Self {
+    pub(crate) fn from_process() -> Self {
         envy::from_iter(super::variables()).unwrap_or_default()
     }
 
@@ -35,12 +35,12 @@ impl ArtifactEnvironment {
         non_empty(&self.github_server_url).unwrap_or("https://github.com").trim_end_matches('/')
     }
 
-    /// The REST interface.
+    /// Base URL of the REST API.
     pub(crate) fn api(&self) -> Option<&str> {
         non_empty(&self.github_api_url).map(|url| url.trim_end_matches('/'))
     }
 
-    /// Owner and name.
+    /// Owner and name of the repository.
     pub(crate) fn repository(&self) -> Option<&str> {
         non_empty(&self.github_repository)
     }
@@ -68,13 +68,13 @@ impl ArtifactEnvironment {
         Secret::new(non_empty(&self.actions_runtime_token)?)
     }
 
-    /// The token for the REST interface and for git.
+    /// The token for the REST API and for git.
     pub(crate) fn token(&self) -> Option<Secret> {
         let tokens = [&self.input_token, &self.github_token];
         tokens.into_iter().find_map(|token| Secret::new(non_empty(token)?))
     }
 
-    /// Everything that must not be in an artifact.
+    /// Secrets that an artifact must not contain.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let all = [
             &self.actions_runtime_token,
@@ -93,7 +93,10 @@ impl ArtifactEnvironment {
 
     /// Directory of temporary files: the runner's own, which it cleans.
     pub(crate) fn scratch(&self) -> PathBuf {
-        non_empty(&self.runner_temp).map_or_else(std::env::temp_dir, PathBuf::from)
+        match non_empty(&self.runner_temp) {
+            Some(directory) => PathBuf::from(directory),
+            None => std::env::temp_dir(),
+        }
     }
 }
 
@@ -101,10 +104,10 @@ fn non_empty(value: &Option<String>) -> Option<&str> {
     value.as_deref().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// The time of day. It decides how long an artifact is kept and how far back is looked for some; no verdict sees it.
+/// Returns the current time, for ages and retention of artifacts. No verdict depends on it.
 #[expect(
     clippy::disallowed_methods,
-    reason = "ages of artifacts are measured against the present; nothing is judged by it"
+    reason = "ages of artifacts are relative to the present; no verdict depends on it"
 )]
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()

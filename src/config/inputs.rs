@@ -1,4 +1,4 @@
-//! Inputs of the action: the one table of their names and descriptions, and how each is read.
+//! Inputs of the action: the table of their names and descriptions, and their parser.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use qa_core::secrets;
 use qa_core::shard::{MAX_SHARDS, Shard};
 use qa_run::reviews::RepliesMode;
 
-/// An input or variable that cannot be used. Completes "failed to read …".
+/// Error of an input or a variable. Completes "failed to read …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingsError {
     #[error("the input `{name}`: `{value}` is not {wanted}")]
     Input { name: &'static str, value: String, wanted: String, meaning: &'static str },
     #[error("the environment: {0}")]
     Environment(String),
-    /// Certificates of the image are trusted and no others: an earlier step can set the variable, and together with a
-    /// proxy whoever has its key would be every server.
-    #[error("the environment: {0} replaces the certificates that the image trusts")]
+    /// The variable replaces the trusted certificates. An earlier step can set it, and with a proxy intercept every
+    /// connection.
+    #[error("the environment: {0} replaces the trusted certificates of the image")]
     Certificates(&'static str),
 }
 
@@ -37,68 +37,68 @@ const fn input(name: &'static str, description: &'static str) -> Input {
 const INPUTS: &[Input] = &[
     input(
         "command",
-        "`check`, `drift-check`, `plan`, `aggregate` or `features`; empty: the event decides (schedule means drift-check)",
+        "`check`, `drift-check`, `plan`, `aggregate` or `features`; empty: `drift-check` on `schedule`, else `check`",
     ),
-    input("mode", "`strict` or `best_effort`; empty: what the policy says"),
-    input("preset", "`default`, `guarded` or `advisory`; empty: what the policy says"),
+    input("mode", "`strict` or `best_effort`; empty: as in the policy"),
+    input("preset", "`default`, `guarded` or `advisory`; empty: as in the policy"),
     input(
         "lenses",
-        "Only these lenses, separated by commas or spaces; empty: all. Without a required lens nothing passes",
+        "Lenses to run, separated by commas or spaces; empty: all. A run without a required lens cannot pass",
     ),
-    input("jobs", "How many worker threads, 1 to 64; empty: what the policy says"),
-    input("base", "The base commit or branch; empty: what the event says"),
-    input("head", "The head commit or branch; empty: what the event says"),
-    input("working-directory", "The checkout, below the workspace; empty: the workspace"),
-    input("artifact-root", "Where runs are kept, below the workspace; empty: `.qa-skill`"),
-    input("token", "Reads missing commits and publishes results; the job's `permissions` say what it may do"),
+    input("jobs", "Number of worker threads, 1 to 64; empty: as in the policy"),
+    input("base", "The base: a branch, tag or commit; empty: that of the event"),
+    input("head", "The head: a branch, tag or commit; empty: that of the event"),
+    input("working-directory", "Path of the checkout in the workspace; empty: the workspace"),
+    input("artifact-root", "Path of the artifact root in the workspace; empty: `.qa-skill`"),
+    input("token", "Token to fetch missing commits and publish results, limited by the job's `permissions`"),
     input(
         "objects",
-        "`checkout`: judge the objects of the checkout, each with its hash verified, and fetch what it lacks; `server`: fetch everything that is judged, for jobs whose earlier steps run code of the change. Empty: `checkout`",
+        "Source of the git objects. `checkout`: the checkout, with verified hashes, completed from the server; `server`: the server only, for jobs whose earlier steps run code of the change. Empty: `checkout`",
     ),
     input(
         "publish",
-        "`auto`: a check run where the token allows it, else annotations; `commands`: annotations and job summary; `files`: neither. Empty: `auto`",
+        "`auto`: a check run if the token allows it, else annotations; `commands`: annotations and job summary; `files`: neither. Empty: `auto`",
     ),
-    input("check-name", "The name of the check run, unlike the name of any job; empty: `qa-skill verdict`"),
+    input("check-name", "Name of the check run, different from that of any job; empty: `qa-skill verdict`"),
     input("comment", "`true`: keep one comment on the pull request up to date; empty: no comment"),
     input(
         "comment-author",
-        "Who the token writes as: comments, issues, and the app of check runs; empty: `github-actions[bot]`",
+        "The token's account, as author of comments and issues and as app of check runs; empty: `github-actions[bot]`",
     ),
-    input("upload-artifact", "`false`: keep the run in the workspace only; empty: upload it"),
+    input("upload-artifact", "`false`: do not upload the run; empty: upload it"),
     input(
         "artifact-name",
-        "The name of the run artifact, the same in every run; where another job of the workflow run has it, `-2`, `-3` and so on follow it. Empty: `qa-skill-run`",
+        "Name of the run artifact, the same in every run; further jobs of a workflow run append `-2`, `-3` and so on. Empty: `qa-skill-run`",
     ),
     input(
         "require-artifact",
-        "`true`: a pass whose proof could not be uploaded could not complete; empty: it stands, with a warning and no `artifact-id`",
+        "`true`: a pass needs its artifact, else the run could not complete; empty: a pass without artifact is valid, with a warning",
     ),
-    input("retention-days", "How long the artifact is kept; empty: as the repository is set"),
+    input("retention-days", "Retention of the artifact in days; empty: that of the repository"),
     input("upload-sarif", "`true`: upload the findings to code scanning; empty: no upload"),
-    input("shard", "`k/N`: execute one part of a planned run; empty: all of it"),
-    input("shards", "plan: how many shards the output `matrix` is for, 1 to 256; empty: 1"),
-    input("parts", "aggregate: the directory with the parts of all shards, below the workspace"),
-    input("since-days", "drift-check: how old a run may be; empty: 7"),
+    input("shard", "`k/N`: execute one shard of the run; empty: all of it"),
+    input("shards", "plan: number of shards in the output `matrix`, 1 to 256; empty: 1"),
+    input("parts", "aggregate: path in the workspace of the directory with all parts"),
+    input("since-days", "drift-check: age limit of runs in days; empty: 7"),
     input("open-issue", "drift-check: `true`: keep one issue about drift up to date; empty: no issue"),
     input(
         "fail-on-engine-change",
-        "drift-check: `true`: runs that another version made fail the night; empty: they are reported",
+        "drift-check: `true`: fail on runs of another version; empty: report them only",
     ),
     input(
         "limit",
-        "drift-check: how many artifacts are replayed at most, the newest first and those of forks last, 1 to 5000; empty: 500",
+        "drift-check: maximum number of artifacts to replay, the newest first and those of forks last, 1 to 5000; empty: 500",
     ),
     input(
         "replies",
-        "Where models' answers come from: `off`, `record`, `replay` or `replay_or_record`; empty: `replay_or_record`",
+        "Source of models' replies: `off`, `record`, `replay` or `replay_or_record`; empty: `replay_or_record`",
     ),
-    input("no-model", "`true`: ask no model, whatever the policy says; empty: ask those of its reviews"),
+    input("no-model", "`true`: send no request to a model; empty: send the requests of the policy's reviews"),
     input(
         "live",
-        "drift-check: `true`: ask the models of stored reviews again, three times each, and report how they answer now; empty: ask none",
+        "drift-check: `true`: send the requests of stored reviews again, three times each, and report how the answers changed; empty: send none",
     ),
-    input("publish-timeout", "How long publishing may take, in seconds; empty: 180"),
+    input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];
 
 /// Surfaces that results go to.
@@ -131,11 +131,11 @@ pub(crate) enum ActionCommand {
     ByEvent,
     Check,
     DriftCheck,
-    /// The matrix for so many shards.
+    /// The matrix of shards.
     Plan,
     /// Join the parts of shards.
     Aggregate,
-    /// Set what QA found of the pull request that was merged.
+    /// Update the feature list after a merge.
     Features,
 }
 
@@ -181,10 +181,17 @@ pub(crate) const PUBLISH_TIMEOUT_SECONDS: u64 = 180;
 /// Upper bound of the input `limit`. Each artifact costs two requests, of a thousand per hour.
 const MOST_REPLAYED: u64 = 5000;
 
+/// Inputs, with the origins of their values.
+#[derive(Debug)]
+pub(super) struct ParsedInputs {
+    pub(super) inputs: Inputs,
+    pub(super) settings: Vec<SettingOrigin>,
+}
+
 impl Inputs {
-    /// Reads the inputs that are set, by name, and returns them beside where each effective value comes from.
-    pub(super) fn read(given: BTreeMap<String, String>) -> Result<(Self, Vec<SettingOrigin>), SettingsError> {
-        let mut read = Reading { given, settings: Vec::new() };
+    /// Parses the inputs that are set, by name.
+    pub(super) fn parse(given: BTreeMap<String, String>) -> Result<ParsedInputs, SettingsError> {
+        let mut parser = InputParser { given, settings: Vec::new() };
         let modes: Vec<_> = RunMode::ALL.iter().map(|mode| (mode.as_str(), *mode)).collect();
         let presets: Vec<_> = Preset::ALL.iter().map(|preset| (preset.as_str(), *preset)).collect();
         let command = [
@@ -198,60 +205,60 @@ impl Inputs {
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
         let inputs = Self {
-            command: read.word("command", &command)?.unwrap_or_default(),
-            mode: read.word("mode", &modes)?,
-            preset: read.word("preset", &presets)?,
-            lenses: read.list("lenses"),
-            jobs: read.number("jobs", 1, 64)?,
-            base: read.text("base"),
-            head: read.text("head"),
-            working_directory: read.text("working-directory").map(PathBuf::from),
-            artifact_root: read.text("artifact-root").map(PathBuf::from),
-            token: read.secret("token"),
-            objects: read.word("objects", &objects)?.unwrap_or_default(),
-            surfaces: read.word("publish", &surfaces)?.unwrap_or_default(),
-            // Names are shown to others than the runner, which masks its own secrets alone.
-            check_name: read.text("check-name").map(secrets::masked),
-            comment: read.flag("comment", false)?,
-            comment_author: read.text("comment-author"),
-            upload_artifact: read.flag("upload-artifact", true)?,
-            artifact_name: read.text("artifact-name").map(secrets::masked),
-            retention_days: read.number("retention-days", 1, 400)?,
-            upload_sarif: read.flag("upload-sarif", false)?,
-            open_issue: read.flag("open-issue", false)?,
-            fail_on_engine_change: read.flag("fail-on-engine-change", false)?,
-            require_artifact: read.flag("require-artifact", false)?,
-            limit: read.number("limit", 1, MOST_REPLAYED)?,
-            since_days: read.number("since-days", 1, 400)?,
-            shard: read.shard("shard")?,
-            shards: read.number("shards", 1, MAX_SHARDS)?,
-            parts: read.text("parts").map(PathBuf::from),
-            publish_timeout: read.number("publish-timeout", 5, 3600)?.unwrap_or(PUBLISH_TIMEOUT_SECONDS),
-            replies: read
+            command: parser.word("command", &command)?.unwrap_or_default(),
+            mode: parser.word("mode", &modes)?,
+            preset: parser.word("preset", &presets)?,
+            lenses: parser.list("lenses"),
+            jobs: parser.number("jobs", 1, 64)?,
+            base: parser.text("base"),
+            head: parser.text("head"),
+            working_directory: parser.text("working-directory").map(PathBuf::from),
+            artifact_root: parser.text("artifact-root").map(PathBuf::from),
+            token: parser.secret("token"),
+            objects: parser.word("objects", &objects)?.unwrap_or_default(),
+            surfaces: parser.word("publish", &surfaces)?.unwrap_or_default(),
+            // Names are shown outside of the runner, which masks only its own secrets.
+            check_name: parser.text("check-name").map(secrets::masked),
+            comment: parser.flag("comment", false)?,
+            comment_author: parser.text("comment-author"),
+            upload_artifact: parser.flag("upload-artifact", true)?,
+            artifact_name: parser.text("artifact-name").map(secrets::masked),
+            retention_days: parser.number("retention-days", 1, 400)?,
+            upload_sarif: parser.flag("upload-sarif", false)?,
+            open_issue: parser.flag("open-issue", false)?,
+            fail_on_engine_change: parser.flag("fail-on-engine-change", false)?,
+            require_artifact: parser.flag("require-artifact", false)?,
+            limit: parser.number("limit", 1, MOST_REPLAYED)?,
+            since_days: parser.number("since-days", 1, 400)?,
+            shard: parser.shard("shard")?,
+            shards: parser.number("shards", 1, MAX_SHARDS)?,
+            parts: parser.text("parts").map(PathBuf::from),
+            publish_timeout: parser.number("publish-timeout", 5, 3600)?.unwrap_or(PUBLISH_TIMEOUT_SECONDS),
+            replies: parser
                 .word("replies", &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?
                 .unwrap_or_default(),
-            no_model: read.flag("no-model", false)?,
-            live: read.flag("live", false)?,
+            no_model: parser.flag("no-model", false)?,
+            live: parser.flag("live", false)?,
         };
         if inputs.require_artifact && !inputs.upload_artifact {
             return Err(invalid(
                 "require-artifact",
                 "true",
-                "possible beside `upload-artifact: false`".to_owned(),
+                "allowed with `upload-artifact: false`".to_owned(),
             ));
         }
-        Ok((inputs, read.settings))
+        Ok(ParsedInputs { inputs, settings: parser.settings })
     }
 }
 
-/// Validates inputs one by one and notes where each effective value comes from.
-struct Reading {
+/// Parses inputs one by one and records the origin of each value.
+struct InputParser {
     given: BTreeMap<String, String>,
     settings: Vec<SettingOrigin>,
 }
 
-impl Reading {
-    fn note(&mut self, name: &str, value: String, given: bool) {
+impl InputParser {
+    fn record(&mut self, name: &str, value: String, given: bool) {
         let origin = if given { "input" } else { "default" };
         let value = sanitize_cut(&value, 200);
         self.settings.push(SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() });
@@ -259,13 +266,13 @@ impl Reading {
 
     fn text(&mut self, name: &str) -> Option<String> {
         let value = self.given.get(name).cloned();
-        self.note(name, value.clone().unwrap_or_default(), value.is_some());
+        self.record(name, value.clone().unwrap_or_default(), value.is_some());
         value.map(|value| value.trim().to_owned())
     }
 
     fn secret(&mut self, name: &str) -> Option<Secret> {
         let secret = self.given.get(name).and_then(|value| Secret::new(value));
-        self.note(name, if secret.is_some() { "set" } else { "not set" }.to_owned(), secret.is_some());
+        self.record(name, if secret.is_some() { "set" } else { "not set" }.to_owned(), secret.is_some());
         secret
     }
 
@@ -287,7 +294,7 @@ impl Reading {
 
     fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, SettingsError> {
         let value = self.given.get(name).cloned();
-        self.note(name, value.clone().unwrap_or_else(|| default.to_string()), value.is_some());
+        self.record(name, value.clone().unwrap_or_else(|| default.to_string()), value.is_some());
         match value.as_deref().map(str::trim) {
             None => Ok(default),
             // The spellings of YAML's core schema, as the official toolkit reads them.
@@ -299,8 +306,9 @@ impl Reading {
 
     fn shard(&mut self, name: &'static str) -> Result<Option<Shard>, SettingsError> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let wanted = || format!("`k/N` with k from 1 to N and N up to {MAX_SHARDS}");
-        Shard::parse(&text).map(Some).ok_or_else(|| invalid(name, &text, wanted()))
+        Shard::parse(&text)
+            .map(Some)
+            .ok_or_else(|| invalid(name, &text, format!("`k/N` with k from 1 to N and N up to {MAX_SHARDS}")))
     }
 
     fn number(&mut self, name: &'static str, from: u64, to: u64) -> Result<Option<u64>, SettingsError> {
@@ -311,7 +319,8 @@ impl Reading {
 }
 
 fn invalid(name: &'static str, value: &str, wanted: String) -> SettingsError {
-    let meaning = INPUTS.iter().find(|input| input.name == name).map_or("", |input| input.description);
+    let input = INPUTS.iter().find(|input| input.name == name).expect("every input is in the table");
+    let meaning = input.description;
     SettingsError::Input { name, value: sanitize_cut(value, 60), wanted, meaning }
 }
 
@@ -354,7 +363,7 @@ mod tests {
 
     #[test]
     fn the_inputs_that_are_read_are_those_of_the_table() {
-        let (_, settings) = Inputs::read(BTreeMap::new()).unwrap();
+        let settings = Inputs::parse(BTreeMap::new()).unwrap().settings;
         let mut read: Vec<String> = settings.into_iter().map(|setting| setting.name).collect();
         let mut declared: Vec<&str> = INPUTS.iter().map(|input| input.name).collect();
         read.sort();

@@ -1,4 +1,4 @@
-//! Reads the environment, once, into typed settings; the one owner of envy.
+//! The environment as typed settings; the one owner of envy.
 
 mod action;
 mod artifacts;
@@ -16,7 +16,7 @@ pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};
 pub(crate) use reports::Workspace;
 
-/// Settings of the terminal in the environment.
+/// Variables of the terminal.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Environment {
     no_color: Option<String>,
@@ -25,43 +25,42 @@ pub(crate) struct Environment {
     term: Option<String>,
 }
 
-/// The narrowest and widest output worth making.
+/// Limits of the output's width, in columns.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 
 impl Environment {
     /// Reads the process environment. A variable that is not Unicode counts as absent.
-    pub(crate) fn read() -> Self {
+    pub(crate) fn from_process() -> Self {
         envy::from_iter(variables()).unwrap_or_default()
     }
 
-    /// Columns of the terminal.
+    /// Width of the terminal in columns, 100 by default.
     pub(crate) fn width(&self) -> usize {
-        let stated = self.columns.as_ref().and_then(|columns| columns.parse::<usize>().ok()).unwrap_or(100);
-        stated.clamp(*WIDTHS.start(), *WIDTHS.end())
+        let columns = self.columns.as_ref().and_then(|columns| columns.parse::<usize>().ok()).unwrap_or(100);
+        columns.clamp(*WIDTHS.start(), *WIDTHS.end())
     }
 
     /// Returns whether color is wanted, by <https://no-color.org> and <https://bixense.com/clicolors>.
     pub(crate) fn color(&self, terminal: bool) -> bool {
-        let set = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_empty());
-        if set(&self.no_color) {
+        if !matches!(self.no_color.as_deref(), None | Some("")) {
             return false;
         }
-        let forced = set(&self.clicolor_force) && self.clicolor_force.as_deref() != Some("0");
-        forced || terminal && self.term.as_deref() != Some("dumb")
+        let is_forced = !matches!(self.clicolor_force.as_deref(), None | Some("" | "0"));
+        is_forced || terminal && self.term.as_deref() != Some("dumb")
     }
 }
 
-/// Returns the variables of the process that are Unicode and named in capitals.
+/// Returns the variables of the process that are Unicode and have names in upper case.
 ///
-/// envy reads names without regard to case, and an earlier step of a job may set any variable that the runner does not:
-/// `INPUT_Preset` must not stand in for an input that is not set.
+/// envy ignores the case of names, and an earlier step of a job may set any variable that the runner does not: `INPUT_Preset`
+/// must not set an unset input.
 fn variables() -> impl Iterator<Item = (String, String)> {
     let unicode = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     unicode.filter(|(name, _)| !name.contains(char::is_lowercase))
 }
 
-/// Returns the name of a variable of the runner that is not Unicode: it must not count as one that is not set.
+/// Returns the name of a variable of the runner that is not Unicode, which must not count as unset.
 fn variable_that_is_not_unicode() -> Option<String> {
     std::env::vars_os().find_map(|(name, value)| {
         let name = name.into_string().ok()?;

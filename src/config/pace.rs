@@ -1,7 +1,5 @@
-//! `CODE_QA_*`: how often a model's wider review is due, in the seed's names (S000-19, 20).
-//!
-//! The values are recorded and shown. They steer when a model is asked; no model is configured in this version, and no
-//! verdict ever depends on them (P1).
+//! `CODE_QA_*`: cadence of wider reviews by a model (S000-19, 20). The values are recorded and shown, and no verdict depends
+//! on them (P1).
 
 use serde::Deserialize;
 
@@ -16,7 +14,7 @@ struct Raw {
     code_qa_review_cooldown_turns: Option<String>,
 }
 
-/// The effective values, each with where it comes from.
+/// Returns the effective values with their origins.
 pub(crate) fn pace() -> Vec<SettingOrigin> {
     from_variables(super::variables())
 }
@@ -27,14 +25,14 @@ fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Vec<Sett
     vec![
         match cadence {
             Some("off") => setting("observer.cadence", "off".to_owned(), "environment"),
-            text => counted("observer.cadence", text, CADENCE),
+            text => positive_or("observer.cadence", text, CADENCE),
         },
-        counted("observer.review-cooldown-turns", raw.code_qa_review_cooldown_turns.as_deref(), COOLDOWN),
+        positive_or("observer.review-cooldown-turns", raw.code_qa_review_cooldown_turns.as_deref(), COOLDOWN),
     ]
 }
 
-/// Zero and what is no number mean the default, as in the program the names come from.
-fn counted(name: &str, text: Option<&str>, default: u64) -> SettingOrigin {
+/// Parses a positive number; any other value means the default.
+fn positive_or(name: &str, text: Option<&str>, default: u64) -> SettingOrigin {
     match text.and_then(|text| text.trim().parse().ok()).filter(|turns: &u64| *turns > 0) {
         Some(turns) => setting(name, turns.to_string(), "environment"),
         None => setting(name, default.to_string(), "default"),

@@ -1,16 +1,16 @@
-//! Keys of providers, from the environment alone (S003-15).
+//! Keys of providers, which come from the environment only (S003-15).
 
 use qa_contracts::secret::Secret;
 
-/// Every variable that holds something no record may have.
+/// Variables with secrets that no record may contain.
 const VARIABLES: &[&str] = &["ACTIONS_RUNTIME_TOKEN", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "OPENAI_API_KEY"];
 
-/// The key in a variable; one that is not Unicode is none. The name has to be exact: two that differ in case are two.
+/// Returns the key in a variable, by its exact name; `None` if it is unset or not Unicode.
 pub(crate) fn provider_key(variable: &str) -> Option<Secret> {
     Secret::new(&std::env::var(variable).ok()?)
 }
 
-/// The secrets of the environment.
+/// Returns the secrets of the environment.
 pub(crate) fn provider_keys() -> Vec<Secret> {
     VARIABLES.iter().filter_map(|variable| provider_key(variable)).collect()
 }

@@ -1,4 +1,4 @@
-//! Reports that earlier steps left in the workspace, read without following links.
+//! Reports of earlier steps in the workspace, read without following links.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -7,9 +7,15 @@ use std::path::{Path, PathBuf};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_run::gates::{ReportFile, Reports};
 
-/// A directory that reports are read from.
+/// Directory that reports are read from.
 pub(crate) struct Workspace {
     root: PathBuf,
+}
+
+/// An open report.
+struct OpenReport {
+    file: File,
+    metadata: Metadata,
 }
 
 impl Workspace {
@@ -17,36 +23,38 @@ impl Workspace {
         Self { root: root.to_owned() }
     }
 
-    /// Each part is asked for by itself: a link anywhere on the way could lead out of the workspace, or to a file that
-    /// is committed. A pipe is never opened, since it would wait for a writer.
-    fn open(&self, path: &str) -> Result<Option<(File, Metadata)>, String> {
+    /// Opens a regular file; returns `None` if it does not exist. Fails on a link in any part of the path, which could lead to
+    /// a committed file or out of the workspace. A pipe is never opened, since that blocks.
+    fn open(&self, path: &str) -> Result<Option<OpenReport>, String> {
         let mut full = self.root.clone();
         let mut last = None;
         for part in path.split('/') {
             full.push(part);
             match std::fs::symlink_metadata(&full) {
-                Ok(found) if found.is_symlink() => return Err(format!("{path} is reached through a link")),
-                Ok(found) => last = Some(found),
+                Ok(metadata) if metadata.is_symlink() => {
+                    return Err(format!("{path} is reached through a link"));
+                }
+                Ok(metadata) => last = Some(metadata),
                 Err(error) if is_absent(&error) => return Ok(None),
-                Err(error) => return Err(format!("{path} cannot be looked at: {error}")),
+                Err(error) => return Err(format!("{path} cannot be inspected: {error}")),
             }
         }
-        let Some(seen) = last.filter(Metadata::is_file) else {
+        let Some(before) = last.filter(Metadata::is_file) else {
             return Err(format!("{path} is not a regular file"));
         };
         let file = File::open(&full).map_err(|error| format!("{path} cannot be opened: {error}"))?;
-        let opened = file.metadata().map_err(|error| format!("{path} cannot be looked at: {error}"))?;
-        if !is_same(&seen, &opened) {
+        let opened = file.metadata().map_err(|error| format!("{path} cannot be inspected: {error}"))?;
+        if !is_same(&before, &opened) {
             return Err(format!("{path} was replaced while it was read"));
         }
-        Ok(Some((file, opened)))
+        Ok(Some(OpenReport { file, metadata: opened }))
     }
 }
 
 #[cfg(unix)]
-fn is_same(seen: &Metadata, opened: &Metadata) -> bool {
+fn is_same(before: &Metadata, opened: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    (seen.dev(), seen.ino()) == (opened.dev(), opened.ino())
+    (before.dev(), before.ino()) == (opened.dev(), opened.ino())
 }
 
 #[cfg(not(unix))]
@@ -60,8 +68,8 @@ fn is_absent(error: &std::io::Error) -> bool {
 
 impl Reports for Workspace {
     fn read_report(&self, path: &str) -> ReportFile {
-        let (file, metadata) = match self.open(path) {
-            Ok(Some(opened)) => opened,
+        let OpenReport { file, metadata } = match self.open(path) {
+            Ok(Some(report)) => report,
             Ok(None) => return ReportFile::Missing,
             Err(problem) => return ReportFile::Refused(problem),
         };

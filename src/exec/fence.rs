@@ -1,4 +1,4 @@
-//! The sandbox as the scheduler sees it: the self-test before anything, then one command at a time.
+//! The sandbox port: a self-test before the first command, then one command at a time.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use qa_run::commands::{
 };
 use qa_run::ports::Cancellation;
 
-/// Runs commands, where that can be done safely.
+/// Runs commands if the self-test succeeds.
 pub(crate) struct Fence {
     /// Directory in which the self-test creates files. Every user must be able to enter it.
     scratch: PathBuf,
@@ -28,39 +28,43 @@ impl Fence {
     }
 
     fn test(&self) -> Result<Layers, Refusal> {
-        let broken = |reason: String| Refusal { layer: "self-test".to_owned(), reason };
-        let bait = order::Bait::lay(&self.scratch).map_err(|error| broken(error.to_string()))?;
+        let bait = order::Bait::lay(&self.scratch).map_err(test_failed)?;
         let identity = order::identity();
-        let user = order::take_user(&bait.tree).map_err(|error| broken(error.to_string()))?;
-        order::own(&bait.tree, user.as_ref()).map_err(|error| broken(error.to_string()))?;
+        let user = order::take_user(&bait.tree).map_err(test_failed)?;
+        order::own(&bait.tree, user.as_ref()).map_err(test_failed)?;
         let purpose = Purpose::Probe {
             outside: bait.outside.clone(),
-            program: i32::try_from(std::process::id()).map_err(|error| broken(error.to_string()))?,
+            program: i32::try_from(std::process::id()).map_err(test_failed)?,
             shared_memory: std::fs::metadata(SHARED_MEMORY).ok().map(|metadata| metadata.dev()),
         };
         let limits = CommandLimits { wall: std::time::Duration::from_secs(60), ..CommandLimits::default() };
         let job = order::job(purpose, user.as_ref(), false, vec![bait.tree.clone()], Vec::new(), &limits);
         let watched = Watched { limits, directories: vec![&bait.tree] };
-        let outcome = watch::carry_out(&job, &watched, &self.cancellation)
-            .map_err(|error| broken(error.to_string()))?;
+        let outcome = watch::carry_out(&job, &watched, &self.cancellation).map_err(test_failed)?;
         let mut layers = None;
         for report in outcome.reports {
             match report {
                 Report::Refused { layer, reason } => return Err(Refusal { layer, reason }),
-                Report::Unusable { reason } | Report::NotStarted { reason } => return Err(broken(reason)),
+                Report::Unusable { reason } | Report::NotStarted { reason } => {
+                    return Err(test_failed(reason));
+                }
                 Report::Fenced { landlock_abi } => layers = Some(landlock_abi),
-                Report::Probed(found) => {
-                    let mut residuals = probe::judge(&found, identity).map_err(&broken)?;
-                    let shared_memory = probe::shared_memory(&found);
-                    residuals.extend(probe::shared(shared_memory));
-                    let landlock_abi = layers.ok_or_else(|| broken("there were no layers".to_owned()))?;
+                Report::Probed(probed) => {
+                    let mut residuals = probe::judge(&probed, identity).map_err(test_failed)?;
+                    let shared_memory = probe::shared_memory(&probed);
+                    residuals.extend(probe::shared_memory_residual(shared_memory));
+                    let landlock_abi = layers.ok_or_else(|| test_failed("no layer was reported"))?;
                     return Ok(Layers { landlock_abi, identity, shared_memory, residuals });
                 }
                 Report::Ended { .. } => {}
             }
         }
-        Err(broken("the probes gave no answer".to_owned()))
+        Err(test_failed("the probes reported nothing"))
     }
+}
+
+fn test_failed(reason: impl std::fmt::Display) -> Refusal {
+    Refusal { layer: "self-test".to_owned(), reason: reason.to_string() }
 }
 
 impl Sandbox for Fence {
@@ -86,7 +90,7 @@ impl Sandbox for Fence {
                 Report::Fenced { .. } => fenced = true,
                 Report::Probed(_) => {}
                 Report::Ended { survivors: true, .. } => {
-                    return Err(SandboxError::Survivors("processes of it do not end".to_owned()));
+                    return Err(SandboxError::Survivors("its processes cannot be killed".to_owned()));
                 }
                 Report::Ended { code, signal, left_behind, survivors: false } => {
                     let exit = match (code, signal) {
@@ -95,7 +99,9 @@ impl Sandbox for Fence {
                         (None, None) => Exit::Signal(9),
                     };
                     if !fenced {
-                        return Err(SandboxError::Broken("it ended before its fence was up".to_owned()));
+                        return Err(SandboxError::Broken(
+                            "it ended before the sandbox was complete".to_owned(),
+                        ));
                     }
                     prepared.check_gone()?;
                     let [stdout, stderr] = outcome.outputs;
@@ -111,10 +117,10 @@ impl Sandbox for Fence {
         }
         if outcome.survivors {
             return Err(SandboxError::Survivors(
-                "its supervisor was killed, and processes do not end".to_owned(),
+                "its supervisor was killed, and its processes cannot be killed".to_owned(),
             ));
         }
         prepared.check_gone()?;
-        Err(SandboxError::Broken("its supervisor was killed, so all of it was ended".to_owned()))
+        Err(SandboxError::Broken("its supervisor was killed, so its processes were killed".to_owned()))
     }
 }

@@ -1,4 +1,4 @@
-//! The layers of the fence, in the order in which a process puts them around itself.
+//! The layers of the sandbox, in the order in which a process applies them to itself.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -20,8 +20,8 @@ use super::job::{Job, Purpose, Report, send_report};
 use super::shared_memory::{self, Provided, SHARED_MEMORY};
 use super::{probe, syscalls};
 
-/// Paths of the system that commands may read and execute. Not all of `/usr`, since sources may be checked out in it,
-/// and of `/etc` only what programs look up.
+/// System paths that commands may read and execute. `/usr` is not allowed as a whole, since sources may be checked out in
+/// it, and of `/etc` only files that programs look up.
 const SYSTEM: &[&str] = &[
     "/bin",
     "/sbin",
@@ -72,9 +72,9 @@ const SYSTEM: &[&str] = &[
 /// Files that are only needed to resolve other machines.
 const SYSTEM_FOR_NETWORK: &[&str] = &["/etc/gai.conf", "/etc/resolv.conf", "/run/systemd/resolve"];
 const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
-/// Everything of the oldest kernel interface that suffices: without its last part files outside could be emptied.
+/// Oldest sufficient Landlock version: before it, files outside can be truncated.
 const FLOOR: ABI = ABI::V3;
-/// Asked of a kernel that runs out of memory: take this one, not the gate.
+/// OOM score that makes the kernel kill the command first.
 const OOM_SCORE: &[u8] = b"1000";
 
 /// Reason why the command was not started.
@@ -87,15 +87,15 @@ fn layer(layer: &'static str) -> impl Fn(nix::Error) -> Stopped {
     move |error| Stopped::Layer { layer, reason: error.desc().to_owned() }
 }
 
-/// Puts every layer around this process and becomes the command. Gives the exit status where that fails; the program
-/// hears through the socket that it did.
+/// Applies every layer to this process and executes the command. Returns an exit status only if that fails; the socket
+/// reports the failure to the program.
 pub(super) fn enter(job: &Job, control: &mut UnixStream, supervisor: Pid) -> i32 {
-    let report = match put_layers(job, supervisor) {
+    let report = match apply_layers(job, supervisor) {
         Ok(landlock_abi) => {
             if send_report(control, &Report::Fenced { landlock_abi }).is_err() {
                 return 125;
             }
-            carry_out(job)
+            execute(job)
         }
         Err(Stopped::Layer { layer, reason }) => Report::Refused { layer: layer.to_owned(), reason },
         Err(Stopped::Unusable(reason)) => Report::Unusable { reason },
@@ -104,23 +104,23 @@ pub(super) fn enter(job: &Job, control: &mut UnixStream, supervisor: Pid) -> i32
     125
 }
 
-fn put_layers(job: &Job, supervisor: Pid) -> Result<u32, Stopped> {
+fn apply_layers(job: &Job, supervisor: Pid) -> Result<u32, Stopped> {
     nix::unistd::setsid().map_err(layer("session"))?;
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None).map_err(layer("session"))?;
     umask(Mode::from_bits_truncate(0o022));
     prefer_for_oom();
     close_others_on_exec()?;
     limit(job)?;
-    // Before the change of user, which takes away the right to mount.
+    // Before the change of user, which drops the right to mount.
     let shared_memory = shared_memory::provide(job);
     if job.own_shared_memory && shared_memory != Provided::Own {
-        let reason = "it can no longer be mounted".to_owned();
+        let reason = "it cannot be mounted".to_owned();
         return Err(Stopped::Layer { layer: "shared memory", reason });
     }
     if let Some(user) = job.user {
         become_user(user)?;
     } else if nix::unistd::geteuid().is_root() {
-        return Err(Stopped::Layer { layer: "private uid", reason: "there is none for root".to_owned() });
+        return Err(Stopped::Layer { layer: "private uid", reason: "root has no private user".to_owned() });
     }
     // After the change of user, which clears it.
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(layer("parent death signal"))?;
@@ -131,7 +131,7 @@ fn put_layers(job: &Job, supervisor: Pid) -> Result<u32, Stopped> {
     nix::sys::prctl::set_no_new_privs().map_err(layer("no new privileges"))?;
     nix::sys::prctl::set_dumpable(false).map_err(layer("not dumpable"))?;
     if !has_no_capabilities() {
-        return Err(Stopped::Layer { layer: "capabilities", reason: "some are left".to_owned() });
+        return Err(Stopped::Layer { layer: "capabilities", reason: "not all were dropped".to_owned() });
     }
     let abi = restrict_files(job, shared_memory)?;
     syscalls::restrict(job.network)
@@ -139,14 +139,14 @@ fn put_layers(job: &Job, supervisor: Pid) -> Result<u32, Stopped> {
         .map(|()| abi)
 }
 
-/// The rest of the machine has to outlive the command; where the kernel does not let us choose, it chooses.
+/// Makes the kernel kill the command first when memory runs out. A kernel that refuses keeps its own choice.
 fn prefer_for_oom() {
     if let Ok(mut file) = OpenOptions::new().write(true).open("/proc/self/oom_score_adj") {
         let _not_ours_to_choose = file.write_all(OOM_SCORE);
     }
 }
 
-/// Whatever is open here beside standard input, output and error stays here.
+/// Marks every descriptor except standard input, output and error as close-on-exec.
 fn close_others_on_exec() -> Result<(), Stopped> {
     #[expect(unsafe_code, reason = "no crate in use wraps close_range")]
     // SAFETY: the call takes three numbers and changes no descriptor now, only which of them survive an exec.
@@ -196,7 +196,7 @@ fn become_user(user: u32) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Programs open `/dev/stdout` by name, which asks who owns the pipe.
+/// Gives a pipe to the user: programs open `/dev/stdout` by name, which needs its ownership.
 fn give_pipe(pipe: BorrowedFd<'_>, uid: Uid, gid: Gid) -> Result<(), Stopped> {
     nix::unistd::fchown(pipe, Some(uid), Some(gid)).map_err(layer("private uid"))
 }
@@ -204,30 +204,35 @@ fn give_pipe(pipe: BorrowedFd<'_>, uid: Uid, gid: Gid) -> Result<(), Stopped> {
 /// Returns whether this process has no more privileges than an ordinary one.
 pub(super) fn has_no_capabilities() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
-    let none = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.is_some_and(|value| value.trim().bytes().all(|digit| digit == b'0'))
-    };
-    none("CapEff:") && none("CapPrm:") && none("CapAmb:")
+    ["CapEff:", "CapPrm:", "CapAmb:"].iter().all(|set| is_empty_set(&status, set))
+}
+
+fn is_empty_set(status: &str, set: &str) -> bool {
+    match status.lines().find_map(|line| line.strip_prefix(set)) {
+        Some(digits) => digits.trim().bytes().all(|digit| digit == b'0'),
+        None => false,
+    }
+}
+
+fn landlock_error(error: landlock::RulesetError) -> Stopped {
+    Stopped::Layer { layer: "landlock", reason: error.to_string() }
 }
 
 fn restrict_files(job: &Job, shared_memory: Provided) -> Result<u32, Stopped> {
-    let failed =
-        |error: landlock::RulesetError| Stopped::Layer { layer: "landlock", reason: error.to_string() };
     let all = AccessFs::from_all(ABI::V9);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(FLOOR))
-        .map_err(failed)?
+        .map_err(landlock_error)?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)
-        .map_err(failed)?
+        .map_err(landlock_error)?
         .scope(Scope::from_all(ABI::V9))
-        .map_err(failed)?;
+        .map_err(landlock_error)?;
     if !job.network {
-        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V9)).map_err(failed)?;
+        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V9)).map_err(landlock_error)?;
     }
-    let mut ruleset = ruleset.create().map_err(failed)?;
+    let mut ruleset = ruleset.create().map_err(landlock_error)?;
     let read = AccessFs::from_read(ABI::V9);
     let devices_excepted =
         AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
@@ -244,9 +249,9 @@ fn restrict_files(job: &Job, shared_memory: Provided) -> Result<u32, Stopped> {
     }
     let named = job.readable.iter().map(|path| (path, read));
     for (path, access) in named.chain(job.writable.iter().map(|path| (path, write))) {
-        ruleset = allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it is not there"))?;
+        ruleset = allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it does not exist"))?;
     }
-    let status = ruleset.restrict_self().map_err(failed)?;
+    let status = ruleset.restrict_self().map_err(landlock_error)?;
     if let LandlockStatus::Available { effective_abi, .. } = status.landlock
         && status.ruleset != RulesetStatus::NotEnforced
         && effective_abi >= FLOOR
@@ -264,10 +269,10 @@ fn allow_where_present(
     if std::fs::metadata(path).is_err() {
         return Ok(ruleset);
     }
-    allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it went away"))
+    allow(ruleset, path, access)?.ok_or_else(|| unusable(path, "it was removed"))
 }
 
-/// Gives nothing back when the path is not there.
+/// Allows access to a path; returns `None` if the path does not exist.
 fn allow(
     ruleset: RulesetCreated,
     path: &Path,
@@ -276,23 +281,23 @@ fn allow(
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unusable(path, &format!("the command's user may not reach it: {error}"))),
+        Err(error) => return Err(unusable(path, &format!("the command's user cannot reach it: {error}"))),
     };
     let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(ABI::V9) };
     let opened = PathFd::new(path).map_err(|error| unusable(path, &error.to_string()))?;
     let added = ruleset.add_rule(PathBeneath::new(opened, access));
-    added.map(Some).map_err(|error| Stopped::Layer { layer: "landlock", reason: error.to_string() })
+    added.map(Some).map_err(landlock_error)
 }
 
 fn unusable(path: &Path, reason: &str) -> Stopped {
     Stopped::Unusable(format!("{}: {reason}", path.display()))
 }
 
-/// The last step. It gives a report only where there is no command.
-fn carry_out(job: &Job) -> Report {
+/// Executes the command, or runs the probes. Returns only if there is no command, or if it could not be started.
+fn execute(job: &Job) -> Report {
     match &job.purpose {
         Purpose::Probe { outside, program, shared_memory } => {
-            Report::Probed(probe::all(outside, &job.writable, *program, *shared_memory))
+            Report::Probed(probe::run(outside, &job.writable, *program, *shared_memory))
         }
         Purpose::Command { argv, directory, environment } => {
             let Some((program, arguments)) = argv.split_first() else {

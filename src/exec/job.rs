@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The hidden first argument that makes this binary a supervisor. It grants nothing that whoever types it does not have.
+/// Hidden first argument that makes this binary a supervisor. It grants no rights.
 pub(super) const KEEPER: &str = "keep-a-command";
-/// Longer than any order.
+/// Size limit of a job.
 const MAX_JOB_BYTES: u32 = 4 << 20;
 
 /// Job of the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) purpose: Purpose,
-    /// The user to become; without one, what we are.
+    /// User to become; `None` keeps the current one.
     pub(super) user: Option<u32>,
     pub(super) network: bool,
     /// Directories to read and write below.
@@ -23,7 +23,7 @@ pub(super) struct Job {
     pub(super) readable: Vec<PathBuf>,
     /// Requires shared memory of its own, as the self-test found it.
     pub(super) own_shared_memory: bool,
-    /// Bytes that it may have in shared memory of its own; without, what the kernel gives.
+    /// Size limit of its own shared memory in bytes; `None` for the kernel's default.
     pub(super) memory_bytes: Option<u64>,
     pub(super) processes: u64,
     pub(super) open_files: u64,
@@ -39,11 +39,11 @@ pub(super) enum Purpose {
         /// The whole environment.
         environment: Vec<(String, String)>,
     },
-    /// Try the fence instead of running anything.
+    /// Probe the sandbox instead of running a command.
     Probe {
-        /// A directory outside, readable and writable for everybody, with the file `bait`.
+        /// Directory outside the sandbox, readable and writable for everybody, with the file `bait`.
         outside: PathBuf,
-        /// The program's process.
+        /// Process id of the program.
         program: i32,
         /// The device of the program's shared memory.
         shared_memory: Option<u64>,
@@ -53,17 +53,17 @@ pub(super) enum Purpose {
 /// Reports of the supervisor, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// A layer is missing; nothing was started.
+    /// A layer is missing; no command was started.
     Refused { layer: String, reason: String },
-    /// The order is invalid; nothing was started.
+    /// The order is invalid; no command was started.
     Unusable { reason: String },
-    /// All layers hold, the command is the next thing that happens.
+    /// All layers are applied; the command is executed next.
     Fenced { landlock_abi: u32 },
-    /// The program could not be started after all.
+    /// The command could not be executed.
     NotStarted { reason: String },
     /// Results of the probes.
     Probed(Vec<Probed>),
-    /// The command is over and everything of it is gone, unless there are survivors.
+    /// The command ended, and all of its processes unless there are survivors.
     Ended { code: Option<i32>, signal: Option<i32>, left_behind: bool, survivors: bool },
 }
 
@@ -94,7 +94,7 @@ pub(super) fn receive_job(from: &mut impl Read) -> io::Result<Job> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// One line in one write, so that lines of two processes do not mix.
+/// Writes a report as one line, in one write, so that lines of two processes do not mix.
 pub(super) fn send_report(to: &mut impl Write, report: &Report) -> io::Result<()> {
     let mut line = serde_json::to_vec(report)?;
     line.push(b'\n');

@@ -1,9 +1,9 @@
 //! Runs commands that nobody trusts: the one owner of Landlock, seccomp and user ids.
 //!
-//! Three processes take part. The *program* keeps time, room and output. Its child, the *supervisor*, is this binary with
-//! a hidden first argument and one thread; it starts the command, takes in its orphans, and ends whatever of it is
-//! left, also when the program is killed. The *command* is a fork of the supervisor that gives up everything, layer by
-//! layer, before it becomes the command.
+//! Three processes take part. The *program* enforces time and space limits and captures the output. Its child, the
+//! *supervisor*, is this binary with a hidden first argument and one thread; it starts the command, adopts its orphans and
+//! kills what is left, also if the program is killed. The *command* is a fork of the supervisor that applies the layers of
+//! the sandbox to itself before it executes the command.
 
 mod deleted;
 mod fence;
@@ -26,5 +26,5 @@ mod watch;
 
 pub(crate) use fence::Fence;
 pub(crate) use room::Room;
-pub use supervisor::keep;
+pub use supervisor::run_supervisor;
 pub(crate) use toolchains::{Provided, Toolchains};

@@ -1,4 +1,4 @@
-//! Makes an order ready to be carried out: what it may reach, as whom, with which variables.
+//! Validates an order and prepares its user, directories and environment.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use qa_run::commands::{CommandLimits, Identity, Order, SandboxError};
 
 /// Search path of programs, if an order has none.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Variables that are ours to set.
+/// Variables that an order cannot set.
 const FIXED: &[&str] = &["HOME", "TMPDIR", "LC_ALL", "TZ", "LOGNAME", "USER", "PWD"];
 
 /// User of commands on this machine.
@@ -22,20 +22,23 @@ pub(super) fn identity() -> Identity {
     if nix::unistd::geteuid().is_root() { Identity::Private } else { Identity::Own }
 }
 
-/// A user for the worktree's commands, when we are somebody who can give one.
+/// Claims a private user for the worktree's commands, if this process may change users.
 pub(super) fn take_user(worktree: &Path) -> io::Result<Option<PrivateUser>> {
     match identity() {
-        Identity::Private => PrivateUser::take(worktree).map(Some),
+        Identity::Private => PrivateUser::claim(worktree).map(Some),
         Identity::Own => Ok(None),
     }
 }
 
-/// Lets the user have a directory, when there is one.
+/// Gives a directory to a private user, if there is one.
 pub(super) fn own(directory: &Path, user: Option<&PrivateUser>) -> io::Result<()> {
-    user.map_or(Ok(()), |user| users::give(directory, user.id))
+    match user {
+        Some(user) => users::give(directory, user.id),
+        None => Ok(()),
+    }
 }
 
-/// Message to the supervisor.
+/// Returns the message to the supervisor.
 pub(super) fn job(
     purpose: Purpose,
     user: Option<&PrivateUser>,
@@ -44,8 +47,11 @@ pub(super) fn job(
     readable: Vec<PathBuf>,
     limits: &CommandLimits,
 ) -> Job {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    // Without a user of its own, the kernel counts whatever else this one runs.
+    let cores = match std::thread::available_parallelism() {
+        Ok(cores) => cores.get() as u64,
+        Err(_) => 1,
+    };
+    // Without a private user, the kernel counts all processes of this user.
     let others = if user.is_some() { 0 } else { super::usage::threads_of(nix::unistd::getuid().as_raw()) };
     Job {
         purpose,
@@ -62,7 +68,7 @@ pub(super) fn job(
     }
 }
 
-/// An order whose user, directories and variables are there. They go away with it, but for the worktree.
+/// A prepared order. Its user and private directories are released when it is dropped.
 pub(super) struct Prepared {
     pub(super) job: Job,
     user: Option<PrivateUser>,
@@ -73,15 +79,18 @@ pub(super) struct Prepared {
 impl Prepared {
     pub(super) fn new(order: &Order<'_>) -> Result<Self, SandboxError> {
         let directory = check(order)?;
-        let broken = |what: &str, error: io::Error| SandboxError::Broken(format!("{what}: {error}"));
-        let user = take_user(order.worktree).map_err(|error| broken("take a user", error))?;
+        let user = take_user(order.worktree).map_err(|error| broken("claim a user", &error))?;
         let (home, temporary) = (order.private.join("home"), order.private.join("tmp"));
         for path in [&home, &temporary] {
-            remove_tree(path).map_err(|error| broken("empty the private directory", error))?;
-            fs::DirBuilder::new().mode(0o700).create(path).map_err(|error| broken("make a home", error))?;
-            own(path, user.as_ref()).map_err(|error| broken("give a home", error))?;
+            remove_tree(path).map_err(|error| broken("empty the private directory", &error))?;
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .create(path)
+                .map_err(|error| broken("create a home", &error))?;
+            own(path, user.as_ref()).map_err(|error| broken("change the owner of a home", &error))?;
         }
-        own(order.worktree, user.as_ref()).map_err(|error| broken("give the worktree", error))?;
+        own(order.worktree, user.as_ref())
+            .map_err(|error| broken("change the owner of the worktree", &error))?;
         let purpose = Purpose::Command {
             argv: order.argv.to_vec(),
             directory,
@@ -98,15 +107,13 @@ impl Prepared {
         Watched { limits: order.limits, directories }
     }
 
-    /// A second opinion on whether everything is gone, from somebody who did not do it.
+    /// Fails if processes of the private user are left, independently of the supervisor's report.
     pub(super) fn check_gone(&self) -> Result<(), SandboxError> {
         let Some(user) = &self.user else { return Ok(()) };
         match users::has_processes(user.id) {
             Ok(false) => Ok(()),
             Ok(true) => Err(SandboxError::Survivors(format!("processes of user {} are left", user.id))),
-            Err(error) => Err(SandboxError::Survivors(format!(
-                "the end of its processes could not be confirmed: {error}"
-            ))),
+            Err(error) => Err(SandboxError::Survivors(format!("its processes could not be listed: {error}"))),
         }
     }
 }
@@ -122,40 +129,49 @@ impl Drop for Prepared {
     }
 }
 
-/// Checks everything that can be wrong with an order, and gives the directory it starts in.
+/// Validates an order and returns its working directory.
 fn check(order: &Order<'_>) -> Result<PathBuf, SandboxError> {
-    let wrong = |text: String| Err(SandboxError::Order(text));
-    let Some(program) = order.argv.first() else { return wrong("it names no program".to_owned()) };
+    let Some(program) = order.argv.first() else { return refuse("it names no program") };
     if program.is_empty() || (program.contains('/') && !program.starts_with('/')) {
-        return wrong(format!("the program {program} is neither a name nor an absolute path"));
+        return refuse(format!("the program {program} is neither a name nor an absolute path"));
     }
     if order.argv.iter().any(|word| word.contains('\0')) {
-        return wrong("a word of it has a NUL".to_owned());
+        return refuse("an argument contains a NUL byte");
     }
     for path in order.readable.iter().map(PathBuf::as_path).chain([order.worktree, order.private]) {
         if !is_plain(path) {
-            return wrong(format!("{} is not a plain absolute path below /", path.display()));
+            return refuse(format!("{} is not a plain absolute path below /", path.display()));
         }
     }
     if order.private.starts_with(order.worktree) || order.worktree.starts_with(order.private.join("home")) {
-        return wrong("the worktree and the private directory hold one another".to_owned());
+        return refuse("the worktree and the private directory contain each other");
     }
     let mut directory = order.worktree.to_owned();
-    let inside = Path::new(order.cwd).components().map(|part| match part {
-        Component::Normal(name) => Some(name),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
-    });
-    for name in std::iter::once(None).chain(inside.map(Some)) {
-        match name {
-            None => {}
-            Some(None) => return wrong(format!("it starts in {}, outside the worktree", order.cwd)),
-            Some(Some(name)) => directory.push(name),
-        }
-        if !fs::symlink_metadata(&directory).is_ok_and(|metadata| metadata.is_dir()) {
-            return wrong(format!("{} is not a directory", directory.display()));
-        }
+    check_directory(&directory)?;
+    for part in Path::new(order.cwd).components() {
+        let Component::Normal(name) = part else {
+            return refuse(format!("its working directory {} is outside the worktree", order.cwd));
+        };
+        directory.push(name);
+        check_directory(&directory)?;
     }
     Ok(directory)
+}
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, SandboxError> {
+    Err(SandboxError::Order(reason.into()))
+}
+
+fn check_directory(directory: &Path) -> Result<(), SandboxError> {
+    match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) | Err(_) => refuse(format!("{} is not a directory", directory.display())),
+    }
+}
+
+/// Returns the error of a step that failed for a reason other than the order.
+pub(super) fn broken(step: &str, error: &io::Error) -> SandboxError {
+    SandboxError::Broken(format!("{step}: {error}"))
 }
 
 fn is_plain(path: &Path) -> bool {
@@ -170,12 +186,9 @@ fn environment(
     home: &Path,
     temporary: &Path,
 ) -> Result<Vec<(String, String)>, SandboxError> {
-    let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| SandboxError::Order("a path is not UTF-8".to_owned()))
-    };
     let mut all = vec![
-        ("HOME".to_owned(), text(home)?),
-        ("TMPDIR".to_owned(), text(temporary)?),
+        ("HOME".to_owned(), utf8(home)?),
+        ("TMPDIR".to_owned(), utf8(temporary)?),
         ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
         ("LOGNAME".to_owned(), "qa-skill".to_owned()),
         ("TZ".to_owned(), "UTC".to_owned()),
@@ -185,33 +198,34 @@ fn environment(
         all.push(("PATH".to_owned(), PATH.to_owned()));
     }
     for (name, value) in order.environment {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if name.is_empty()
-            || !name.bytes().all(known)
+            || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             || FIXED.contains(&name.as_str())
             || value.contains('\0')
         {
             return Err(SandboxError::Order(format!("the variable {name} cannot be set")));
         }
-        if name == "PATH" {
-            let outside = |part: &str| {
-                let part = Path::new(part);
-                is_plain(part) && !part.starts_with(order.worktree) && !part.starts_with(order.private)
-            };
-            if !value.split(':').all(outside) {
-                let message = "PATH has a part that is not absolute or that the change can write to";
-                return Err(SandboxError::Order(message.to_owned()));
-            }
+        if name == "PATH" && !value.split(':').all(|part| is_outside(order, Path::new(part))) {
+            return refuse("PATH has an entry that is not absolute or that the change can write to");
         }
         all.push((name.clone(), value.clone()));
     }
     Ok(all)
 }
 
-/// Begin of the names of directories for the self-test.
+fn utf8(path: &Path) -> Result<String, SandboxError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| SandboxError::Order("a path is not UTF-8".to_owned()))
+}
+
+/// Returns whether a path is absolute, and outside the directories that a command can write to.
+fn is_outside(order: &Order<'_>, path: &Path) -> bool {
+    is_plain(path) && !path.starts_with(order.worktree) && !path.starts_with(order.private)
+}
+
+/// Prefix of the names of directories for the self-test.
 const PREFIX: &str = "qa-skill-fence-";
 
-/// A directory inside the fence and one outside, for the self-test.
+/// A directory inside the sandbox and one outside, for the self-test.
 pub(super) struct Bait {
     pub(super) tree: PathBuf,
     pub(super) outside: PathBuf,
@@ -222,14 +236,17 @@ impl Bait {
     pub(super) fn lay(scratch: &Path) -> io::Result<Self> {
         sweep(scratch, PREFIX);
         let room = ScratchDirectory::create(scratch, PREFIX, Readers::Owner)?;
-        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
-        mode(room.path(), 0o755)?;
+        set_mode(room.path(), 0o755)?;
         let (tree, outside) = (room.path().join("inside"), room.path().join("outside"));
         fs::create_dir(&tree)?;
         fs::create_dir(&outside)?;
-        mode(&outside, 0o777)?;
+        set_mode(&outside, 0o777)?;
         fs::write(outside.join("bait"), "bait")?;
-        mode(&outside.join("bait"), 0o666)?;
+        set_mode(&outside.join("bait"), 0o666)?;
         Ok(Self { tree, outside, _room: room })
     }
+}
+
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }

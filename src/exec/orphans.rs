@@ -1,5 +1,5 @@
-//! Cleans up after a supervisor that was killed before its command: the command becomes our child, is told from other
-//! supervisors, and ended.
+//! Cleans up after a supervisor that was killed before its command: this process adopts the command's processes and kills
+//! them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,29 +17,29 @@ use super::usage::{children, descendants};
 /// Time limit for processes to disappear after they were killed.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Keepers at work: every other child of ours is an orphan of one that is gone.
+/// Running supervisors: every other child of this process is an orphan of one that ended.
 static KEEPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn supervisors() -> MutexGuard<'static, BTreeSet<u32>> {
     KEEPERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a supervisor whose orphans become ours should it be killed.
+/// Starts a supervisor. If it is killed, this process adopts its orphans.
 pub(super) fn start_keeper(command: &mut Command) -> io::Result<Child> {
     nix::sys::prctl::set_child_subreaper(true)?;
-    // Nobody looks for orphans between the start and the entry.
+    // Locked, so that no search for orphans runs between the start and the entry.
     let mut supervisors = supervisors();
     let supervisor = command.spawn()?;
     supervisors.insert(supervisor.id());
     Ok(supervisor)
 }
 
-/// A supervisor has ended and was waited for.
+/// Removes a supervisor that ended and was waited for.
 pub(super) fn forget_keeper(supervisor: u32) {
     supervisors().remove(&supervisor);
 }
 
-/// Ends every process that a supervisor which is gone has left, and says whether all of them are gone.
+/// Kills all processes that ended supervisors left. Returns whether all of them are gone.
 pub(super) fn end_orphans() -> bool {
     let begin = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Takes in a command's output: the beginning is kept, all of it is counted and hashed, nothing is interpreted.
+//! Captures a command's output: keeps its beginning, counts and hashes all of it.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use qa_run::commands::{Captured, OUTPUT_FACTOR};
 
 /// One of the two pipes.
 pub(super) struct Intake<R> {
-    /// Gone once it ended.
+    /// `None` once it ended.
     pub(super) pipe: Option<R>,
     kept: Vec<u8>,
     most_kept: u64,
@@ -20,8 +20,7 @@ impl<R: Read> Intake<R> {
         Self { pipe: Some(pipe), kept: Vec::new(), most_kept, bytes: 0, hasher: Hasher::default() }
     }
 
-    /// Takes what is there, once; the caller knows that something is. Returns whether it has become too much, after which
-    /// the pipe is closed.
+    /// Reads once from a pipe that has data. Returns whether the output exceeds its limit, after which the pipe is closed.
     pub(super) fn take_some(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(pipe) = &mut self.pipe else { return Ok(false) };
         let count = match pipe.read(buffer) {

@@ -1,4 +1,4 @@
-//! Tries the fence from inside, by doing what must not work. A layer counts when its probe fails to get through.
+//! Probes the sandbox from inside, with operations that must fail. A layer is effective if its probe fails.
 
 use std::fs::{self, File, OpenOptions};
 use std::net::UdpSocket;
@@ -38,7 +38,7 @@ enum Required {
     Everywhere,
     /// Machines where commands have their own users; elsewhere it is a residual.
     ForPrivateUsers,
-    /// Nowhere: its result says what the machine gives.
+    /// None: the result describes the machine.
     Nowhere,
 }
 
@@ -94,8 +94,8 @@ const EXPECTATIONS: &[Expectation] = &[
     refused("make a user namespace", |_| nix::sched::unshare(CloneFlags::CLONE_NEWUSER).is_ok()),
 ];
 
-/// Every probe, from inside the fence.
-pub(super) fn all(
+/// Runs every probe, from inside the sandbox.
+pub(super) fn run(
     outside: &Path,
     inside: &[PathBuf],
     program: i32,
@@ -103,47 +103,45 @@ pub(super) fn all(
 ) -> Vec<Probed> {
     let bait = outside.join("bait");
     let place = Place { outside, bait, inside, program: Pid::from_raw(program), shared_memory };
-    let probed = |expected: &Expectation| Probed {
-        name: expected.name.to_owned(),
-        succeeded: (expected.attempt)(&place),
-    };
-    EXPECTATIONS.iter().map(probed).collect()
+    EXPECTATIONS
+        .iter()
+        .map(|expected| Probed { name: expected.name.to_owned(), succeeded: (expected.attempt)(&place) })
+        .collect()
 }
 
-/// The shared memory that the probes found.
-pub(super) fn shared_memory(found: &[Probed]) -> SharedMemory {
-    match (succeeded(found, USES_SHARED_MEMORY), succeeded(found, REACHES_SHARED_MEMORY)) {
+/// Returns the kind of shared memory, by the results of the probes.
+pub(super) fn shared_memory(probed: &[Probed]) -> SharedMemory {
+    match (succeeded(probed, USES_SHARED_MEMORY), succeeded(probed, REACHES_SHARED_MEMORY)) {
         (_, true) => SharedMemory::Machine,
         (true, false) => SharedMemory::Own,
         (false, false) => SharedMemory::Nothing,
     }
 }
 
-fn succeeded(found: &[Probed], name: &str) -> bool {
-    found.iter().any(|probed| probed.name == name && probed.succeeded)
+fn succeeded(probed: &[Probed], name: &str) -> bool {
+    probed.iter().any(|probed| probed.name == name && probed.succeeded)
 }
 
-/// Residuals of a machine where shared memory is not each command's own.
-pub(super) fn shared(shared: SharedMemory) -> Vec<&'static str> {
-    let mut residuals = Vec::new();
-    if shared == SharedMemory::Machine {
-        residuals.push("see what others open to everybody in /dev/shm");
+/// Returns the residual of shared memory that commands have in common.
+pub(super) fn shared_memory_residual(shared_memory: SharedMemory) -> Option<&'static str> {
+    match shared_memory {
+        SharedMemory::Machine => Some("see what others open to everybody in /dev/shm"),
+        SharedMemory::Own | SharedMemory::Nothing => None,
     }
-    residuals
 }
 
 /// Returns the residuals, or the first probe with a wrong result.
-pub(super) fn judge(found: &[Probed], identity: Identity) -> Result<Vec<&'static str>, String> {
+pub(super) fn judge(results: &[Probed], identity: Identity) -> Result<Vec<&'static str>, String> {
     let mut residuals = Vec::new();
     for expected in EXPECTATIONS {
-        let probed = found.iter().find(|probed| probed.name == expected.name);
-        let probed = probed.ok_or_else(|| format!("nothing is known of: {}", expected.name))?;
+        let probed = results.iter().find(|probed| probed.name == expected.name);
+        let probed = probed.ok_or_else(|| format!("no result of the probe: {}", expected.name))?;
         if probed.succeeded == expected.succeeds || expected.required == Required::Nowhere {
             continue;
         }
         if expected.required == Required::Everywhere || identity == Identity::Private {
             let verb = if probed.succeeded { "can" } else { "cannot" };
-            return Err(format!("inside, one {verb}: {}", expected.name));
+            return Err(format!("a command {verb}: {}", expected.name));
         }
         residuals.push(expected.name);
     }

@@ -1,13 +1,13 @@
-//! Removes directories that a command filled, however deep and whatever their modes.
+//! Removes directories that a command filled, at any depth and with any modes.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Removes a directory and everything below it; nothing when it is not there. Nothing may be running in it.
+/// Removes a directory and everything below it, if it exists. No process may be running in it.
 ///
-/// Each directory that is found is moved up to the top first, so paths stay short however deep the tree was.
+/// Moves each directory up to the top first, so that paths stay short at any depth.
 pub(super) fn remove_tree(top: &Path) -> io::Result<()> {
     match fs::symlink_metadata(top) {
         Ok(metadata) if metadata.is_dir() => {}
@@ -19,17 +19,17 @@ pub(super) fn remove_tree(top: &Path) -> io::Result<()> {
     let mut moved = 0_u64;
     while let Some(directory) = pending.last().cloned() {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;
-        let mut found = Vec::new();
+        let mut inner_directories = Vec::new();
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                found.push(entry.path());
+                inner_directories.push(entry.path());
             } else {
                 fs::remove_file(entry.path())?;
             }
         }
         if directory != top {
-            for inner in &found {
+            for inner in &inner_directories {
                 let place = unused(top, &mut moved);
                 fs::set_permissions(inner, fs::Permissions::from_mode(0o700))?;
                 fs::rename(inner, &place)?;
@@ -37,11 +37,11 @@ pub(super) fn remove_tree(top: &Path) -> io::Result<()> {
             }
             fs::remove_dir(&directory)?;
             pending.pop();
-        } else if found.is_empty() {
+        } else if inner_directories.is_empty() {
             fs::remove_dir(top)?;
             pending.pop();
         } else {
-            pending.extend(found);
+            pending.extend(inner_directories);
         }
     }
     Ok(())

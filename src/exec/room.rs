@@ -1,7 +1,6 @@
-//! Directories for one plan's commands: its tree and its private directory, outside every checkout, gone with the plan.
+//! Directories for one plan's commands: its tree and its private directory, outside every checkout.
 //!
-//! A lock that the kernel takes back says whether whoever made a room still lives, so the next one clears up after a
-//! crash.
+//! A file lock shows whether the process that made a room still runs, so the next one removes rooms that a crash left.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -17,9 +16,9 @@ use qa_run::commands::Captured;
 const PREFIX: &str = "qa-skill-room-";
 const LOCK: &str = ".lock";
 
-/// A room that is ours until it is dropped.
+/// Directories of one plan, removed when this is dropped.
 pub(crate) struct Room {
-    /// The plan's private directory; everybody may pass through it and nobody look into it.
+    /// The plan's private directory, which others may enter and not list.
     pub(crate) private: PathBuf,
     /// An empty directory for its tree.
     pub(crate) tree: PathBuf,
@@ -28,7 +27,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Makes a room in a directory where everybody may pass, such as `/tmp`, and removes those nobody has any more.
+    /// Makes a room in a directory that every user may enter, such as `/tmp`, and removes rooms of ended processes.
     pub(crate) fn make(scratch: &Path) -> io::Result<Self> {
         sweep(scratch)?;
         for number in 0.. {
@@ -39,9 +38,8 @@ impl Room {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // A sweep that came between may have taken it for left over; then there is another number.
-            let still_there = fs::symlink_metadata(&lock_path).is_ok_and(|there| is_same(&there, &lock));
-            if lock.try_lock().is_err() || !still_there {
+            // A concurrent sweep may have removed the file as abandoned; then the next number is tried.
+            if lock.try_lock().is_err() || !is_lock_at(&lock_path, &lock) {
                 continue;
             }
             let private = scratch.join(name);
@@ -58,9 +56,9 @@ impl Room {
         Err(io::Error::other("no unused directory name was found"))
     }
 
-    /// A file that a command left in the tree. Commands may have made any part of the way a link to somewhere else, so
-    /// none is followed, and the file is read by who it was opened as.
-    pub(crate) fn take(&self, path: &str, max_bytes: u64) -> io::Result<Option<Captured>> {
+    /// Reads a file that a command wrote to the tree; returns `None` if it does not exist. Links are not followed, since a
+    /// command may have made any part of the path one.
+    pub(crate) fn read_output_file(&self, path: &str, max_bytes: u64) -> io::Result<Option<Captured>> {
         let tree = File::open(&self.tree)?;
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let how = OpenHow::new().flags(flags).resolve(
@@ -80,7 +78,7 @@ impl Room {
         let mut buffer = vec![0; 64 << 10];
         while intake.pipe.is_some() {
             if intake.take_some(&mut buffer)? {
-                return Err(io::Error::other("it is far too large"));
+                return Err(io::Error::other("it is too large"));
             }
         }
         Ok(Some(intake.finish()))
@@ -102,11 +100,15 @@ fn open_lock(path: &Path, new: bool) -> io::Result<File> {
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-fn is_same(there: &fs::Metadata, open: &File) -> bool {
-    open.metadata().is_ok_and(|open| (open.dev(), open.ino()) == (there.dev(), there.ino()))
+/// Returns whether an open lock is still the file at a path.
+fn is_lock_at(path: &Path, lock: &File) -> bool {
+    match (fs::symlink_metadata(path), lock.metadata()) {
+        (Ok(at_path), Ok(open)) => (open.dev(), open.ino()) == (at_path.dev(), at_path.ino()),
+        _ => false,
+    }
 }
 
-/// Removes the rooms of those who are gone.
+/// Removes the rooms of ended processes.
 fn sweep(scratch: &Path) -> io::Result<()> {
     let us = nix::unistd::geteuid().as_raw();
     for entry in fs::read_dir(scratch)? {
@@ -117,8 +119,9 @@ fn sweep(scratch: &Path) -> io::Result<()> {
         else {
             continue;
         };
-        let ours = |metadata: &fs::Metadata| metadata.uid() == us;
-        if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file() && ours(&metadata)) {
+        let is_own_lock =
+            matches!(fs::symlink_metadata(&path), Ok(metadata) if metadata.is_file() && metadata.uid() == us);
+        if !is_own_lock {
             continue;
         }
         let Ok(lock) = open_lock(&path, false) else { continue };
@@ -127,11 +130,11 @@ fn sweep(scratch: &Path) -> io::Result<()> {
         }
         let room = scratch.join(name);
         let removed = match fs::symlink_metadata(&room) {
-            Ok(metadata) if metadata.is_dir() && ours(&metadata) => remove_tree(&room).is_ok(),
+            Ok(metadata) if metadata.is_dir() && metadata.uid() == us => remove_tree(&room).is_ok(),
             Ok(_) => false,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
-        if removed && fs::symlink_metadata(&path).is_ok_and(|there| is_same(&there, &lock)) {
+        if removed && is_lock_at(&path, &lock) {
             let _another_sweep_was_faster = fs::remove_file(&path);
         }
     }
@@ -185,11 +188,11 @@ mod tests {
         symlink(victim.join("report"), room.tree.join("link")).unwrap();
         symlink(&victim, room.tree.join("way")).unwrap();
         nix::unistd::mkfifo(&room.tree.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let taken = room.take("sub/report", 3).unwrap().unwrap();
+        let taken = room.read_output_file("sub/report", 3).unwrap().unwrap();
         assert_eq!((taken.kept.as_slice(), taken.bytes), (&b"123"[..], 5));
-        assert!(room.take("sub/none", 9).unwrap().is_none());
+        assert!(room.read_output_file("sub/none", 9).unwrap().is_none());
         for path in ["link", "way/report", "../victim/report", "sub", "pipe", "/etc/hostname"] {
-            assert!(room.take(path, 9).is_err(), "{path}");
+            assert!(room.read_output_file(path, 9).is_err(), "{path}");
         }
     }
 

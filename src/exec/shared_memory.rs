@@ -1,4 +1,4 @@
-//! The directory where C libraries keep semaphores and shared memory: one for each command, where that can be had.
+//! The directory of semaphores and shared memory of C libraries: a private one for each command, if it can be mounted.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use nix::sys::statvfs::statvfs;
 use super::job::Job;
 
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
-/// Files and directories in it. Each takes memory of the kernel that its size does not count.
+/// Limit of files and directories in it, since each takes kernel memory that its size does not include.
 const MOST_ENTRIES: u32 = 1 << 16;
 
 /// The shared memory of a command.
@@ -21,26 +21,29 @@ pub(super) enum Provided {
     Own,
     /// The directory of the machine or container.
     Machine,
-    /// No shared memory: what there is belongs to others, or is larger than the memory that the command may use.
+    /// No shared memory: the machine's is that of other programs, or larger than the command's memory limit.
     Nothing,
 }
 
-/// Provides this process, which needs rights to mount for a directory of its own, with shared memory.
+/// Provides this process with shared memory: a private one if it has the right to mount.
 pub(super) fn provide(job: &Job) -> Provided {
     if job.user.is_none() {
-        // Without a user of its own, that of all the user's programs would be in reach.
+        // Without a private user, the shared memory of all the user's programs would be accessible.
         return Provided::Nothing;
     }
     if mount_own(job.memory_bytes).is_ok() {
         return Provided::Own;
     }
-    if job.memory_bytes.is_none_or(machines_fits) { Provided::Machine } else { Provided::Nothing }
+    match job.memory_bytes {
+        Some(limit) if !is_within(limit) => Provided::Nothing,
+        Some(_) | None => Provided::Machine,
+    }
 }
 
 /// Returns whether the shared memory of the machine or container is no larger than a limit.
-fn machines_fits(limit: u64) -> bool {
+fn is_within(limit: u64) -> bool {
     let Ok(system) = statvfs(SHARED_MEMORY) else { return false };
-    // A size of 0 is that of a file system without bounds.
+    // A file system without a limit has the size 0.
     system.blocks() > 0 && system.blocks() * system.fragment_size() <= limit
 }
 
@@ -50,12 +53,15 @@ fn mount_own(limit: Option<u64>) -> nix::Result<()> {
     let machines = identity(SHARED_MEMORY)?;
     nix::sched::unshare(CloneFlags::CLONE_NEWNS)?;
     if identity("/proc/self/ns/mnt")? == namespace {
-        // A kernel that pretends: the mounts would be those of the machine.
+        // The kernel reports success without a new namespace: the mounts would be those of the machine.
         return Err(Errno::ENOSYS);
     }
     // Mounts of the machine still arrive here, and none goes back.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_SLAVE, None::<&str>)?;
-    let size = limit.map_or_else(String::new, |limit| format!(",size={limit}"));
+    let size = match limit {
+        Some(limit) => format!(",size={limit}"),
+        None => String::new(),
+    };
     let options = format!("mode=1777,nr_inodes={MOST_ENTRIES}{size}");
     let flags = MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_NOSUID;
     mount(Some("tmpfs"), SHARED_MEMORY, Some("tmpfs"), flags, Some(options.as_str()))?;

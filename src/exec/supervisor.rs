@@ -1,4 +1,4 @@
-//! The process between the program and a command: starts it, takes in its orphans, and ends all of it.
+//! The process between the program and a command: starts the command, adopts its orphans and kills all of its processes.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,17 +25,17 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 /// Interval at which killing is repeated.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// Is the supervisor when the arguments say so. `main` calls it before anything else: it forks, so there must be no other
-/// thread.
-pub fn keep(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+/// Runs as a supervisor if the arguments ask for it, and returns its exit code. `main` calls it first: it forks, so there
+/// must be no other thread.
+pub fn run_supervisor(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.nth(1)? != KEEPER || arguments.next().is_some() {
         return None;
     }
-    // The program hears of failures through the socket, or sees that it ended without a word.
-    Some(if keep_command().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // The socket reports failures to the program, or closes without a report.
+    Some(if supervise().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn keep_command() -> io::Result<()> {
+fn supervise() -> io::Result<()> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     nix::unistd::dup2_stdin(&null)?;
@@ -54,16 +54,16 @@ fn keep_command() -> io::Result<()> {
     nix::unistd::dup2_stdout(&null)?;
     nix::unistd::dup2_stderr(&null)?;
 
-    let mut kept = Kept { job: &job, command, status: None };
-    while kept.status.is_none() {
+    let mut supervised = Supervised { job: &job, command, status: None };
+    while supervised.status.is_none() {
         if wait_for(control.as_fd(), &ended_children, PollTimeout::NONE)? {
             break;
         }
-        kept.reap()?;
+        supervised.reap()?;
     }
-    let left_behind = kept.reap()? && kept.status.is_some();
-    let survivors = !kept.end_all(&ended_children)?;
-    let (code, signal) = match kept.status {
+    let left_behind = supervised.reap()? && supervised.status.is_some();
+    let survivors = !supervised.end_all(&ended_children)?;
+    let (code, signal) = match supervised.status {
         Some(WaitStatus::Exited(_, code)) => (Some(code), None),
         Some(WaitStatus::Signaled(_, signal, _)) => (None, Some(signal as i32)),
         _ => (None, None),
@@ -82,7 +82,7 @@ fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
     }
 }
 
-/// Waits until a child ended, or the time is over, and says whether the program wants the end or is gone.
+/// Waits until a child ends or the timeout passes. Returns whether the program closed its end of the socket.
 fn wait_for(control: BorrowedFd<'_>, children: &SignalFd, timeout: PollTimeout) -> io::Result<bool> {
     let mut watched =
         [PollFd::new(control, PollFlags::POLLIN), PollFd::new(children.as_fd(), PollFlags::POLLIN)];
@@ -90,21 +90,21 @@ fn wait_for(control: BorrowedFd<'_>, children: &SignalFd, timeout: PollTimeout) 
         Ok(_) | Err(Errno::EINTR) => {}
         Err(error) => return Err(error.into()),
     }
-    // The program says nothing after the job: its end of the socket can only be closed.
+    // The program sends nothing after the job, so an event means that it closed its end.
     let stop = watched[0].any().unwrap_or(true);
     while let Ok(Some(_)) = children.read_signal() {}
     Ok(stop)
 }
 
-struct Kept<'a> {
+struct Supervised<'a> {
     job: &'a Job,
     command: Pid,
     /// Exit of the command, once it ended.
     status: Option<WaitStatus>,
 }
 
-impl Kept<'_> {
-    /// Takes in every child that ended, and says whether there are others.
+impl Supervised<'_> {
+    /// Waits for every child that ended. Returns whether others still run.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -117,7 +117,7 @@ impl Kept<'_> {
         }
     }
 
-    /// Kills until there is no child left. Orphans of the command become ours, so then nothing of it is left.
+    /// Kills until no child is left. This process adopts the command's orphans, so none of its processes is left then.
     fn end_all(&mut self, children: &SignalFd) -> io::Result<bool> {
         let begin = Instant::now();
         while self.reap()? {
@@ -139,7 +139,7 @@ impl Kept<'_> {
         if let Some(user) = self.job.user {
             fork(|| kill_user(user)).map(|_| ())
         } else {
-            // Without a user of its own there is only the family tree, which is looked at again until nobody is left.
+            // Without a private user only the process tree is known; the caller repeats this until it is empty.
             for process in descendants(std::process::id()) {
                 if let Ok(process) = i32::try_from(process) {
                     let _already_gone = kill(Pid::from_raw(process), Signal::SIGKILL);
@@ -152,8 +152,8 @@ impl Kept<'_> {
 
 /// Kills every process of a user at once. In the kernel this is one step, so forking faster does not help.
 ///
-/// The killer is the user only where the kernel asks who sends a signal; where it asks who receives one, it is nobody
-/// the user may signal, so it cannot be killed by what it is to kill.
+/// The killer has the user's id only where the kernel checks the sender of a signal. As a receiver it has another, so the
+/// processes cannot kill it.
 fn kill_user(user: u32) -> i32 {
     let killer = Uid::from_raw(KILLER);
     if nix::unistd::setgroups(&[]).is_err()

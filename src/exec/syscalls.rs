@@ -1,8 +1,7 @@
 //! System call filter of commands: no sockets, no access to other processes' memory, no kernel features that builds and
 //! tests do not need.
 //!
-//! Calls that are not known here, because they are newer, do not exist for a command. Programs know that answer from
-//! older kernels and do without.
+//! Newer calls that these lists do not know are refused as unimplemented, which programs expect from older kernels.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Nothing a build or a test does needs them.
+/// Calls that no build or test needs.
 const NEVER: &[i64] = &[
     // Other processes.
     libc::SYS_kcmp,
@@ -23,11 +22,11 @@ const NEVER: &[i64] = &[
     libc::SYS_perf_event_open,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
-    // A second way to make calls, unseen by filters.
+    // Calls that filters do not see.
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
-    // Code and pages inside the kernel, where they are no process's.
+    // Code and pages inside the kernel.
     libc::SYS_vmsplice,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
@@ -36,7 +35,7 @@ const NEVER: &[i64] = &[
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    // Keys and what outlives processes.
+    // Keys, and objects that outlive processes.
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
@@ -72,7 +71,7 @@ const NEVER: &[i64] = &[
     libc::SYS_mount_setattr,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
-    // Files without a path, and being told of all files.
+    // Files without a path, and notifications about all files.
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
@@ -110,7 +109,7 @@ const NEVER_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_HERE: &[i64] = &[294];
 
-/// Landlock does not know them, so files outside could be marked. To copying programs this is a file system without.
+/// Extended attributes, which Landlock does not restrict. Refused as on a file system without attributes.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -120,7 +119,7 @@ const ATTRIBUTES: &[i64] = &[
     libc::SYS_fremovexattr,
 ];
 
-/// Besides making sockets: what would give a socket that is already there another end.
+/// Calls that create or connect sockets.
 const SOCKETS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -130,11 +129,11 @@ const SOCKETS: &[i64] = &[
     libc::SYS_socket,
 ];
 
-/// The last call that was looked at for these lists (`mseal`).
+/// The newest call that these lists consider (`mseal`).
 const LAST_KNOWN: u32 = 462;
 /// Numbers of the third x86 calling convention begin here; the kernel reports it as the first.
 const X32: u32 = 0x4000_0000;
-/// New namespaces of every kind, as `clone` is asked for them.
+/// Flags of `clone` that create namespaces.
 const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -144,13 +143,13 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWUTS,
 ];
-/// Typing into a terminal, and the console's own way to do so. `libc` does not give them one type everywhere.
+/// Requests that insert input into a terminal. `libc` gives them different types on different targets.
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541c;
-/// The kinds of socket, without the flags that may be added to them.
+/// Mask of a socket's kind, without its flags.
 const KIND: u64 = 0xf;
 
-/// Puts the filter around this thread, which has to be the only one, for good.
+/// Applies the filter to this thread, which has to be the only one, irrevocably.
 pub(super) fn restrict(network: bool) -> Result<(), String> {
     let program = program(network).map_err(|error| error.to_string())?;
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())
@@ -174,7 +173,7 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
     let typing = [TIOCSTI, TIOCLINUX];
     let typing = typing.into_iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
-    // Limits and priorities of others; one's own are process 0.
+    // Limits and priorities of other processes; 0 is the calling process.
     rules.insert(libc::SYS_prlimit64, vec![rule(&[(0, SeccompCmpOp::Ne, 0)])?]);
     let of_others = [(0, libc::PRIO_PROCESS as u64), (1, 0)];
     let of_others = of_others.into_iter().map(|(argument, own)| rule(&[(argument, SeccompCmpOp::Ne, own)]));
@@ -183,36 +182,37 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
     let denied = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, architecture)?;
     let mut program: BpfProgram = filter.try_into()?;
-    let at = program.iter().position(|step| *step == load_number()).map_or(0, |load| load + 1);
+    let at = match program.iter().position(|step| *step == load_number()) {
+        Some(load) => load + 1,
+        None => 0,
+    };
     program.splice(at..at, by_number_alone());
     Ok(program)
 }
 
-/// Sockets that are not of the internet, and not the kernel's list of addresses and routes that resolvers read.
+/// Returns rules that refuse sockets except those of the internet and of the kernel's routing tables, which resolvers read.
 ///
-/// Those of the machine itself are not among what `network` means: behind one may be whoever rules the machine, such
-/// as a container engine.
+/// Unix sockets stay refused with `network`: one may lead to a container engine, which controls the machine.
 fn all_but_internet() -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let [inet, inet6, netlink] =
         [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| family as u64);
-    let not = |families: &[u64]| -> Vec<_> {
-        families.iter().map(|family| (0, SeccompCmpOp::Ne, *family)).collect()
-    };
-    let raw = |family| {
-        rule(&[(0, SeccompCmpOp::Eq, family), (1, SeccompCmpOp::MaskedEq(KIND), libc::SOCK_RAW as u64)])
-    };
+    let other_families = [inet, inet6, netlink].map(|family| (0, SeccompCmpOp::Ne, family));
     Ok(vec![
-        rule(&not(&[inet, inet6, netlink]))?,
-        raw(inet)?,
-        raw(inet6)?,
+        rule(&other_families)?,
+        raw_sockets(inet)?,
+        raw_sockets(inet6)?,
         rule(&[(0, SeccompCmpOp::Eq, netlink), (2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)])?,
     ])
 }
 
-/// Pairs that could be given another end: of another family, or of a kind that names an end with each message.
+fn raw_sockets(family: u64) -> Result<SeccompRule, seccompiler::Error> {
+    rule(&[(0, SeccompCmpOp::Eq, family), (1, SeccompCmpOp::MaskedEq(KIND), libc::SOCK_RAW as u64)])
+}
+
+/// Returns rules that refuse pairs of another family, and of kinds that address each message separately.
 fn all_but_connected_pairs() -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let kinds = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| kind as u64);
-    // Of four bits of a kind: each way to be neither of the two. Kinds beyond five do not exist.
+    // A kind has four bits.
     let others = (0..=KIND).filter(|kind| !kinds.contains(kind));
     let mut rules = vec![rule(&[(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)])?];
     for kind in others {
@@ -221,7 +221,7 @@ fn all_but_connected_pairs() -> Result<Vec<SeccompRule>, seccompiler::Error> {
     Ok(rules)
 }
 
-/// A rule that matches where every condition on an argument does. All of these arguments are 32 bits for the kernel.
+/// Returns a rule that matches if all conditions on arguments do. The kernel treats these arguments as 32 bits.
 fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::Error> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
@@ -233,7 +233,7 @@ const fn step(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// The instruction behind which the number of the call is at hand and the architecture is known to be ours.
+/// Returns the instruction that loads the number of the call, after the architecture was checked.
 const fn load_number() -> sock_filter {
     step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)
 }
@@ -253,7 +253,7 @@ fn unless_equal(number: i64) -> sock_filter {
     step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32)
 }
 
-/// System calls that are refused by number, with another error than "not permitted".
+/// Returns the steps that refuse calls by their number, with errors other than "not permitted".
 fn by_number_alone() -> Vec<sock_filter> {
     let mut steps =
         vec![unless_from(X32), refuse(libc::EPERM), unless_from(LAST_KNOWN + 1), refuse(libc::ENOSYS)];

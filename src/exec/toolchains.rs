@@ -1,29 +1,30 @@
-//! Tools and packages that an earlier step installed: given to commands, and searched for programs.
+//! Tools and packages that an earlier step installed: provides them to commands and finds programs in them.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::order::PATH;
+use super::order::{PATH, broken};
 use super::room::Room;
+use qa_contracts::v1::{PolicyToolchain, ToolchainMode};
 use qa_run::commands::{Identity, SandboxError};
 
 /// Directories of programs in a toolchain: in one of Node's packages, and in every other.
 const PROGRAMS: &[&str] = &[".bin", "bin"];
 
-/// A toolchain that is there.
-struct Found {
+/// An installed toolchain.
+struct Toolchain {
     source: PathBuf,
     /// Path in the tree, from its root; `None` for one elsewhere on the machine.
     inside: Option<String>,
     copied: bool,
 }
 
-/// The declared toolchains that are there.
+/// The declared toolchains that are installed.
 pub(crate) struct Toolchains {
-    found: Vec<Found>,
-    /// The checkout: what stands there and in no toolchain may have come with the change.
+    installed: Vec<Toolchain>,
+    /// Checkout, whose programs outside of toolchains may come from the change.
     checkout: PathBuf,
 }
 
@@ -42,44 +43,46 @@ pub(crate) struct Provided {
 }
 
 impl Toolchains {
-    /// Looks for toolchains, given as a path, absolute or in the checkout, and whether commands get a copy. One that is
-    /// not there is left out: then its programs are missing, and that is said.
-    pub(crate) fn find(declared: &[(String, bool)], checkout: &Path) -> Result<Self, SandboxError> {
-        let mut found = Vec::new();
-        for (path, copied) in declared {
-            let refused = |reason: &str| Err(SandboxError::Order(format!("the toolchain {path} {reason}")));
+    /// Finds the declared toolchains. One that is not installed is skipped: a command that needs its programs reports them.
+    pub(crate) fn find(declared: &[PolicyToolchain], checkout: &Path) -> Result<Self, SandboxError> {
+        let mut installed = Vec::new();
+        for PolicyToolchain { path, provide } in declared {
             let (inside, source) = match path.strip_prefix('/') {
                 Some(_) => (None, PathBuf::from(path)),
                 None => (Some(path.clone()), checkout.join(path)),
             };
-            // In the checkout a link could lead to what the change brings.
+            // A link in the checkout could lead to files of the change.
             let first = if inside.is_some() { checkout.components().count() + 1 } else { usize::MAX };
             let parts: Vec<_> = source.components().collect();
-            let mut is_there = true;
+            let mut exists = true;
             for end in first.min(parts.len())..=parts.len() {
                 let part: PathBuf = parts[..end].iter().collect();
                 match fs::symlink_metadata(&part) {
                     Ok(metadata) if metadata.is_symlink() && inside.is_some() => {
-                        return refused("is reached through a link");
+                        return Err(refused(path, "is reached through a link"));
                     }
                     Ok(_) => {}
-                    Err(_) => is_there = false,
+                    Err(_) => exists = false,
                 }
             }
-            if !is_there {
+            if !exists {
                 continue;
             }
             let source = source.canonicalize().map_err(|error| broken("find a toolchain", &error))?;
             if !source.is_dir() {
-                return refused("is not a directory");
+                return Err(refused(path, "is not a directory"));
             }
-            found.push(Found { source, inside, copied: *copied });
+            let copied = match provide {
+                None | Some(ToolchainMode::ReadOnly) => false,
+                Some(ToolchainMode::Copy) => true,
+            };
+            installed.push(Toolchain { source, inside, copied });
         }
         let checkout = checkout.canonicalize().map_err(|error| broken("find the checkout", &error))?;
-        Ok(Self { found, checkout })
+        Ok(Self { installed, checkout })
     }
 
-    /// Gives the toolchains to a room whose tree is written.
+    /// Provides the toolchains to a room whose tree is written.
     pub(crate) fn provide(&self, room: &Room) -> Result<Provided, SandboxError> {
         let mut provided = Provided {
             readable: Vec::new(),
@@ -90,41 +93,41 @@ impl Toolchains {
             tree: room.tree.clone(),
         };
         let mut on_path = Vec::new();
-        for (number, found) in self.found.iter().enumerate() {
-            let in_tree = match &found.inside {
-                // The commit has no such directory, so it has no such project either.
+        for (number, toolchain) in self.installed.iter().enumerate() {
+            let in_tree = match &toolchain.inside {
+                // The commit has no such directory, so it has no project that uses the toolchain.
                 Some(inside) if !parent_is_plain(&room.tree, inside) => continue,
                 Some(inside) => Some(room.tree.join(inside)),
                 None => None,
             };
-            if in_tree.as_ref().is_some_and(|place| fs::symlink_metadata(place).is_ok()) {
+            if matches!(&in_tree, Some(place) if fs::symlink_metadata(place).is_ok()) {
                 let message = format!(
-                    "the commit has something of its own where the toolchain {} belongs",
-                    found.source.display()
+                    "the commit has a file at the path of the toolchain {}",
+                    toolchain.source.display()
                 );
                 return Err(SandboxError::Order(message));
             }
-            let place = if found.copied {
+            let place = if toolchain.copied {
                 let place = match in_tree {
                     Some(place) => place,
-                    None => apart(room, number, &found.source)
+                    None => make_copy_directory(room, number, &toolchain.source)
                         .map_err(|error| broken("copy a toolchain", &error))?,
                 };
-                copy(&found.source, &place).map_err(|error| broken("copy a toolchain", &error))?;
+                copy(&toolchain.source, &place).map_err(|error| broken("copy a toolchain", &error))?;
                 if !place.starts_with(&room.tree) {
                     provided.readable.push(place.clone());
                 }
                 place
             } else {
-                enterable(&found.source)?;
+                check_enterable(&toolchain.source)?;
                 if let Some(place) = in_tree {
-                    symlink(&found.source, place).map_err(|error| broken("link a toolchain", &error))?;
+                    symlink(&toolchain.source, place).map_err(|error| broken("link a toolchain", &error))?;
                 }
-                provided.readable.push(found.source.clone());
-                found.source.clone()
+                provided.readable.push(toolchain.source.clone());
+                toolchain.source.clone()
             };
             for programs in PROGRAMS.iter().map(|name| place.join(name)).filter(|path| path.is_dir()) {
-                if !found.copied {
+                if !toolchain.copied {
                     on_path.extend(programs.to_str().map(str::to_owned));
                 }
                 provided.programs.push(programs);
@@ -139,25 +142,27 @@ impl Toolchains {
 }
 
 impl Provided {
-    /// A program by its plain name. One that turns out to stand in the checkout or in the commit's own tree is none:
-    /// whoever wrote the change could have written it.
+    /// Finds a program by its plain name. Programs in the checkout or the commit's tree are skipped: the author of the change
+    /// may have written them.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         if program.is_empty() || program.contains('/') {
             return None;
         }
-        let is_tool = |path: &PathBuf| {
-            let Ok(real) = path.canonicalize() else { return false };
-            let runs = fs::metadata(&real)
-                .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
-            let brought = real.starts_with(&self.checkout) || real.starts_with(&self.tree);
-            runs && (!brought || self.trusted.iter().any(|place| real.starts_with(place)))
-        };
-        self.programs.iter().map(|directory| directory.join(program)).find(is_tool)
+        self.programs.iter().map(|directory| directory.join(program)).find(|path| self.is_tool(path))
+    }
+
+    /// Returns whether a path is an executable that the change cannot have written.
+    fn is_tool(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return false };
+        let Ok(metadata) = fs::metadata(&real) else { return false };
+        let is_executable = metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
+        let is_of_change = real.starts_with(&self.checkout) || real.starts_with(&self.tree);
+        is_executable && (!is_of_change || self.trusted.iter().any(|place| real.starts_with(place)))
     }
 }
 
-fn broken(what: &str, error: &io::Error) -> SandboxError {
-    SandboxError::Broken(format!("{what}: {error}"))
+fn refused(path: &str, reason: &str) -> SandboxError {
+    SandboxError::Order(format!("the toolchain {path} {reason}"))
 }
 
 /// Returns whether the parent directory of a path of the tree exists, without links on the way.
@@ -166,18 +171,18 @@ fn parent_is_plain(tree: &Path, inside: &str) -> bool {
     let above = Path::new(inside).parent().unwrap_or(Path::new(""));
     above.components().all(|part| {
         place.push(part);
-        fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_dir())
+        matches!(fs::symlink_metadata(&place), Ok(metadata) if metadata.is_dir())
     })
 }
 
-/// A directory of the room for a copy that belongs nowhere in the tree.
-fn apart(room: &Room, number: usize, source: &Path) -> io::Result<PathBuf> {
+/// Makes a directory of the room for a copy outside the tree, and returns the path of the copy.
+fn make_copy_directory(room: &Room, number: usize, source: &Path) -> io::Result<PathBuf> {
     let place = room.private.join(format!("toolchain-{number}"));
     fs::DirBuilder::new().mode(0o755).create(&place)?;
     Ok(place.join(source.file_name().unwrap_or("toolchain".as_ref())))
 }
 
-/// Copies a directory: links as they are, nothing followed, everything readable for everybody.
+/// Copies a directory, with links as links, readable for everybody.
 fn copy(source: &Path, place: &Path) -> io::Result<()> {
     let mut pending = vec![(source.to_owned(), place.to_owned())];
     while let Some((from, to)) = pending.pop() {
@@ -200,13 +205,13 @@ fn copy(source: &Path, place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether commands, which run as another user, can reach a directory.
-fn enterable(source: &Path) -> Result<(), SandboxError> {
+/// Fails if commands, which run as another user, cannot enter a directory.
+fn check_enterable(source: &Path) -> Result<(), SandboxError> {
     if super::order::identity() == Identity::Own {
         return Ok(());
     }
     for part in source.ancestors() {
-        let metadata = fs::metadata(part).map_err(|error| broken("look at a toolchain", &error))?;
+        let metadata = fs::metadata(part).map_err(|error| broken("inspect a toolchain", &error))?;
         if metadata.mode() & 0o001 == 0 {
             let message = format!(
                 "the toolchain {} is below {}, which not every user may enter; declare it with provide = \"copy\"",
@@ -245,7 +250,13 @@ mod tests {
     }
 
     fn provide(yard: &Yard, declared: &[(&str, bool)]) -> Result<Provided, SandboxError> {
-        let declared: Vec<_> = declared.iter().map(|(path, copied)| ((*path).to_owned(), *copied)).collect();
+        let declared: Vec<_> = declared
+            .iter()
+            .map(|(path, copied)| PolicyToolchain {
+                path: (*path).to_owned(),
+                provide: copied.then_some(ToolchainMode::Copy),
+            })
+            .collect();
         Toolchains::find(&declared, &yard.checkout)?.provide(&yard.room)
     }
 

@@ -9,27 +9,27 @@ use std::time::{Duration, Instant};
 
 /// Overhead of a file or directory, in bytes.
 const ENTRY_BYTES: u64 = 4096;
-/// Looking longer than this at one tree would keep the clock from being looked at.
+/// Time limit of measuring a tree, so that the command's own time limit is checked often enough.
 const MOST_TIME: Duration = Duration::from_secs(5);
 
-/// Room that files below some directories take.
+/// Disk space of the files below some directories.
 #[derive(Default)]
 pub(super) struct Used {
     pub(super) bytes: u64,
-    /// True if there may be more, in directories that may not be listed.
+    /// True if directories that cannot be listed may hold more.
     pub(super) hidden: bool,
 }
 
-/// Measures the files below directories; none for a tree that cannot be measured, which is as good as full.
+/// Measures the files below directories; `None` if that fails or takes too long, which callers treat as full.
 pub(super) fn room_used(directories: &[&Path]) -> Option<Used> {
     let begin = Instant::now();
     let mut used = Used::default();
     let mut pending: Vec<PathBuf> = directories.iter().map(|path| (*path).to_owned()).collect();
     while let Some(directory) = pending.pop() {
-        let Some(entries) = used.seen(fs::read_dir(&directory))? else { continue };
+        let Some(entries) = used.unless_gone(fs::read_dir(&directory)).ok()? else { continue };
         for entry in entries {
-            let entry = used.seen(entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))))?;
-            let Some((path, metadata)) = entry else { continue };
+            let entry = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)));
+            let Some((path, metadata)) = used.unless_gone(entry).ok()? else { continue };
             used.bytes = used.bytes.saturating_add(ENTRY_BYTES + metadata.blocks() * 512);
             if metadata.is_dir() {
                 pending.push(path);
@@ -43,24 +43,23 @@ pub(super) fn room_used(directories: &[&Path]) -> Option<Used> {
 }
 
 impl Used {
-    /// Returns what was found, the inner none for what is gone or hidden, the outer for an error that no command causes.
-    fn seen<T>(&mut self, found: io::Result<T>) -> Option<Option<T>> {
-        match found {
-            Ok(found) => Some(Some(found)),
+    /// Returns `None` for an entry that is gone or cannot be read, which a command can cause. Other errors stay errors.
+    fn unless_gone<T>(&mut self, result: io::Result<T>) -> io::Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 self.hidden = true;
-                Some(None)
+                Ok(None)
             }
-            // A tree that is being written to shows these now and then.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Some(None)
+                Ok(None)
             }
-            Err(_) => None,
+            Err(error) => Err(error),
         }
     }
 }
 
-/// Free bytes of the file systems that hold directories, together, each counted once.
+/// Returns the free bytes of the file systems that hold the directories, each counted once.
 pub(super) fn room_left(directories: &[&Path]) -> u64 {
     let mut devices = BTreeMap::new();
     for directory in directories {
@@ -72,16 +71,16 @@ pub(super) fn room_left(directories: &[&Path]) -> u64 {
     devices.values().sum()
 }
 
-/// Memory that processes have resident, in bytes.
+/// Resident memory of processes, in bytes.
 #[derive(Default)]
 pub(super) struct Resident {
-    /// Their own, and that of files on disks.
+    /// Private memory, and mapped files of disks.
     pub(super) own: u64,
-    /// That of files in memory and of mappings that are shared, once for each process that has it.
+    /// Shared memory, counted once for each process that maps it.
     pub(super) shared: u64,
 }
 
-/// Returns the memory that the descendants of a process have resident.
+/// Returns the resident memory of a process's descendants.
 pub(super) fn resident(ancestor: u32) -> Resident {
     let mut all = Resident::default();
     for process in descendants(ancestor) {
@@ -100,26 +99,26 @@ pub(super) fn resident(ancestor: u32) -> Resident {
     all
 }
 
-/// Everything a process started that still runs, directly or not. Orphans count when the process takes them in.
+/// Lists the running descendants of a process, adopted orphans included.
 pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
     let mut children = families();
-    let mut found = Vec::new();
+    let mut descendants = Vec::new();
     let mut pending = vec![ancestor];
     while let Some(parent) = pending.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
-            found.push(child);
+            descendants.push(child);
             pending.push(child);
         }
     }
-    found
+    descendants
 }
 
-/// Returns the children of a process that run or were not waited for, adopted ones included.
+/// Lists the children of a process that run or were not waited for, adopted ones included.
 pub(super) fn children(parent: u32) -> Vec<u32> {
     families().remove(&parent).unwrap_or_default()
 }
 
-/// The children of every process.
+/// Lists the children of every process.
 fn families() -> BTreeMap<u32, Vec<u32>> {
     let mut families: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let Ok(entries) = fs::read_dir("/proc") else { return families };
@@ -134,7 +133,7 @@ fn families() -> BTreeMap<u32, Vec<u32>> {
 
 fn parent_of(process: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name is in brackets and may hold anything, brackets too.
+    // The name is in parentheses and may contain parentheses.
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 

@@ -1,4 +1,4 @@
-//! Finds base, head and merge bases (S003-37), and says by which rule.
+//! Resolves base, head and merge bases (S003-37), and records the rule that named the base.
 
 use git2::{Commit, ErrorCode, Oid, Repository};
 
@@ -15,30 +15,36 @@ use qa_run::landing::Merge;
 /// The commits of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resolved {
-    /// The policy is read from it.
+    /// Commit that the policy is read from.
     pub(crate) base: CommitId,
     /// The newest merge base, which the change is measured from.
     pub(crate) merge_base: CommitId,
-    /// Merge bases beside it, newest first.
+    /// Further merge bases, newest first.
     pub(crate) other_merge_bases: Vec<CommitId>,
     /// Result of merging head into the base.
     pub(crate) merge: Merge,
-    /// What is judged.
+    /// Commit that is judged.
     pub(crate) head: CommitId,
     /// The base commit's committer date, seconds since 1970.
     pub(crate) base_time: i64,
     /// The head commit's committer date, seconds since 1970.
     pub(crate) head_time: i64,
-    /// Which rule named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`.
+    /// Rule that named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`.
     pub(crate) base_rule: &'static str,
     /// The codes of the fallback chain, in order.
     pub(crate) codes: Vec<Code>,
 }
 
+/// Commits that policies are read from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sides<'a> {
+    pub(crate) base: &'a CommitId,
+    pub(crate) head: &'a CommitId,
+}
+
 impl Resolved {
-    /// Base and head, which a policy is read from.
-    pub(crate) fn sides(&self) -> (&CommitId, &CommitId) {
-        (&self.base, &self.head)
+    pub(crate) fn sides(&self) -> Sides<'_> {
+        Sides { base: &self.base, head: &self.head }
     }
 
     /// Returns the commit whose tree a change leads to.
@@ -59,11 +65,11 @@ pub(crate) fn resolve(
 ) -> Result<Resolved, GitError> {
     let head_commit = find_commit(repository, head)?
         .ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, NAME_CHARACTERS)))?;
-    let (base_commit, base_rule, codes) = match base {
+    let Base { commit: base_commit, rule: base_rule, codes } = match base {
         Some(name) => {
             let commit = find_commit(repository, name)?
                 .ok_or_else(|| GitError::BaseNotFound(sanitize_cut(name, NAME_CHARACTERS)))?;
-            (commit, "configured", Vec::new())
+            Base { commit, rule: "configured", codes: Vec::new() }
         }
         None => fallback(repository)?,
     };
@@ -85,26 +91,31 @@ pub(crate) fn resolve(
 }
 
 impl OpenRepository {
-    /// The commit a name stands for here, as `--base` and `--head` understand names.
+    /// Returns the commit of a name, by the rules of `--base` and `--head`.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()
     }
 }
 
-type Fallback<'a> = (Commit<'a>, &'static str, Vec<Code>);
+/// A base commit, and the rule that named it.
+struct Base<'a> {
+    commit: Commit<'a>,
+    rule: &'static str,
+    codes: Vec<Code>,
+}
 
-fn fallback(repository: &OpenRepository) -> Result<Fallback<'_>, GitError> {
+fn fallback(repository: &OpenRepository) -> Result<Base<'_>, GitError> {
     if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/HEAD")? {
-        return Ok((commit, "origin/HEAD", Vec::new()));
+        return Ok(Base { commit, rule: "origin/HEAD", codes: Vec::new() });
     }
     let mut codes = vec![Code::BaseRefFallbackOriginHeadUnavailable];
     if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/main")? {
         codes.push(Code::BaseRefFallbackOriginMain);
-        return Ok((commit, "origin/main", codes));
+        return Ok(Base { commit, rule: "origin/main", codes });
     }
     if let Some(commit) = commit_of_ref(repository, "refs/remotes/origin/master")? {
         codes.push(Code::BaseRefFallbackOriginMaster);
-        return Ok((commit, "origin/master", codes));
+        return Ok(Base { commit, rule: "origin/master", codes });
     }
     let clone = if repository.is_shallow() { " (the clone is shallow)" } else { "" };
     Err(GitError::NoBase(format!("none of origin/HEAD, origin/main and origin/master names a commit{clone}")))
@@ -116,7 +127,7 @@ pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {
 
 /// Finds a commit by a full or abbreviated id, a branch, tag or remote branch, and any number of `^` and `~N` after it.
 ///
-/// The full revision language of git is not spoken here: parts of it search text and history without bounds.
+/// Other revision syntax of git is not supported: parts of it search text and history without bounds.
 pub(super) fn find_commit<'a>(
     repository: &'a OpenRepository,
     name: &str,
@@ -158,9 +169,9 @@ fn nth_first_parent<'a>(
     Some(commit)
 }
 
-/// The commit a name without steps stands for. A full id, `HEAD` (or `@`) and a name that begins with `refs/` mean
-/// themselves. Any other name may stand for `refs/NAME`, a tag, a branch, a remote branch, a remote's HEAD or an
-/// abbreviated id, and is refused if these are different commits: a name that somebody can add must not decide.
+/// Returns the commit of a name without steps. A full id, `HEAD` (or `@`) and a name that begins with `refs/` are
+/// unambiguous. Any other name may be `refs/NAME`, a tag, a branch, a remote branch, a remote's HEAD or an abbreviated id,
+/// and is refused if these are different commits: a ref that somebody adds must not decide.
 fn start_commit<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option<Commit<'a>>, GitError> {
     let name = if name == "@" { "HEAD" } else { name };
     if CommitId::parse(name).is_ok() {
@@ -169,26 +180,31 @@ fn start_commit<'a>(repository: &'a OpenRepository, name: &str) -> Result<Option
     if name.starts_with("refs/") || name == "HEAD" || is_special(name) {
         return commit_of_ref(repository, name);
     }
-    let mut found: Vec<(String, Commit<'a>)> = Vec::new();
+    /// A commit that the name may mean.
+    struct Candidate<'a> {
+        name: String,
+        commit: Commit<'a>,
+    }
+    let mut candidates: Vec<Candidate<'a>> = Vec::new();
     for pattern in ["refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD"] {
         let full = pattern.replace("{}", name);
         if let Some(commit) = commit_of_ref(repository, &full)? {
-            found.push((full, commit));
+            candidates.push(Candidate { name: full, commit });
         }
     }
     if let Some(commit) = commit_of_id(repository, name)? {
-        found.push((format!("commit {}", commit.id()), commit));
+        candidates.push(Candidate { name: format!("commit {}", commit.id()), commit });
     }
-    let differ = found.windows(2).any(|pair| pair[0].1.id() != pair[1].1.id());
+    let differ = candidates.windows(2).any(|pair| pair[0].commit.id() != pair[1].commit.id());
     if differ {
-        let names: Vec<&str> = found.iter().map(|(full, _)| full.as_str()).collect();
+        let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
         let names = sanitize_cut(&names.join(", "), 300);
         return Err(GitError::Ambiguous(format!("`{}` may be {names}", sanitize_cut(name, NAME_CHARACTERS))));
     }
-    Ok(found.pop().map(|(_, commit)| commit))
+    Ok(candidates.pop().map(|candidate| candidate.commit))
 }
 
-/// Returns whether a name is that of a pseudoref beside HEAD, such as `FETCH_HEAD`.
+/// Returns whether a name is a pseudoref other than HEAD, such as `FETCH_HEAD`.
 fn is_special(name: &str) -> bool {
     name.ends_with("_HEAD") && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }

@@ -1,4 +1,4 @@
-//! Fetches what a shallow clone lacks, exactly that, into the run's own store; the clone itself is only read.
+//! Fetches the objects that a shallow clone lacks into the run's own store. The clone itself is only read.
 
 use std::time::Duration;
 
@@ -16,40 +16,40 @@ use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
 use qa_run::retry::{self, WaitBudget};
 
-/// Depths of history that are fetched, until the merge base is certain. The last is git's own value for all of it.
+/// Depths of history that are fetched in turn until the merge base is certain. The last is git's value for all of it.
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
-/// More than the largest history of commits alone that is known; contents are bounded by the change's own limits.
+/// Size limit of a pack: above the largest known history of commits without their trees.
 const MAX_PACK_BYTES: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
-/// Longest silence of a server during a fetch. `git upload-pack` sends a keepalive every five seconds.
+/// Idle time limit of a fetch. `git upload-pack` sends a keepalive every five seconds.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Remote that missing objects are fetched from.
 pub(crate) struct Remote<'a> {
     pub(crate) http: &'a dyn Http,
-    /// The repository's address, over HTTP.
+    /// HTTP URL of the repository.
     pub(crate) url: String,
     pub(crate) token: Option<Secret>,
-    /// Decides the jitter of waits between attempts.
+    /// Seed for retry jitter.
     pub(crate) seed: &'a str,
-    /// Budget of those waits.
+    /// Budget of the waits between attempts.
     pub(crate) wait_budget: WaitBudget,
 }
 
 impl Remote<'_> {
-    /// The commit a ref stands at now; none when there is no such ref.
+    /// Returns the current commit of a ref, or `None` if there is no such ref.
     pub(crate) fn tip(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         let request = upload_pack(self, encode_tips(&[name]));
-        let (reply, body) = self.persist("ls-refs", || self.http.fetch(request.clone()))?;
+        let (reply, body) = self.with_retries("ls-refs", || self.http.fetch(request.clone()))?;
         if !reply.is_success() {
             return Err(refused(&shown_url(&self.url), reply.status));
         }
         Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
     }
 
-    /// Sends a request until it is answered, at most six times, as requests to the REST interface are. Waits are half a
-    /// minute together, or as long as the server asks for; one that does not fit the remote's [`WaitBudget`] is not made.
-    fn persist<T>(
+    /// Sends a request until it is answered, at most six times. Waits take half a minute together, or as long as the server
+    /// asks for; a wait beyond the remote's [`WaitBudget`] ends the attempts.
+    fn with_retries<T>(
         &self,
         operation: &str,
         attempt: impl Fn() -> Result<(HttpReply, T), HttpError>,
@@ -67,7 +67,7 @@ impl Remote<'_> {
             let Some(wait) = retry::backoff(self.seed, operation, tries) else {
                 return outcome.map_err(unanswered);
             };
-            let wait = hint.map_or(wait, |hint| hint.max(wait));
+            let wait = hint.unwrap_or_default().max(wait);
             if !self.wait_budget.spend(wait) {
                 return outcome.map_err(unanswered);
             }
@@ -82,8 +82,8 @@ fn unanswered(error: HttpError) -> GitError {
 }
 
 impl OpenRepository {
-    /// The parents that stand in a commit, whether or not they are here: a shallow clone knows their names. Asks the
-    /// remote for the commit alone when it is not here.
+    /// Returns the ids of a commit's parents, which a shallow clone has without the parents themselves. Fetches the commit if
+    /// it is missing.
     pub(crate) fn written_parents(
         &self,
         commit: &CommitId,
@@ -107,10 +107,10 @@ impl OpenRepository {
         parents_in(&store.open()?, id)
     }
 
-    /// Fetches what is missing of both commits, their merge bases, and the trees of all of them. The tree of a pull
-    /// request's test merge is fetched where head does not follow the base; without it, the merge is made here.
+    /// Fetches the missing ones of both commits, their merge bases, and their trees. Fetches a pull request's test merge as
+    /// well, unless head follows the base; if that fails, the merge is computed locally.
     ///
-    /// `refs` are where else the commits may be, for a remote that gives out no commit by its id.
+    /// `refs` lead to the commits on a remote that serves no commit by its id.
     pub(crate) fn completed(
         mut self,
         base: &CommitId,
@@ -126,19 +126,17 @@ impl OpenRepository {
         {
             let lacking = test_merge.filter(|id| merge_bases != [wanted[0]] && !self.has_tree(*id));
             if let (Some(id), Some(remote)) = (lacking, remote) {
-                // Without it, the merge is made here.
+                // If it fails, the merge is computed locally.
                 let _not_needed =
                     Session::open(remote).and_then(|session| self.fetch_merge(&session, id, wanted));
             }
             return Ok(self);
         }
         let Some(remote) = remote else {
-            return Err(GitError::Incomplete(
-                "there is no remote to ask for what this clone lacks".to_owned(),
-            ));
+            return Err(GitError::Incomplete("this clone is incomplete, and it has no remote".to_owned()));
         };
         let clone_shallow = shallow_commits(self.objects())?;
-        // Only saves the server from sending what is here already.
+        // Spares the server from sending present objects.
         let clone_head = target_of_ref(&self, "HEAD").unwrap_or_default();
         let session = Session::open(remote)?;
 
@@ -154,7 +152,7 @@ impl OpenRepository {
                 Ok(shallow) => shallow,
                 Err(error) => {
                     tips = session.tips(refs).ok_or(error)?;
-                    // Their trees could not be asked for by id afterwards.
+                    // Their trees cannot be fetched by id afterwards.
                     commits_only = false;
                     let request = FetchRequest { wants: &tips, depth, ..FetchRequest::default() };
                     session.fetch(&request, &self.store)?
@@ -191,7 +189,7 @@ impl OpenRepository {
         Ok(self)
     }
 
-    /// Fetches a merge of two commits that are here.
+    /// Fetches a merge of two present commits.
     fn fetch_merge(&mut self, session: &Session<'_>, merge: Oid, parents: [Oid; 2]) -> Result<(), GitError> {
         let (wants, haves) = ([merge.to_string()], parents.map(|id| id.to_string()));
         let shallow = shallow_commits(self.objects())?;
@@ -202,11 +200,13 @@ impl OpenRepository {
     }
 
     fn has_tree(&self, commit: Oid) -> bool {
-        let commit = bounded::find_commit(self.objects(), commit);
-        commit.is_ok_and(|commit| bounded::find_tree(self.objects(), commit.tree_id()).is_ok())
+        match bounded::find_commit(self.objects(), commit) {
+            Ok(commit) => bounded::find_tree(self.objects(), commit.tree_id()).is_ok(),
+            Err(_) => false,
+        }
     }
 
-    /// Returns the commits that are missing here or lack their trees, each once.
+    /// Returns the commits that are missing or lack their trees, each once.
     fn missing(&self, commits: &[Oid]) -> Vec<Oid> {
         let mut missing: Vec<Oid> = commits.iter().copied().filter(|id| !self.has_tree(*id)).collect();
         missing.sort();
@@ -219,14 +219,14 @@ impl OpenRepository {
         if here { self.certain_merge_bases(tips) } else { Ok(None) }
     }
 
-    /// The merge bases, if history that is not here cannot hold better ones.
+    /// Returns the merge bases, or `None` if missing history may hold better ones.
     fn certain_merge_bases(&self, tips: [Oid; 2]) -> Result<Option<Vec<Oid>>, GitError> {
-        let Ok(found) = self.found_merge_bases(tips) else { return Ok(None) };
-        Ok(self.are_certain_merge_bases(&found, tips)?.then_some(found))
+        let Ok(merge_bases) = self.present_merge_bases(tips) else { return Ok(None) };
+        Ok(self.are_certain_merge_bases(&merge_bases, tips)?.then_some(merge_bases))
     }
 }
 
-/// The parents that stand in a commit; none if the commit is not here.
+/// Returns the ids of a commit's parents, or `None` if the commit is missing.
 fn parents_in(repository: &Repository, id: Oid) -> Result<Option<Vec<CommitId>>, GitError> {
     let odb = bounded::objects_of(repository)?;
     if !odb.exists(id) {
@@ -243,7 +243,7 @@ fn oid(commit: &CommitId) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
 }
 
-/// A conversation with the remote's upload-pack service.
+/// A session with the remote's upload-pack service.
 struct Session<'a> {
     remote: &'a Remote<'a>,
     host: String,
@@ -255,30 +255,29 @@ impl<'a> Session<'a> {
         let host =
             qa_core::masking::sanitize_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
-        let (reply, body) = remote.persist("info/refs", || remote.http.fetch(request.clone()))?;
+        let (reply, body) = remote.with_retries("info/refs", || remote.http.fetch(request.clone()))?;
         if !reply.is_success() {
             return Err(refused(&host, reply.status));
         }
         let filters = serves_filters(&body).ok_or_else(|| {
-            GitError::Incomplete(format!("{host} does not speak version 2 of git's protocol"))
+            GitError::Incomplete(format!("{host} does not support version 2 of git's protocol"))
         })?;
         Ok(Self { remote, host, filters })
     }
 
     /// Returns the commits of the existing refs.
     fn tips(&self, refs: &[String]) -> Option<Vec<String>> {
-        let found = refs.iter().filter_map(|name| self.remote.tip(name).ok().flatten());
-        let mut tips: Vec<String> = found.map(|commit| commit.to_string()).collect();
+        let commits = refs.iter().filter_map(|name| self.remote.tip(name).ok().flatten());
+        let mut tips: Vec<String> = commits.map(|commit| commit.to_string()).collect();
         tips.sort();
         tips.dedup();
         (!tips.is_empty()).then_some(tips)
     }
 
-    /// Fetches into the store; the commits whose parents did not come.
+    /// Fetches into the store. Returns the commits whose parents were not sent.
     fn fetch(&self, request: &FetchRequest<'_>, store: &Store) -> Result<Vec<String>, GitError> {
-        let broken = |error: String| GitError::Incomplete(format!("{}: {error}", self.host));
         let message = pack_request(self.remote, request);
-        let (reply, mut answer) = self.remote.persist("fetch", || {
+        let (reply, mut answer) = self.remote.with_retries("fetch", || {
             let indexer = Indexer::new(None, &store.packs(), 0, false)
                 .map_err(|error| HttpError::Sink { host: self.host.clone(), reason: reason(&error) })?;
             let mut answer = FetchAnswer::new(indexer);
@@ -289,13 +288,17 @@ impl<'a> Session<'a> {
             return Err(refused(&self.host, reply.status));
         }
         let shallow = std::mem::take(&mut answer.shallow);
-        let indexer = answer.finish().map_err(broken)?;
-        indexer.commit().map_err(|error| broken(reason(&error)))?;
+        let indexer = answer.finish().map_err(|error| self.broken(&error))?;
+        indexer.commit().map_err(|error| self.broken(&reason(&error)))?;
         Ok(shallow)
+    }
+
+    fn broken(&self, reason: &str) -> GitError {
+        GitError::Incomplete(format!("{}: {reason}", self.host))
     }
 }
 
-/// Asks for a pack, which may be large and take long, but not in silence.
+/// Returns the request for a pack, which may be large and take long, with an idle time limit.
 fn pack_request(remote: &Remote<'_>, request: &FetchRequest<'_>) -> HttpRequest {
     let mut message = upload_pack(remote, request.encode());
     message.max_response_bytes = MAX_PACK_BYTES;
@@ -322,12 +325,12 @@ fn with_protocol(remote: &Remote<'_>, method: Method, path: &str) -> HttpRequest
 }
 
 fn refused(host: &str, status: u16) -> GitError {
-    let why = match status {
-        401 | 403 | 404 => "it needs a token with `contents: read`",
-        300..=399 => "it redirects, which is not followed",
-        _ => "it could not answer",
+    let reason = match status {
+        401 | 403 | 404 => "the token needs `contents: read`",
+        300..=399 => "redirects are not followed",
+        _ => "the request failed",
     };
-    GitError::Incomplete(format!("{host} answered {status}: {why}"))
+    GitError::Incomplete(format!("{host} answered {status}: {reason}"))
 }
 
 #[cfg(test)]

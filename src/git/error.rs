@@ -28,7 +28,7 @@ pub(crate) enum GitError {
     TreeMalformed { id: String, reason: String },
     #[error("accept {0}")]
     PathRefused(String),
-    #[error("make a temporary repository: {0}")]
+    #[error("create a temporary repository: {0}")]
     NoScratch(String),
     #[error("accept the file {path}: {reason}")]
     UnsafeFile { path: String, reason: String },
@@ -40,9 +40,9 @@ pub(crate) enum GitError {
     HashMismatch(String),
     #[error("read the ref {name}: {reason}")]
     RefUnreadable { name: String, reason: String },
-    #[error("judge this head: the pull request's is {} by now", .0.short())]
+    #[error("judge this head: the head of the pull request is now {}", .0.short())]
     HeadMoved(CommitId),
-    #[error("look up names: this repository keeps its refs as `{0}`")]
+    #[error("look up names: this repository stores its refs as `{0}`")]
     RefStorage(String),
     #[error("choose a commit: {0}")]
     Ambiguous(String),
@@ -86,16 +86,18 @@ impl GitError {
             Self::Incomplete(_) | Self::Unanswered(_) => {
                 "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
             }
-            Self::HeadNotFound(_) => "the head does not name a commit here; fetch it or correct --head",
+            Self::HeadNotFound(_) => "fetch the head, or correct --head",
             Self::RefStorage(_) => {
                 "name commits by id, as in `--base \"$(git rev-parse origin/main)\" --head \"$(git rev-parse HEAD)\"`, or clone it with `git clone --ref-format=files`"
             }
             Self::ObjectTooLarge { .. } => {
                 "delete the checkout and fetch again, or, in a workflow, set `objects: server`: an earlier step may have planted the object; if the change brings it, make it smaller"
             }
-            Self::NotWritten(_) => "check the room where trees are written, and what the tree holds",
+            Self::NotWritten(_) => {
+                "check the free space of the directory for trees, and the files of the commit"
+            }
             Self::Planted { .. } => {
-                "run in the checkout around it, or name that with --repo; a change can put a repository into a directory that it writes"
+                "run in the outer checkout, or name it with --repo; the inner repository may come from a change"
             }
             Self::Unsupported(_)
             | Self::RefUnreadable { .. }
@@ -113,7 +115,7 @@ impl GitError {
         }
     }
 
-    /// An error of libgit2 while reading an object.
+    /// Returns the error for an object that libgit2 cannot read.
     pub(super) fn object(id: impl std::fmt::Display, error: &git2::Error) -> Self {
         if error.code() == git2::ErrorCode::HashsumMismatch {
             return Self::HashMismatch(id.to_string());
@@ -122,7 +124,7 @@ impl GitError {
     }
 }
 
-/// libgit2's words, which may hold text from the repository.
+/// Returns libgit2's message, escaped, since it may hold text from the repository.
 pub(super) fn reason(error: &git2::Error) -> String {
     sanitize_cut(error.message(), 200)
 }

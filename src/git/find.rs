@@ -1,7 +1,7 @@
-//! Finds the repository that a directory belongs to, and refuses one that a change could have put there.
+//! Finds the repository of a directory, and refuses one that a change may have brought.
 //!
-//! A change can commit the files of a bare repository, and it can make a directory a submodule. libgit2 would take
-//! either for the repository of that directory, whose base and head are then the change's own choice.
+//! A change can commit the files of a bare repository, and it can make a directory a submodule. libgit2 would open either
+//! as the repository of that directory, and the change would choose base and head.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use qa_core::masking::sanitize_cut;
 /// Repositories that may be opened below another one's work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nested {
-    /// Those with a `.git` of their own, which no commit can bring: submodules and clones.
+    /// Repositories with a `.git` of their own, which no commit can bring: submodules and clones.
     WithDotGit,
-    /// Those whose directory the repository around it does not track: clones beside its files.
+    /// Repositories in directories that the outer one does not track: clones.
     Untracked,
 }
 
@@ -28,54 +28,53 @@ pub(super) enum Nested {
 pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, GitError> {
     guard::check_path_to_repository(from)?;
     let from = from.canonicalize().map_err(|error| unreadable(from, &error.to_string()))?;
-    // Naming the git directory of a checkout is naming the checkout.
+    // The git directory of a checkout means the checkout.
     let from = match from.parent() {
         Some(parent) if from.ends_with(".git") => parent.to_owned(),
         _ => from,
     };
     let with_dot_git = from.ancestors().find(|directory| has_dot_git(directory));
     let is_bare = !has_dot_git(&from) && is_git_directory(&from);
-    let found = match with_dot_git {
+    let directory = match with_dot_git {
         _ if is_bare => from.as_path(),
         Some(directory) => directory,
-        None => return Err(unreadable(&from, "no .git was found in it or above it")),
+        None => return Err(unreadable(&from, "it has no .git, and neither has a directory above it")),
     };
     let may_be_tracked = !is_bare && nested == Nested::WithDotGit;
-    let around = found.ancestors().skip(1).find(|directory| has_dot_git(directory));
-    if let Some(around) = around
+    let outer = directory.ancestors().skip(1).find(|directory| has_dot_git(directory));
+    if let Some(outer) = outer
         && !may_be_tracked
-        && is_tracked(around, found)?
+        && is_tracked(outer, directory)?
     {
-        return Err(GitError::Planted { inner: display_path(found), outer: display_path(around) });
+        return Err(GitError::Planted { inner: display_path(directory), outer: display_path(outer) });
     }
-    Ok(found.to_owned())
+    Ok(directory.to_owned())
 }
 
 fn has_dot_git(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(".git")).is_ok()
 }
 
-/// Returns whether a directory has what git asks of a git directory.
+/// Returns whether a directory has the entries that git requires of a git directory.
 fn is_git_directory(directory: &Path) -> bool {
     let has_refs = directory.join("refs").is_dir() || directory.join("commondir").is_file();
     directory.join("HEAD").is_file() && directory.join("objects").is_dir() && has_refs
 }
 
 /// Returns whether the head or the index of a repository has a directory of its work tree, as files or as a submodule.
-fn is_tracked(around: &Path, inner: &Path) -> Result<bool, GitError> {
-    let failed = |error: &git2::Error| unreadable(around, &reason(error));
-    let repository = Repository::open(around).map_err(|error| failed(&error))?;
+fn is_tracked(outer: &Path, inner: &Path) -> Result<bool, GitError> {
+    let repository = Repository::open(outer).map_err(|error| unreadable(outer, &reason(&error)))?;
     let large = guard::check_repository(&repository)?;
     bounded::check_loose(&bounded::objects_of(&repository)?, &large)?;
     guard::check_index(&repository)?;
-    let Ok(relative) = inner.strip_prefix(around) else { return Ok(false) };
-    // Files of another commit may stand in the work tree without being of this one.
-    if is_in_index(&repository, relative).map_err(|error| failed(&error))? {
+    let Ok(relative) = inner.strip_prefix(outer) else { return Ok(false) };
+    // The index may track files that head does not have.
+    if is_in_index(&repository, relative).map_err(|error| unreadable(outer, &reason(&error)))? {
         return Ok(true);
     }
     let Some(head) = resolve_ref(&repository, "HEAD")? else { return Ok(false) };
     let head = bounded::peel_to_commit(&repository, head)?;
-    let head = head.ok_or_else(|| unreadable(around, "its head has no tree"))?;
+    let head = head.ok_or_else(|| unreadable(outer, "its head has no tree"))?;
     match find_entry(&repository, head.tree_id(), relative.as_os_str().as_encoded_bytes())? {
         Place::Entry(_) | Place::BelowEntry(ObjectType::Commit) => Ok(true),
         Place::BelowEntry(_) | Place::Absent => Ok(false),

@@ -1,4 +1,4 @@
-//! Lists what was merged: the first-parent line of a branch, newest first.
+//! Lists merged changes: the first-parent line of a branch, newest first.
 
 use git2::Oid;
 
@@ -13,7 +13,7 @@ use qa_run::landing::Merge;
 /// A merged change: a commit against its first parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Merged {
-    /// Both sides, as a run of that change would have them.
+    /// Commits of a run of that change.
     pub(crate) resolved: Resolved,
     /// The first line of the message, escaped and cut.
     pub(crate) subject: String,
@@ -23,8 +23,8 @@ pub(crate) struct Merged {
 const SUBJECT_CHARACTERS: usize = 72;
 
 impl OpenRepository {
-    /// The newest `count` changes that lead to a commit. A commit without parents, or whose parent a shallow clone does
-    /// not have, ends the line.
+    /// Returns the newest `count` changes up to a commit. A commit without parents, or whose parent a shallow clone lacks,
+    /// ends the line.
     pub(crate) fn merged(&self, head: &str, count: usize) -> Result<Vec<Merged>, GitError> {
         let mut commit =
             find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, 100)))?;
@@ -52,14 +52,15 @@ impl OpenRepository {
         Ok(changes)
     }
 
-    /// A commit's own time, in seconds since 1970.
+    /// Returns a commit's own time, in seconds since 1970.
     pub(crate) fn time_of(&self, commit: &CommitId) -> Result<i64, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
-        let found = bounded::find_commit(self.objects(), id)?;
-        Ok(found.committer().when().seconds())
+        let commit = bounded::find_commit(self.objects(), id)?;
+        Ok(commit.committer().when().seconds())
     }
 
-    /// Counts the changes merged after a commit, if it is among the last `most` of the first-parent line.
+    /// Counts the changes merged after `earlier`, or returns `None` if it is not among the last `most` of the first-parent
+    /// line.
     pub(crate) fn merged_since(
         &self,
         commit: &CommitId,

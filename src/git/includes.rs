@@ -1,5 +1,4 @@
-//! Reads which files a git configuration includes, in the notation that git accepts: comments, quotes, escapes and
-//! values of several lines.
+//! Finds the includes of a git configuration, by git's own syntax: comments, quotes, escapes and values of several lines.
 
 /// Returns the paths of all includes, as written, whether or not their conditions hold.
 pub(super) fn included_paths(configuration: &[u8]) -> Vec<Vec<u8>> {
@@ -43,11 +42,11 @@ fn header_end(header: &[u8]) -> usize {
     header.len()
 }
 
-/// Returns the value that begins with `line`, and takes the lines that it goes on in.
+/// Returns the value that begins with `line`, and consumes its continuation lines.
 fn read_value<'t>(mut line: &'t [u8], lines: &mut impl Iterator<Item = &'t [u8]>) -> Vec<u8> {
     let mut value = Vec::new();
     let mut is_quoted = false;
-    // The end of what is not blanks before a comment.
+    // The end of the value, without blanks before a comment.
     let mut end = 0;
     loop {
         let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! Merges head into the base, in the run's own store: what lands follows from both, and not from head alone.
+//! Merges head into the base, in the run's own store, since the landing tree depends on both.
 
 use std::collections::BTreeSet;
 
@@ -21,24 +21,25 @@ const MAX_COMPARED_ENTRIES: u64 = 200_000;
 const MAX_MERGED_ENTRIES: u64 = 2_000_000;
 
 impl OpenRepository {
-    /// Returns the merge bases of two commits, newest first, which a shallow clone may be unable to tell.
+    /// Returns the merge bases of two commits, newest first. Fails if a shallow clone cuts off history that may hold better
+    /// ones.
     pub(super) fn merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
-        let found = self.found_merge_bases(tips)?;
-        if !self.are_certain_merge_bases(&found, tips)? {
+        let merge_bases = self.present_merge_bases(tips)?;
+        if !self.are_certain_merge_bases(&merge_bases, tips)? {
             let message = "history is cut off between their merge base and them";
             return Err(GitError::NoBase(format!("{message}{}", self.clone_note())));
         }
-        Ok(found)
+        Ok(merge_bases)
     }
 
-    /// Returns the words behind an error that a fetch of more history may mend.
+    /// Returns the end of a message about missing history, which a fetch of more may supply.
     fn clone_note(&self) -> &'static str {
         if self.is_shallow() { " in this shallow clone" } else { "" }
     }
 
-    /// Returns the merge bases by what is here, newest first; an error without any.
-    pub(super) fn found_merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
-        let found = self.objects().merge_bases(tips[0], tips[1]).map_err(|error| {
+    /// Returns the merge bases by the present history, newest first. Fails if there is none.
+    pub(super) fn present_merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
+        let present = self.objects().merge_bases(tips[0], tips[1]).map_err(|error| {
             if error.code() == ErrorCode::HashsumMismatch {
                 return GitError::HashMismatch(reason(&error));
             }
@@ -47,7 +48,7 @@ impl OpenRepository {
             GitError::NoBase(format!("{reason}{}", self.clone_note()))
         })?;
         let mut dated = Vec::new();
-        for id in found.iter() {
+        for id in present.iter() {
             let time = bounded::find_commit(self.objects(), *id)?.committer().when().seconds();
             dated.push((std::cmp::Reverse(time), *id));
         }
@@ -55,9 +56,8 @@ impl OpenRepository {
         Ok(dated.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// Returns whether nothing is cut off between two commits and their merge bases, so that no history that is not here
-    /// could hold a better one. Where there are several, one may be an ancestor of another, and their own merge base
-    /// counts, so nothing may be cut off at all.
+    /// Returns whether missing history cannot hold a better merge base, since none is cut off between two commits and their
+    /// merge base. With several merge bases, no history at all may be cut off: one may be an ancestor of another.
     pub(super) fn are_certain_merge_bases(
         &self,
         merge_bases: &[Oid],
@@ -68,22 +68,30 @@ impl OpenRepository {
             return Ok(true);
         }
         let [merge_base] = merge_bases else { return Ok(false) };
-        let walk = (|| {
-            let mut walk = self.objects().revwalk()?;
-            tips.iter().try_for_each(|tip| walk.push(*tip))?;
-            walk.hide(*merge_base)?;
-            for id in walk {
-                if cut.contains(&id?.to_string()) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })();
-        walk.map_err(|error: git2::Error| GitError::NoBase(reason(&error)))
+        let is_cut = self.has_commit_of(&cut, tips, *merge_base);
+        is_cut.map(|is_cut| !is_cut).map_err(|error| GitError::NoBase(reason(&error)))
     }
 
-    /// Returns what a merge of head into the base brings. A pull request's test merge is taken where it is here and is a
-    /// merge of these two commits, because that is what its server lands.
+    /// Returns whether one of the commits is between two tips and their merge base.
+    fn has_commit_of(
+        &self,
+        commits: &[String],
+        tips: [Oid; 2],
+        merge_base: Oid,
+    ) -> Result<bool, git2::Error> {
+        let mut walk = self.objects().revwalk()?;
+        tips.iter().try_for_each(|tip| walk.push(*tip))?;
+        walk.hide(merge_base)?;
+        for id in walk {
+            if commits.contains(&id?.to_string()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the result of merging head into the base. Uses a pull request's test merge if it is present and merges these
+    /// two commits, since the server lands that one.
     pub(super) fn merge(
         &self,
         [base, head]: [&Commit<'_>; 2],
@@ -102,21 +110,34 @@ impl OpenRepository {
             return Ok(Merge::Change);
         }
         self.check_mergeable([&[base.id(), head.id()], merge_bases].concat())?;
-        let failed = |error: git2::Error| GitError::object(head.id(), &error);
-        if self.have_conflicts(merge_bases).map_err(failed)? {
-            return Ok(Merge::Conflict);
+        let computed = self
+            .compute_merge([base, head], merge_bases)
+            .map_err(|error| GitError::object(head.id(), &error))?;
+        match computed {
+            Some(commit) => merged(commit.id(), commit.tree_id()),
+            None => Ok(Merge::Conflict),
         }
-        let options = MergeOptions::new();
-        let mut index = self.objects().merge_commits(base, head, Some(&options)).map_err(failed)?;
-        if index.has_conflicts() {
-            return Ok(Merge::Conflict);
-        }
-        let tree = index.write_tree_to(self.objects()).map_err(failed)?;
-        let commit = self.commit_of_merge(tree, [base, head]).map_err(failed)?;
-        merged(commit, tree)
     }
 
-    /// Returns a pull request's test merge; `None` where there is none, or it is no merge of these two commits.
+    /// Merges head into the base and returns the commit, or `None` if they conflict.
+    fn compute_merge(
+        &self,
+        [base, head]: [&Commit<'_>; 2],
+        merge_bases: &[Oid],
+    ) -> Result<Option<Commit<'_>>, git2::Error> {
+        if self.have_conflicts(merge_bases)? {
+            return Ok(None);
+        }
+        let mut index = self.objects().merge_commits(base, head, Some(&MergeOptions::new()))?;
+        if index.has_conflicts() {
+            return Ok(None);
+        }
+        let tree = index.write_tree_to(self.objects())?;
+        let id = self.commit_of_merge(tree, [base, head])?;
+        self.objects().find_commit(id).map(Some)
+    }
+
+    /// Returns a pull request's test merge, or `None` if it is missing or does not merge these two commits.
     fn test_merge(
         &self,
         [base, head]: [&Commit<'_>; 2],
@@ -134,27 +155,22 @@ impl OpenRepository {
 
     /// Returns whether base and head changed no common path since their merge base, nor one below a path of the other's.
     fn touch_no_common_path(&self, merge_base: Oid, tips: [&Commit<'_>; 2]) -> bool {
-        let compared = (|| {
-            let odb = self.objects().odb().ok()?;
-            let old = bounded::find_commit(self.objects(), merge_base).ok()?.tree_id();
-            let paths = tips.map(|tip| {
-                let mut budget = Budget { entries_left: MAX_COMPARED_ENTRIES, trees_walked: 0, bytes: 0 };
-                let changes = walk::compare(&odb, old, tip.tree_id(), &mut budget).ok()?;
-                Some(
-                    changes
-                        .into_iter()
-                        .map(|change| change.path.as_bytes().to_vec())
-                        .collect::<BTreeSet<_>>(),
-                )
-            });
-            let [Some(base), Some(head)] = paths else { return None };
-            Some(head.iter().all(|path| !touches(&base, path)))
-        })();
-        compared.unwrap_or(false)
+        let paths = tips.map(|tip| self.changed_paths(merge_base, tip));
+        let [Some(base), Some(head)] = paths else { return false };
+        head.iter().all(|path| !touches(&base, path))
     }
 
-    /// Checks what a merge of commits would read, which libgit2 does without bounds: all their trees, and the blobs in
-    /// which they differ.
+    /// Returns the paths that change between a commit and a tip, or `None` if a tree is missing or too large.
+    fn changed_paths(&self, from: Oid, tip: &Commit<'_>) -> Option<BTreeSet<Vec<u8>>> {
+        let odb = self.objects().odb().ok()?;
+        let old = bounded::find_commit(self.objects(), from).ok()?.tree_id();
+        let mut budget = Budget { entries_left: MAX_COMPARED_ENTRIES, trees_walked: 0, bytes: 0 };
+        let changes = walk::compare(&odb, old, tip.tree_id(), &mut budget).ok()?;
+        Some(changes.into_iter().map(|change| change.path.as_bytes().to_vec()).collect())
+    }
+
+    /// Checks the objects that a merge of commits reads, which libgit2 does without bounds: all their trees, and the
+    /// blobs in which they differ.
     fn check_mergeable(&self, commits: Vec<Oid>) -> Result<(), GitError> {
         let odb = bounded::objects_of(self.objects())?;
         let mut counts = EntryCounts::default();
@@ -178,7 +194,7 @@ impl OpenRepository {
         Ok(())
     }
 
-    /// Returns whether any two of several commits conflict, or whether there are too many to tell.
+    /// Returns whether any two of the commits conflict; true as well if there are too many to merge.
     fn have_conflicts(&self, commits: &[Oid]) -> Result<bool, git2::Error> {
         if commits.len() > MAX_MERGE_BASES {
             return Ok(true);
@@ -217,14 +233,12 @@ fn merged(commit: Oid, tree: Oid) -> Result<Merge, GitError> {
     Ok(Merge::Tree { commit: commit_id(commit)?, tree })
 }
 
-/// Returns whether paths have this one, one above it or one below it.
+/// Returns whether the paths contain this one, one above it or one below it.
 fn touches(paths: &BTreeSet<Vec<u8>>, path: &[u8]) -> bool {
     let mut above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
     let inside = [path, b"/"].concat();
-    let below = paths.range(inside.clone()..).next();
-    paths.contains(path)
-        || above.any(|directory| paths.contains(directory))
-        || below.is_some_and(|found| found.starts_with(&inside))
+    let is_below = matches!(paths.range(inside.clone()..).next(), Some(next) if next.starts_with(&inside));
+    is_below || paths.contains(path) || above.any(|directory| paths.contains(directory))
 }
 
 #[cfg(test)]

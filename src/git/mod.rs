@@ -1,5 +1,5 @@
-//! Everything that reads a git repository; the one owner of libgit2. Nothing here writes to it, and nothing a
-//! repository's configuration names is ever run.
+//! Readers of a git repository; the one owner of libgit2. None of them writes to the repository or runs a program that its
+//! configuration names.
 
 mod base;
 mod bounded;
@@ -23,11 +23,11 @@ mod walk;
 #[cfg(unix)]
 mod worktree;
 
-pub(crate) use base::{Resolved, resolve};
+pub(crate) use base::{Resolved, Sides, resolve};
 pub(crate) use complete::Remote;
 pub(crate) use error::GitError;
 pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
 #[cfg(unix)]
-pub(crate) use worktree::{Omitted, TreeLimits};
+pub(crate) use worktree::{OmittedPath, TreeLimits};

@@ -1,4 +1,4 @@
-//! git's wire protocol, version 2, as bytes: what a fetch asks for, and how its answer is read.
+//! git's wire protocol, version 2: encodes the request of a fetch and parses its response.
 //!
 //! Source: git's `gitprotocol-v2` and `gitprotocol-pack` pages.
 
@@ -8,61 +8,61 @@ use std::io::{self, Write};
 #[derive(Debug, Default)]
 pub(super) struct FetchRequest<'a> {
     pub(super) wants: &'a [String],
-    /// Commits whose trees are complete here.
+    /// Commits whose trees are present.
     pub(super) haves: &'a [String],
-    /// Commits whose parents are not here.
+    /// Commits whose parents are missing.
     pub(super) shallow: &'a [String],
     pub(super) depth: u32,
-    /// Commits alone, without trees and blobs.
+    /// True to fetch commits without trees and blobs.
     pub(super) commits_only: bool,
 }
 
 impl FetchRequest<'_> {
-    /// The body of the request.
+    /// Returns the body of the request.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = command("fetch");
-        line(&mut body, "no-progress");
-        line(&mut body, "ofs-delta");
+        push_line(&mut body, "no-progress");
+        push_line(&mut body, "ofs-delta");
         for want in self.wants {
-            line(&mut body, &format!("want {want}"));
+            push_line(&mut body, &format!("want {want}"));
         }
         for have in self.haves {
-            line(&mut body, &format!("have {have}"));
+            push_line(&mut body, &format!("have {have}"));
         }
         for shallow in self.shallow {
-            line(&mut body, &format!("shallow {shallow}"));
+            push_line(&mut body, &format!("shallow {shallow}"));
         }
-        line(&mut body, &format!("deepen {}", self.depth));
+        push_line(&mut body, &format!("deepen {}", self.depth));
         if self.commits_only {
-            line(&mut body, "filter tree:0");
+            push_line(&mut body, "filter tree:0");
         }
-        line(&mut body, "done");
+        push_line(&mut body, "done");
         body.extend_from_slice(b"0000");
         body
     }
 }
 
-/// The body of a request for the commits that refs of exactly these names stand at.
+/// Returns the body of a request for the commits of refs with these exact names.
 pub(super) fn encode_tips(names: &[&str]) -> Vec<u8> {
     let mut body = command("ls-refs");
-    line(&mut body, "peel");
+    push_line(&mut body, "peel");
     for name in names {
-        line(&mut body, &format!("ref-prefix {name}"));
+        push_line(&mut body, &format!("ref-prefix {name}"));
     }
     body.extend_from_slice(b"0000");
     body
 }
 
-/// The commit of a ref in the answer to [`encode_tips`], for an annotated tag the one it names; prefixes match more than
-/// asked for.
+/// Returns the commit of a ref in the response to [`encode_tips`], or the one that an annotated tag names. The response may
+/// list more refs, since names match as prefixes.
 pub(super) fn read_tip(answer: &[u8], name: &str) -> Option<String> {
     let mut rest = answer;
-    while let Some((packet, after)) = next_packet(rest) {
-        rest = after;
-        let text = String::from_utf8_lossy(packet);
+    while let Some(packet) = next_packet(rest) {
+        rest = packet.rest;
+        let text = String::from_utf8_lossy(packet.data);
         let mut words = text.trim_end().split(' ');
-        if let (Some(id), Some(found)) = (words.next(), words.next())
-            && found == name
+        if let (Some(id), Some(listed)) = (words.next(), words.next())
+            && listed == name
         {
             let peeled = words.find_map(|attribute| attribute.strip_prefix("peeled:"));
             return Some(peeled.unwrap_or(id).to_owned());
@@ -73,14 +73,14 @@ pub(super) fn read_tip(answer: &[u8], name: &str) -> Option<String> {
 
 fn command(name: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    line(&mut body, &format!("command={name}"));
-    line(&mut body, concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION")));
-    line(&mut body, "object-format=sha1");
+    push_line(&mut body, &format!("command={name}"));
+    push_line(&mut body, concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION")));
+    push_line(&mut body, "object-format=sha1");
     body.extend_from_slice(b"0001");
     body
 }
 
-fn line(body: &mut Vec<u8>, text: &str) {
+fn push_line(body: &mut Vec<u8>, text: &str) {
     body.extend_from_slice(format!("{:04x}{text}\n", text.len() + 5).as_bytes());
 }
 
@@ -89,23 +89,29 @@ pub(super) fn serves_filters(advertisement: &[u8]) -> Option<bool> {
     let mut version = false;
     let mut filters = false;
     let mut rest = advertisement;
-    while let Some((packet, after)) = next_packet(rest) {
-        rest = after;
-        let text = String::from_utf8_lossy(packet);
+    while let Some(packet) = next_packet(rest) {
+        rest = packet.rest;
+        let text = String::from_utf8_lossy(packet.data);
         let text = text.trim_end();
         version |= text == "version 2";
-        filters |=
-            text.strip_prefix("fetch=").is_some_and(|words| words.split(' ').any(|word| word == "filter"));
+        let features = text.strip_prefix("fetch=").unwrap_or_default();
+        filters |= features.split(' ').any(|feature| feature == "filter");
     }
     version.then_some(filters)
 }
 
-/// The next packet, empty for the three special ones, and what follows it.
-fn next_packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// A packet, and the bytes after it.
+struct Packet<'a> {
+    /// Content, empty for the three special packets.
+    data: &'a [u8],
+    rest: &'a [u8],
+}
+
+fn next_packet(bytes: &[u8]) -> Option<Packet<'_>> {
     let length = packet_length(bytes.get(..4)?)?;
     match length {
-        0..=3 => Some((&[], &bytes[4..])),
-        _ => Some((bytes.get(4..length)?, &bytes[length..])),
+        0..=3 => Some(Packet { data: &[], rest: &bytes[4..] }),
+        _ => Some(Packet { data: bytes.get(4..length)?, rest: &bytes[length..] }),
     }
 }
 
@@ -119,18 +125,18 @@ enum Section {
     Heading,
     ShallowInfo,
     Pack,
-    /// Anything else the server may tell.
+    /// Any other section.
     Other,
 }
 
-/// Reads a fetch's answer as it arrives: the pack goes to `pack`, the rest is kept.
+/// Parses the response to a fetch as it arrives: writes the pack to `pack` and collects the rest.
 pub(super) struct FetchAnswer<W: Write> {
     pack: W,
     section: Section,
     pending: Vec<u8>,
     /// Commits whose parents the server did not send.
     pub(super) shallow: Vec<String>,
-    /// Commits whose parents it did send now.
+    /// Commits whose parents the server sent.
     pub(super) unshallow: Vec<String>,
     /// Error message of the server.
     pub(super) error: Option<String>,
@@ -151,7 +157,7 @@ impl<W: Write> FetchAnswer<W> {
         }
     }
 
-    /// The pack's writer, when the answer ended where an answer may end.
+    /// Returns the pack's writer, or an error if the response is incomplete.
     pub(super) fn finish(self) -> Result<W, String> {
         match self.error {
             Some(error) => Err(error),
@@ -179,7 +185,7 @@ impl<W: Write> FetchAnswer<W> {
                 match text.trim_end().split_once(' ') {
                     Some(("shallow", id)) => self.shallow.push(id.to_owned()),
                     Some(("unshallow", id)) => self.unshallow.push(id.to_owned()),
-                    _ => self.fault(b"the shallow section is not understood"),
+                    _ => self.fault(b"the shallow section is malformed"),
                 }
             }
             Section::Pack => match packet.split_first() {

@@ -1,8 +1,8 @@
-//! The repository that objects are read from: temporary, bare and ours; the checkout lends it objects and nothing else.
+//! A temporary bare repository that objects are read from, with the checkout's objects as an alternate.
 //!
-//! A checkout holds files that say how its objects are to be read: grafts and replacements stand in for a commit's
-//! parents, a commit-graph repeats them unchecked, a configuration chooses between them. Any earlier step of a job can
-//! write those. None of them exists here, so ancestry follows from commits alone, whose hashes are verified.
+//! Files of a checkout change how its objects are read: grafts and replacements override a commit's parents, a
+//! commit-graph repeats them unverified, and the configuration selects them. Any earlier step of a job can write those. The
+//! store has none of them, so ancestry follows from commits only, whose hashes are verified.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use super::guard;
 use crate::scratch::{self, Readers, ScratchDirectory};
 use qa_core::masking::sanitize_cut;
 
-/// The name of the link to the checkout's objects. An alternate's path may hold any byte but a line break; this one is
-/// relative, so that a checkout's path may hold that too.
+/// Name of the link to the checkout's objects. It is relative, since an alternate's path cannot contain a line break and a
+/// checkout's path can.
 const CHECKOUT: &str = "checkout";
 
-/// Parent directory of object stores. Not `TMPDIR`: an earlier step may set it to a directory whose entries it can exchange.
+/// Parent directory of object stores. Not `TMPDIR`, which an earlier step can set to a directory that it controls.
 const SCRATCH: &str = "/tmp";
 
-/// Begin of the names of stores.
+/// Prefix of the names of stores.
 const PREFIX: &str = "qa-skill-objects-";
 
 /// A temporary repository, removed with the value.
@@ -35,27 +35,16 @@ impl Store {
         let objects = checkout.commondir().join("objects");
         let linked = objects.canonicalize().and_then(|objects| link(&objects, &store.path().join(CHECKOUT)));
         let alternates = store.path().join("objects/info/alternates");
-        linked.and_then(|line| std::fs::write(alternates, line)).map_err(|error| no_room(&error))?;
+        linked.and_then(|line| std::fs::write(alternates, line)).map_err(|error| scratch_error(&error))?;
         store.write_shallow(&shallow_commits(checkout)?)?;
         Ok(store)
     }
 
-    /// Creates a store that holds no object yet.
+    /// Creates a store without objects.
     pub(super) fn empty() -> Result<Self, GitError> {
-        let create = |parent: &Path| {
-            scratch::sweep(parent, PREFIX);
-            ScratchDirectory::create(parent, PREFIX, Readers::Owner)
-        };
-        let directory = create(Path::new(SCRATCH)).or_else(|_| create(&std::env::temp_dir()));
-        let directory = directory.map_err(|error| no_room(&error))?;
-        let path = directory.path();
-        let write = |name: &str, text: &str| std::fs::write(path.join(name), text);
-        std::fs::create_dir_all(path.join("objects/pack"))
-            .and_then(|()| std::fs::create_dir_all(path.join("objects/info")))
-            .and_then(|()| std::fs::create_dir_all(path.join("refs/heads")))
-            .and_then(|()| write("HEAD", "ref: refs/heads/none\n"))
-            .and_then(|()| write("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"))
-            .map_err(|error| no_room(&error))?;
+        let directory = create_in(Path::new(SCRATCH)).or_else(|_| create_in(&std::env::temp_dir()));
+        let directory = directory.map_err(|error| scratch_error(&error))?;
+        init(directory.path()).map_err(|error| scratch_error(&error))?;
         Ok(Self { directory })
     }
 
@@ -87,25 +76,38 @@ impl Store {
             text.push('\n');
             std::fs::write(&path, text)
         };
-        written.map_err(|error| no_room(&error))
+        written.map_err(|error| scratch_error(&error))
     }
+}
+
+fn create_in(parent: &Path) -> std::io::Result<ScratchDirectory> {
+    scratch::sweep(parent, PREFIX);
+    ScratchDirectory::create(parent, PREFIX, Readers::Owner)
+}
+
+/// Writes an empty bare repository.
+fn init(path: &Path) -> std::io::Result<()> {
+    for directory in ["objects/pack", "objects/info", "refs/heads"] {
+        std::fs::create_dir_all(path.join(directory))?;
+    }
+    std::fs::write(path.join("HEAD"), "ref: refs/heads/none\n")?;
+    std::fs::write(path.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
 }
 
 /// Opens a handle on the store at a path, for one thread.
 pub(super) fn open(path: &Path) -> Result<Repository, GitError> {
-    let failed =
-        |error: git2::Error| GitError::Open { path: path.display().to_string(), reason: reason(&error) };
-    Repository::open(path).map_err(failed)
+    Repository::open(path)
+        .map_err(|error| GitError::Open { path: path.display().to_string(), reason: reason(&error) })
 }
 
-/// The commits at which a clone's history ends. A linked worktree shares those of its repository.
+/// Returns the commits at which a shallow clone's history ends. Linked worktrees share those of their repository.
 pub(super) fn shallow_commits(repository: &Repository) -> Result<Vec<String>, GitError> {
     let list = repository.commondir().join("shallow");
-    let failed = |error: std::io::Error| GitError::Open {
+    let bytes = guard::read_list(&list).map_err(|error| GitError::Open {
         path: sanitize_cut(&list.display().to_string(), 300),
         reason: error.to_string(),
-    };
-    let text = String::from_utf8_lossy(&guard::read_list(&list).map_err(failed)?).into_owned();
+    })?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(text.lines().filter(|line| Oid::from_str(line).is_ok()).map(str::to_owned).collect())
 }
 
@@ -116,12 +118,12 @@ fn link(objects: &Path, name: &Path) -> std::io::Result<Vec<u8>> {
     Ok(format!("./../{CHECKOUT}\n").into_bytes())
 }
 
-/// Elsewhere a link needs a privilege; paths there are text without line breaks.
+/// Returns the line without a link, which needs a privilege on other platforms. Their paths contain no line breaks.
 #[cfg(not(unix))]
 fn link(objects: &Path, _: &Path) -> std::io::Result<Vec<u8>> {
     Ok(format!("{}\n", objects.display()).into_bytes())
 }
 
-fn no_room(error: &std::io::Error) -> GitError {
+fn scratch_error(error: &std::io::Error) -> GitError {
     GitError::NoScratch(sanitize_cut(&error.to_string(), 200))
 }

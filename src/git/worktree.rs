@@ -1,5 +1,4 @@
-//! Writes the tree of a commit into a directory, from objects alone: no filters, hooks, submodules or attributes, and
-//! no file system is asked what a path means.
+//! Writes the tree of a commit to a directory, from its objects only: without filters, hooks, submodules or attributes.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
@@ -36,16 +35,23 @@ pub(crate) struct WrittenTree {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     /// Omitted paths, sorted.
-    pub(crate) omitted: Vec<(RepoPath, Omitted)>,
+    pub(crate) omitted: Vec<OmittedPath>,
+}
+
+/// An entry of a tree that was not written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OmittedPath {
+    pub(crate) path: RepoPath,
+    pub(crate) reason: Omitted,
 }
 
 /// Reason why an entry of a tree was not written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Omitted {
     Submodule,
-    /// A link that leaves the tree, or whose target no file system would take.
+    /// A link that leaves the tree, or whose target is not valid.
     LinkOutside,
-    /// A file that whoever asked did not want.
+    /// A file that the caller excludes.
     Unwanted,
 }
 
@@ -60,12 +66,12 @@ impl Omitted {
     }
 }
 
-/// More than any file system takes as the target of a link.
+/// Length limit of a link's target on any file system.
 const MAX_TARGET_BYTES: usize = 4095;
 
 impl OpenRepository {
-    /// Writes a commit's tree into an empty directory that nobody else can write to. Times are the commit's, so what
-    /// compares them sees the same everywhere.
+    /// Writes a commit's tree to an empty directory that no one else can write to. All times are the commit's, so that they
+    /// are the same on every machine.
     pub(crate) fn write_tree(
         &self,
         commit: &CommitId,
@@ -75,8 +81,8 @@ impl OpenRepository {
     ) -> Result<WrittenTree, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
         let handle = self.objects();
-        let found = bounded::find_commit(handle, id)?;
-        let seconds = u64::try_from(found.committer().when().seconds()).unwrap_or(0);
+        let commit = bounded::find_commit(handle, id)?;
+        let seconds = u64::try_from(commit.committer().when().seconds()).unwrap_or(0);
         let odb = bounded::objects_of(handle)?;
         let mut writer = Writer {
             odb: &odb,
@@ -87,8 +93,8 @@ impl OpenRepository {
             written: WrittenTree::default(),
             directories: Vec::new(),
         };
-        writer.write(found.tree_id())?;
-        writer.written.omitted.sort_by(|left, right| left.0.cmp(&right.0));
+        writer.write(commit.tree_id())?;
+        writer.written.omitted.sort();
         Ok(writer.written)
     }
 }
@@ -101,7 +107,7 @@ struct Writer<'a> {
     unwanted: fn(&[u8]) -> bool,
     time: SystemTime,
     written: WrittenTree,
-    /// Directories get their times last: writing into one changes them.
+    /// Directories whose times are set last, since writing to one changes them.
     directories: Vec<PathBuf>,
 }
 
@@ -121,12 +127,12 @@ impl<'a> Writer<'a> {
                     RepoPath::from_bytes(&full).map_err(|error| GitError::PathRefused(error.to_string()))?;
                 self.count(1, 0)?;
                 if (self.unwanted)(entry.name) {
-                    self.written.omitted.push((path, Omitted::Unwanted));
+                    self.omit(path, Omitted::Unwanted);
                     continue;
                 }
                 match entry.mode {
                     Mode::Tree => {
-                        let place = self.place(&path);
+                        let place = self.destination_of(&path);
                         fs::DirBuilder::new()
                             .mode(0o755)
                             .create(&place)
@@ -137,7 +143,7 @@ impl<'a> Writer<'a> {
                     Mode::File => self.file(&path, entry.id, 0o644)?,
                     Mode::Executable => self.file(&path, entry.id, 0o755)?,
                     Mode::Link => self.link(path, entry.id)?,
-                    Mode::Submodule => self.written.omitted.push((path, Omitted::Submodule)),
+                    Mode::Submodule => self.omit(path, Omitted::Submodule),
                 }
             }
         }
@@ -149,11 +155,15 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn place(&self, path: &RepoPath) -> PathBuf {
+    fn omit(&mut self, path: RepoPath, reason: Omitted) {
+        self.written.omitted.push(OmittedPath { path, reason });
+    }
+
+    fn destination_of(&self, path: &RepoPath) -> PathBuf {
         self.destination.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
     }
 
-    /// Reserves room before an object is read.
+    /// Counts an entry before it is read; fails beyond the limits.
     fn count(&mut self, files: u64, bytes: u64) -> Result<(), GitError> {
         self.written.files += files;
         self.written.bytes += bytes;
@@ -178,25 +188,19 @@ impl<'a> Writer<'a> {
     }
 
     fn file(&mut self, path: &RepoPath, id: Oid, mode: u32) -> Result<(), GitError> {
-        let place = self.place(path);
+        let place = self.destination_of(path);
         let time = self.time;
         let blob = self.blob(id)?;
-        let write = || -> io::Result<()> {
-            // A new file only: nothing that is there already, link or not, is written to.
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&place)?;
-            file.write_all(blob.data())?;
-            file.set_times(FileTimes::new().set_accessed(time).set_modified(time))
-        };
-        write().map_err(|error| failed(path, &error))
+        write_file(&place, blob.data(), mode, time).map_err(|error| failed(path, &error))
     }
 
     fn link(&mut self, path: RepoPath, id: Oid) -> Result<(), GitError> {
-        let place = self.place(&path);
+        let place = self.destination_of(&path);
         let blob = self.blob(id)?;
         let target = blob.data().to_vec();
         drop(blob);
         if !stays_inside(path.as_bytes(), &target) {
-            self.written.omitted.push((path, Omitted::LinkOutside));
+            self.omit(path, Omitted::LinkOutside);
             return Ok(());
         }
         std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&target), &place)
@@ -204,12 +208,19 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Writes a new file; fails if the path exists, also as a link.
+fn write_file(path: &Path, bytes: &[u8], mode: u32, time: SystemTime) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(bytes)?;
+    file.set_times(FileTimes::new().set_accessed(time).set_modified(time))
+}
+
 fn failed(path: &RepoPath, error: &io::Error) -> GitError {
     GitError::NotWritten(format!("{path}: {error}"))
 }
 
-/// Returns whether a link's text points into the tree. A path through other links may still leave it; the sandbox
-/// prevents that access.
+/// Returns whether a link's target is inside the tree. A path through other links may still leave it; the sandbox prevents
+/// that access.
 fn stays_inside(link: &[u8], target: &[u8]) -> bool {
     if target.is_empty() || target.len() > MAX_TARGET_BYTES || target.contains(&0) || target[0] == b'/' {
         return false;

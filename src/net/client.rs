@@ -1,4 +1,4 @@
-//! The HTTP client on a thread of its own, so that synchronous callers can use it from anywhere.
+//! The HTTP client, on a thread of its own for synchronous callers.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,15 +14,15 @@ use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancell
 use qa_run::ports::Cancellation;
 
 /// Number of chunks of a response that may wait to be written.
-const PIECES_AHEAD: usize = 32;
+const CHUNKS_AHEAD: usize = 32;
 /// Polling interval of a waiting caller for cancellation.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Message of the client's thread to the caller.
-enum News {
+enum Event {
     Head(HttpReply),
-    Piece(Vec<u8>),
+    Chunk(Vec<u8>),
     End,
     Failed(String),
 }
@@ -36,44 +36,55 @@ pub(crate) struct NetClient {
     /// Dropped with the client, which ends the thread.
     _thread: oneshot::Sender<()>,
     cancellation: Arc<Cancellation>,
-    /// No request outlives it.
+    /// Deadline of all requests.
     deadline: Instant,
-    /// Values that must not stand in an error's text.
+    /// Values that are masked in errors.
     secrets: Mutex<Vec<Secret>>,
     warn: Warn,
 }
 
-/// Told when a server says that what was asked for will end: which endpoint, and what it says.
-pub(crate) type Warn = fn(endpoint: &str, said: &str);
+/// Called if a server announces the end of an endpoint, with its notice.
+pub(crate) type Warn = fn(endpoint: &str, notice: &str);
+
+/// A request in progress.
+struct Exchange {
+    events: Receiver<Event>,
+    /// Permits for chunks that the thread may read ahead.
+    capacity: Arc<Semaphore>,
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(concat!("qa-skill/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .referer(false)
+}
+
+fn not_created(reason: String) -> HttpError {
+    HttpError::Unreachable { host: "any host".to_owned(), reason }
+}
 
 impl NetClient {
-    /// A client all of whose requests together may take `budget`.
+    /// Creates a client; `budget` is the time limit of all its requests together.
     pub(crate) fn new(
         budget: Duration,
         cancellation: Arc<Cancellation>,
         warn: Warn,
     ) -> Result<Self, HttpError> {
-        let failed = |reason: String| HttpError::Unreachable { host: "any host".to_owned(), reason };
-        // An error says that a provider is installed, which is all that is wanted.
+        // An error means that a provider is installed already.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
-        let builder = || {
-            reqwest::Client::builder()
-                .user_agent(concat!("qa-skill/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(CONNECT_TIMEOUT)
-                .referer(false)
-        };
-        let client = builder().build().map_err(|error| failed(cause(&error)))?;
-        let local = builder().no_proxy().build().map_err(|error| failed(cause(&error)))?;
+        let client = builder().build().map_err(|error| not_created(cause(&error)))?;
+        let local = builder().no_proxy().build().map_err(|error| not_created(cause(&error)))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| not_created(error.to_string()))?;
         let handle = runtime.handle().clone();
         let (thread, ended) = oneshot::channel::<()>();
         std::thread::spawn(move || {
             let _sender_is_gone = runtime.block_on(ended);
-            // Requests nobody waits for any more are not waited for here either.
+            // Abandons requests that no caller waits for.
             runtime.shutdown_background();
         });
         Ok(Self {
@@ -94,8 +105,7 @@ impl NetClient {
         sanitize_cut(&masked, 300)
     }
 
-    fn start(&self, request: HttpRequest, host: &str) -> Result<(Receiver<News>, Arc<Semaphore>), HttpError> {
-        let url = |_| HttpError::Url(host.to_owned());
+    fn start(&self, request: HttpRequest, host: &str) -> Result<Exchange, HttpError> {
         let method = reqwest::Method::from_bytes(request.method.as_str().as_bytes())
             .expect("every method of the port is one of HTTP's");
         let client = if request.is_local { &self.local } else { &self.client };
@@ -107,13 +117,13 @@ impl NetClient {
             let mut value = reqwest::header::HeaderValue::from_str(secret.expose()).map_err(|_| {
                 HttpError::Unreachable {
                     host: host.to_owned(),
-                    reason: "the token has characters that no header may hold".to_owned(),
+                    reason: "the token has characters that are not allowed in a header".to_owned(),
                 }
             })?;
             value.set_sensitive(true);
             builder = builder.header(request.authorization_header, value);
             let mut secrets = self.secrets.lock().expect("nothing panics while it holds the list");
-            // A server may say the key back without the scheme before it.
+            // A server may quote the key without its scheme.
             let key = secret.expose().rsplit(' ').next().and_then(Secret::new);
             for secret in [Some(secret.clone()), key].into_iter().flatten() {
                 if !secrets.contains(&secret) {
@@ -121,11 +131,11 @@ impl NetClient {
                 }
             }
         }
-        let request = builder.build().map_err(url)?;
-        let (news, receiver) = channel();
-        let room = Arc::new(Semaphore::new(PIECES_AHEAD));
-        self.runtime.spawn(perform(client.clone(), request, news, Arc::clone(&room)));
-        Ok((receiver, room))
+        let request = builder.build().map_err(|_| HttpError::Url(host.to_owned()))?;
+        let (events, receiver) = channel();
+        let capacity = Arc::new(Semaphore::new(CHUNKS_AHEAD));
+        self.runtime.spawn(perform(client.clone(), request, events, Arc::clone(&capacity)));
+        Ok(Exchange { events: receiver, capacity })
     }
 }
 
@@ -136,52 +146,52 @@ impl Http for NetClient {
         let endpoint = format!("{} {}", request.method.as_str(), shown_url(&request.url));
         let allowed = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         let until = Instant::now() + allowed;
-        let timeout = || HttpError::Timeout { host: host.clone(), seconds: allowed.as_secs() };
         let idle = request.idle_timeout;
         if allowed.is_zero() {
-            return Err(timeout());
+            return Err(HttpError::Timeout { host, seconds: 0 });
         }
-        let (receiver, room) = self.start(request, &host)?;
+        let Exchange { events, capacity } = self.start(request, &host)?;
         let mut head = None;
         let mut received = 0u64;
-        let mut heard = Instant::now();
+        let mut last_event = Instant::now();
         loop {
             self.cancellation.check().map_err(|_| HttpError::Cancelled)?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(timeout());
+                return Err(HttpError::Timeout { host, seconds: allowed.as_secs() });
             }
-            let broken = |reason| HttpError::Unreachable { host: host.clone(), reason };
-            let news = receiver.recv_timeout(left.min(LOOK));
-            if news.is_ok() {
-                heard = Instant::now();
-            } else if heard.elapsed() >= idle {
+            let event = events.recv_timeout(left.min(POLL_INTERVAL));
+            if event.is_ok() {
+                last_event = Instant::now();
+            } else if last_event.elapsed() >= idle {
                 return Err(HttpError::Timeout { host, seconds: idle.as_secs() });
             }
-            match news {
-                Ok(News::Head(reply)) => {
-                    if let Some(said) = reply.retirement(&|text| self.masked(text)) {
-                        (self.warn)(&self.masked(&endpoint), &said);
+            match event {
+                Ok(Event::Head(reply)) => {
+                    if let Some(notice) = reply.retirement(&|text| self.masked(text)) {
+                        (self.warn)(&self.masked(&endpoint), &notice);
                     }
                     head = Some(reply);
                 }
-                Ok(News::Piece(bytes)) => {
-                    room.add_permits(1);
+                Ok(Event::Chunk(bytes)) => {
+                    capacity.add_permits(1);
                     received += bytes.len() as u64;
                     if received > limit {
-                        let status = head.map_or(0, |head| head.status);
+                        let status = head.map(|head| head.status).unwrap_or_default();
                         return Err(HttpError::TooLarge { host, limit, status });
                     }
-                    let failed = |error: std::io::Error| HttpError::Sink {
-                        host: host.clone(),
-                        reason: error.to_string(),
-                    };
-                    sink.write_all(&bytes).map_err(failed)?;
+                    if let Err(error) = sink.write_all(&bytes) {
+                        return Err(HttpError::Sink { host, reason: error.to_string() });
+                    }
                 }
-                Ok(News::End) => return head.ok_or_else(|| broken("the answer has no head".to_owned())),
-                Ok(News::Failed(reason)) => return Err(broken(self.masked(&reason))),
+                Ok(Event::End) => {
+                    return head.ok_or_else(|| unreachable_host(host, "the response has no head"));
+                }
+                Ok(Event::Failed(reason)) => return Err(unreachable_host(host, &self.masked(&reason))),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(broken("the client ended".to_owned())),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(unreachable_host(host, "the client ended"));
+                }
             }
         }
     }
@@ -194,17 +204,21 @@ impl Http for NetClient {
     }
 }
 
-/// Performs one request. When the caller is gone nothing can be told, and the request ends.
+fn unreachable_host(host: String, reason: &str) -> HttpError {
+    HttpError::Unreachable { host, reason: reason.to_owned() }
+}
+
+/// Performs one request. Ends early if the caller dropped its receiver.
 async fn perform(
     client: reqwest::Client,
     request: reqwest::Request,
-    news: Sender<News>,
-    room: Arc<Semaphore>,
+    events: Sender<Event>,
+    capacity: Arc<Semaphore>,
 ) {
     let mut response = match client.execute(request).await {
         Ok(response) => response,
         Err(error) => {
-            let _nobody_waits = news.send(News::Failed(cause(&error.without_url())));
+            let _nobody_waits = events.send(Event::Failed(cause(&error.without_url())));
             return;
         }
     };
@@ -212,29 +226,29 @@ async fn perform(
         (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
     });
     let head = HttpReply { status: response.status().as_u16(), headers: headers.collect() };
-    if news.send(News::Head(head)).is_err() {
+    if events.send(Event::Head(head)).is_err() {
         return;
     }
     loop {
         let next = match response.chunk().await {
-            Ok(Some(bytes)) => News::Piece(bytes.to_vec()),
-            Ok(None) => News::End,
-            Err(error) => News::Failed(cause(&error.without_url())),
+            Ok(Some(bytes)) => Event::Chunk(bytes.to_vec()),
+            Ok(None) => Event::End,
+            Err(error) => Event::Failed(cause(&error.without_url())),
         };
-        let more = matches!(next, News::Piece(_));
+        let more = matches!(next, Event::Chunk(_));
         if more {
-            match room.acquire().await {
+            match capacity.acquire().await {
                 Ok(permit) => permit.forget(),
                 Err(_) => return,
             }
         }
-        if news.send(next).is_err() || !more {
+        if events.send(next).is_err() || !more {
             return;
         }
     }
 }
 
-/// The innermost reason, which is the one a person can act on.
+/// Returns the message of an error with that of its innermost cause.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -243,7 +257,7 @@ fn cause(error: &dyn std::error::Error) -> String {
     if std::ptr::addr_eq(innermost, error) { error.to_string() } else { format!("{error}: {innermost}") }
 }
 
-/// Host and port of a URL that can be sent to; never its path or query.
+/// Returns host and port of an HTTP URL, without its path or query.
 fn host(url: &str) -> Result<String, HttpError> {
     let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let host = parsed.as_ref().and_then(|url| url.host_str());

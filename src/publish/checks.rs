@@ -1,4 +1,4 @@
-//! Check runs: found before they are made, and completed so that no annotation stands twice.
+//! Check runs: reuses existing ones, and completes them without duplicate annotations.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::GitHub;
 use super::client::{Operation, encoded};
-use super::error::{Permission, PublishError, Trouble};
+use super::error::{AttemptError, Permission, PublishError};
 use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
 use qa_contracts::ids::CommitId;
 use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
 use qa_run::http::Method;
 
-/// Annotations of one request; GitHub refuses more.
+/// GitHub's limit of annotations in one request.
 const PER_REQUEST: usize = 50;
 
 const START: Operation = Operation { what: "start the check run", needs: Permission::Checks };
@@ -24,27 +24,26 @@ const FINISH: Operation = Operation { what: "complete the check run", needs: Per
 const CLOSE: Operation = Operation { what: "close the check run", needs: Permission::Checks };
 const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
 
-/// A check run that is wanted. Name, head and external id together say which one it is, so the same three always lead
-/// to the same check run.
+/// Identity of a check run: the same name, head and external id always mean the same check run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedCheck<'a> {
     /// The head of the pull request, never the merge commit.
     pub(crate) head: &'a CommitId,
-    /// Unlike the name of any job.
+    /// Name, different from that of any job.
     pub(crate) name: &'a str,
     /// The execution key.
     pub(crate) external_id: &'a str,
     /// Target of the "Details" link.
     pub(crate) details_url: Option<&'a str>,
-    /// The app that the token belongs to, as its check runs name it; those of other apps are never touched.
+    /// Slug of the token's app. Check runs of other apps are never changed.
     pub(crate) app: &'a str,
 }
 
-/// A check run of ours.
+/// A check run of the token's app.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct CheckRun {
     pub(crate) id: u64,
-    /// Its page.
+    /// URL of its page.
     #[serde(default)]
     pub(crate) html_url: Option<String>,
     #[serde(default)]
@@ -55,7 +54,7 @@ pub(crate) struct CheckRun {
     app: Option<App>,
     #[serde(default)]
     status: Option<String>,
-    /// RFC 3339 in UTC, so that times compare as texts.
+    /// RFC 3339 in UTC; times compare as texts.
     #[serde(default)]
     started_at: Option<String>,
 }
@@ -82,7 +81,7 @@ struct Change {
 }
 
 impl GitHub {
-    /// The check run that is wanted, in progress when it is new. One that an earlier process has left is taken up.
+    /// Returns the check run of an identity, and starts it if it does not exist.
     pub(crate) fn start_check(&self, wanted: &WantedCheck<'_>) -> Result<CheckRun, PublishError> {
         let mut body = serde_json::json!({
             "name": wanted.name,
@@ -93,21 +92,25 @@ impl GitHub {
         if let Some(url) = wanted.details_url {
             body["details_url"] = url.into();
         }
-        self.client.persist(START, || match self.find_check(wanted)? {
-            Some(found) => Ok(found),
-            None => self.client.ask(START, Method::Post, "/check-runs", Some(&body)),
+        self.client.with_retries(START, || match self.find_check(wanted)? {
+            Some(check) => Ok(check),
+            None => self.client.request_json(START, Method::Post, "/check-runs", Some(&body)),
         })
     }
 
-    /// The newest of those that are wanted: it is the one GitHub shows.
-    fn find_check(&self, wanted: &WantedCheck<'_>) -> Result<Option<CheckRun>, Trouble> {
-        let ours = self.our_checks(START, wanted)?.into_iter();
+    /// Returns the newest check run of an identity, which is the one that GitHub shows.
+    fn find_check(&self, wanted: &WantedCheck<'_>) -> Result<Option<CheckRun>, AttemptError> {
+        let ours = self.own_checks(START, wanted)?.into_iter();
         let ours = ours.filter(|run| run.external_id.as_deref() == Some(wanted.external_id));
         Ok(ours.max_by_key(|run| run.id))
     }
 
-    /// Check runs of this name at this head that our own app made.
-    fn our_checks(&self, operation: Operation, wanted: &WantedCheck<'_>) -> Result<Vec<CheckRun>, Trouble> {
+    /// Returns the check runs of this name and head by the token's app.
+    fn own_checks(
+        &self,
+        operation: Operation,
+        wanted: &WantedCheck<'_>,
+    ) -> Result<Vec<CheckRun>, AttemptError> {
         let (head, name) = (wanted.head.as_str(), encoded(wanted.name));
         let route = format!("/commits/{head}/check-runs?check_name={name}&filter=all");
         let mut runs = self.client.list(operation, &route, |page: CheckRunPage| page.check_runs)?;
@@ -118,18 +121,17 @@ impl GitHub {
         Ok(runs)
     }
 
-    /// Closes check runs of ours that were begun before a moment and never ended: their processes are gone. Returns how
-    /// many there were.
+    /// Closes own check runs that started before a time and did not finish, since their processes ended. Returns their number.
     pub(crate) fn close_stale(
         &self,
         wanted: &WantedCheck<'_>,
         current: &CheckRun,
         before: &str,
     ) -> Result<usize, PublishError> {
-        self.client.persist(CLOSE, || {
+        self.client.with_retries(CLOSE, || {
             let mut closed = 0;
-            for run in self.our_checks(CLOSE, wanted)? {
-                let is_old = run.started_at.as_deref().is_some_and(|started| started < before);
+            for run in self.own_checks(CLOSE, wanted)? {
+                let is_old = matches!(run.started_at.as_deref(), Some(started) if started < before);
                 if run.id == current.id || run.status.as_deref() == Some("completed") || !is_old {
                     continue;
                 }
@@ -140,13 +142,13 @@ impl GitHub {
         })
     }
 
-    /// Completes a check run with its conclusion and nothing else: what GitHub still takes when it refuses the texts.
+    /// Completes a check run with its conclusion only, which GitHub accepts if it refused the texts.
     pub(crate) fn conclude_check(
         &self,
         run: &CheckRun,
         conclusion: CheckConclusion,
     ) -> Result<(), PublishError> {
-        self.client.persist(CLOSE, || self.conclude(CLOSE, run, wire(conclusion)))
+        self.client.with_retries(CLOSE, || self.conclude(CLOSE, run, wire(conclusion)))
     }
 
     fn conclude(
@@ -154,27 +156,25 @@ impl GitHub {
         operation: Operation,
         run: &CheckRun,
         conclusion: CheckRunConclusion,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AttemptError> {
         let change = Change { status: CheckRunStatus::Completed, conclusion: Some(conclusion), output: None };
         self.change(operation, run, &change)
     }
 
-    /// Completes a check run. Annotations come first and the conclusion last, with the last of them, so a conclusion
-    /// never stands beside half of its reasons. GitHub adds annotations and has no way to remove any: each attempt asks
-    /// which ones are there and sends the others.
+    /// Completes a check run. The conclusion is sent with the last annotations, so it never appears without its reasons.
+    /// GitHub cannot remove annotations, so each attempt lists the existing ones and sends only the others.
     pub(crate) fn finish_check(&self, run: &CheckRun, report: &CheckReport) -> Result<(), PublishError> {
-        let wanted: Vec<Mark> = report.annotations.iter().map(Mark::of).collect();
+        let wanted: Vec<Mark> = report.annotations.iter().map(Mark::new).collect();
         let output = Output {
             title: limits::plain(&report.title, MAX_TITLE),
             summary: limits::markdown(&report.summary),
             text: report.text.as_deref().map(limits::markdown),
         };
-        self.client.persist(FINISH, || {
+        self.client.with_retries(FINISH, || {
             let missing = missing(&wanted, self.annotations(run)?);
-            let batches: Vec<&[&Mark]> = missing.chunks(PER_REQUEST).collect();
-            let (last, before) =
-                batches.split_last().map_or((&[][..], &[][..]), |(last, rest)| (*last, rest));
-            for batch in before {
+            let mut batches: Vec<&[&Mark]> = missing.chunks(PER_REQUEST).collect();
+            let last = batches.pop().unwrap_or_default();
+            for batch in batches {
                 let output = output.with(batch);
                 self.change(
                     FINISH,
@@ -186,14 +186,15 @@ impl GitHub {
         })
     }
 
-    /// Ends a check run of a run that was cancelled. Needs a port that is not cancelled itself.
+    /// Completes the check run of a cancelled run. Needs a client that is not cancelled itself.
     pub(crate) fn cancel_check(&self, run: &CheckRun, reason: &str) -> Result<(), PublishError> {
         let output = Output {
             title: "Cancelled".to_owned(),
             summary: limits::markdown(&qa_core::escape::markdown(reason)),
             text: None,
         };
-        self.client.persist(CANCEL, || self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[]))
+        self.client
+            .with_retries(CANCEL, || self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[]))
     }
 
     fn complete(
@@ -203,7 +204,7 @@ impl GitHub {
         conclusion: CheckConclusion,
         output: &Output,
         marks: &[&Mark],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AttemptError> {
         let change = Change {
             status: CheckRunStatus::Completed,
             conclusion: Some(wire(conclusion)),
@@ -212,19 +213,19 @@ impl GitHub {
         self.change(operation, run, &change)
     }
 
-    fn change(&self, operation: Operation, run: &CheckRun, change: &Change) -> Result<(), Trouble> {
+    fn change(&self, operation: Operation, run: &CheckRun, change: &Change) -> Result<(), AttemptError> {
         let body = serde_json::to_value(change).expect("texts and numbers have a form in JSON");
         let route = format!("/check-runs/{}", run.id);
-        let answer: CheckRun = self.client.ask(operation, Method::Patch, &route, Some(&body))?;
-        // A proxy's page with a status of success is no proof that anything was done.
+        let answer: CheckRun = self.client.request_json(operation, Method::Patch, &route, Some(&body))?;
+        // A proxy may send a page with a success status that changes nothing.
         if answer.id != run.id {
-            let reason = "the answer is about another check run".to_owned();
-            return Err(Trouble::Again { reason, hint: None });
+            let reason = "the response is about another check run".to_owned();
+            return Err(AttemptError::Retryable { reason, hint: None });
         }
         Ok(())
     }
 
-    fn annotations(&self, run: &CheckRun) -> Result<Vec<Mark>, Trouble> {
+    fn annotations(&self, run: &CheckRun) -> Result<Vec<Mark>, AttemptError> {
         let route = format!("/check-runs/{}/annotations", run.id);
         self.client.list(FINISH, &route, |page: Vec<Mark>| page)
     }
@@ -240,7 +241,7 @@ fn wire(conclusion: CheckConclusion) -> CheckRunConclusion {
     }
 }
 
-/// The texts of a check run, fitted.
+/// Texts of a check run, cut to GitHub's limits.
 struct Output {
     title: String,
     summary: String,
@@ -259,7 +260,7 @@ impl Output {
     }
 }
 
-/// An annotation within GitHub's limits, as it is sent and as it is listed.
+/// An annotation, cut to GitHub's limits, in the form of requests and listings.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 struct Mark {
     path: String,
@@ -280,7 +281,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(annotation: &Annotation) -> Self {
+    fn new(annotation: &Annotation) -> Self {
         let start_line = saturate(annotation.start_line).max(1);
         let end_line = saturate(annotation.end_line).max(start_line);
         let columns = annotation.columns.map(|(start, end)| (saturate(start), saturate(end)));
@@ -318,7 +319,7 @@ impl Mark {
         }
     }
 
-    /// Returns the identity of an annotation, whatever a server does to line ends and empty texts.
+    /// Returns an annotation with normalized line ends and empty texts, which servers change.
     fn identity(&self) -> Self {
         Self {
             title: normalized(&self.title),
@@ -348,18 +349,18 @@ fn level_word(level: AnnotationLevel) -> &'static str {
     }
 }
 
-/// Those of the wanted that are not there, in their order; each one there stands for one of its like.
-fn missing(wanted: &[Mark], there: Vec<Mark>) -> Vec<&Mark> {
+/// Returns the wanted annotations that do not exist yet, in order. Each existing one accounts for one equal wanted one.
+fn missing(wanted: &[Mark], existing: Vec<Mark>) -> Vec<&Mark> {
     let mut counts: BTreeMap<Mark, usize> = BTreeMap::new();
-    for mark in &there {
+    for mark in &existing {
         *counts.entry(mark.identity()).or_default() += 1;
     }
-    let is_missing = |mark: &&Mark| match counts.get_mut(&mark.identity()) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            false
+    let mut missing = Vec::new();
+    for mark in wanted {
+        match counts.get_mut(&mark.identity()) {
+            Some(count) if *count > 0 => *count -= 1,
+            Some(_) | None => missing.push(mark),
         }
-        _ => true,
-    };
-    wanted.iter().filter(is_missing).collect()
+    }
+    missing
 }

@@ -1,4 +1,4 @@
-//! Calls of the API: how one answer is judged, and when an attempt is made again.
+//! Calls of the API, with the retries and the mapping of responses to errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::error::{Permission, PublishError, Trouble};
+use super::error::{AttemptError, Permission, PublishError};
 use super::service::{ApiBase, PortService};
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, Method};
 use qa_run::retry::{self, WaitBudget};
 
-/// GitHub's own advice where a limit comes without a time.
+/// Wait for a rate limit without a time, as GitHub advises.
 const LIMITED: Duration = Duration::from_secs(60);
-/// Entries of a page, the most there are.
+/// GitHub's limit of entries on a page.
 pub(super) const PER_PAGE: usize = 100;
-/// More pages than any list of ours has.
+/// Page limit of a list.
 const MAX_PAGES: usize = 100;
 
 /// Destination repository and credentials.
@@ -32,7 +32,7 @@ pub(crate) struct Target<'a> {
     /// `owner/name`.
     pub(crate) repository: &'a str,
     pub(crate) token: Secret,
-    /// Decides the waits between attempts: the execution key, where there is one.
+    /// Seed for retry jitter: the execution key, if there is one.
     pub(crate) seed: &'a str,
 }
 
@@ -71,7 +71,7 @@ impl Client {
             .build()
             .map_err(|error| PublishError::Settings(error.to_string()))?;
         let service = PortService { http: Arc::clone(&http), base: base.clone(), authorization };
-        // Octocrab starts a task that hands requests over; it runs while this runtime is waited for.
+        // Octocrab starts a task on this runtime; it runs during `block_on`.
         let inside = runtime.enter();
         let octocrab = OctocrabBuilder::new_empty()
             .with_service(service)
@@ -91,21 +91,23 @@ impl Client {
         })
     }
 
-    /// Does something until it is done, is known to be impossible, or the waits are used up. The attempt is made from
-    /// its beginning each time, so it has to look first at what earlier ones, or an earlier process, have left.
-    pub(super) fn persist<T>(
+    /// Retries until success, a permanent error, or the wait budget runs out. Each attempt has to check first for the results
+    /// of earlier ones, also of an earlier process.
+    pub(super) fn with_retries<T>(
         &self,
         operation: Operation,
-        attempt: impl Fn() -> Result<T, Trouble>,
+        attempt: impl Fn() -> Result<T, AttemptError>,
     ) -> Result<T, PublishError> {
         let what = operation.what;
         let mut tries = 0;
         loop {
             let (hint, error) = match attempt() {
                 Ok(done) => return Ok(done),
-                Err(Trouble::Final(error)) => return Err(error),
-                Err(Trouble::Again { reason, hint }) => (hint, PublishError::Unavailable { what, reason }),
-                Err(Trouble::Limited { hint }) => {
+                Err(AttemptError::Final(error)) => return Err(error),
+                Err(AttemptError::Retryable { reason, hint }) => {
+                    (hint, PublishError::Unavailable { what, reason })
+                }
+                Err(AttemptError::Limited { hint }) => {
                     let host = self.base.host().to_owned();
                     let seconds = hint.map(|hint| hint.as_secs());
                     (Some(hint.unwrap_or(LIMITED)), PublishError::RateLimited { what, host, seconds })
@@ -113,7 +115,7 @@ impl Client {
             };
             let Some(usual) = retry::backoff(&self.seed, what, tries) else { return Err(error) };
             tries += 1;
-            let wait = hint.map_or(usual, |hint| hint.max(usual));
+            let wait = hint.unwrap_or_default().max(usual);
             if !self.wait_budget.spend(wait) {
                 return Err(error);
             }
@@ -121,14 +123,14 @@ impl Client {
         }
     }
 
-    /// One request, once. The route begins below the repository.
+    /// Sends one request, without retries. The route is relative to the repository.
     pub(super) fn send(
         &self,
         operation: Operation,
         method: Method,
         route: &str,
         body: Option<&Value>,
-    ) -> Result<Vec<u8>, Trouble> {
+    ) -> Result<Vec<u8>, AttemptError> {
         let what = operation.what;
         let route = format!("{}{route}", self.root);
         let call = async {
@@ -142,38 +144,38 @@ impl Client {
             let (parts, body) = response.into_parts();
             Ok((parts, body.collect().await?.to_bytes()))
         };
-        let (parts, bytes) = self.runtime.block_on(call).map_err(|error| self.port_trouble(what, &error))?;
+        let (parts, bytes) = self.runtime.block_on(call).map_err(|error| self.port_error(what, &error))?;
         self.judge(operation, parts.status.as_u16(), &parts.headers, &bytes)?;
         Ok(bytes.to_vec())
     }
 
     /// Sends a request and parses the response as JSON. A response that is not JSON is an error.
-    pub(super) fn ask<T: DeserializeOwned>(
+    pub(super) fn request_json<T: DeserializeOwned>(
         &self,
         operation: Operation,
         method: Method,
         route: &str,
         body: Option<&Value>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, AttemptError> {
         let bytes = self.send(operation, method, route, body)?;
-        serde_json::from_slice(&bytes).map_err(|error| Trouble::Again {
-            reason: format!("the answer of {} is not what its documentation says: {error}", self.base.host()),
+        serde_json::from_slice(&bytes).map_err(|error| AttemptError::Retryable {
+            reason: format!("the response of {} is malformed: {error}", self.base.host()),
             hint: None,
         })
     }
 
-    /// Every entry of a list. Pages are counted and not followed, so no address in an answer matters.
+    /// Returns every entry of a list. Pages are requested by number, so URLs in responses are not used.
     pub(super) fn list<T, P: DeserializeOwned>(
         &self,
         operation: Operation,
         route: &str,
         entries: impl Fn(P) -> Vec<T>,
-    ) -> Result<Vec<T>, Trouble> {
+    ) -> Result<Vec<T>, AttemptError> {
         let joint = if route.contains('?') { '&' } else { '?' };
         let mut all = Vec::new();
         for page in 1..=MAX_PAGES {
             let route = format!("{route}{joint}per_page={PER_PAGE}&page={page}");
-            let found = entries(self.ask(operation, Method::Get, &route, None)?);
+            let found = entries(self.request_json(operation, Method::Get, &route, None)?);
             let last = found.len() < PER_PAGE;
             all.extend(found);
             if last {
@@ -181,17 +183,17 @@ impl Client {
             }
         }
         let reason = format!("the list is longer than {} entries", MAX_PAGES * PER_PAGE);
-        Err(Trouble::Final(PublishError::Unavailable { what: operation.what, reason }))
+        Err(AttemptError::Final(PublishError::Unavailable { what: operation.what, reason }))
     }
 
-    fn port_trouble(&self, what: &'static str, error: &octocrab::Error) -> Trouble {
+    fn port_error(&self, what: &'static str, error: &octocrab::Error) -> AttemptError {
         if let octocrab::Error::Service { source, .. } = error
             && let Some(error) = source.downcast_ref::<HttpError>()
         {
-            return Trouble::port(what, error);
+            return AttemptError::port(what, error);
         }
-        // Octocrab's words may hold the address of the request and nothing that is secret; they are masked all the same.
-        Trouble::Final(PublishError::Unavailable { what, reason: self.shown(&error.to_string()) })
+        // Masked as a precaution: octocrab's messages hold at most the URL of the request.
+        AttemptError::Final(PublishError::Unavailable { what, reason: self.mask(&error.to_string()) })
     }
 
     /// Maps a status to an outcome. Only 2xx is success.
@@ -201,23 +203,23 @@ impl Client {
         status: u16,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AttemptError> {
         let Operation { what, needs } = operation;
         let host = self.base.host().to_owned();
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let hint = retry::server_hint(text);
+        let hint = retry::server_hint(|name| header_text(headers, name));
         let message = self.error_message(body);
         match status {
             200..=299 => Ok(()),
             300..=399 => {
-                let target = sanitize_cut(&target_host(&text("location").unwrap_or_default()), 100);
+                let target =
+                    sanitize_cut(&target_host(&header_text(headers, "location").unwrap_or_default()), 100);
                 Err(PublishError::Redirected { what, host, target }.into())
             }
-            429 => Err(Trouble::Limited { hint }),
-            403 if hint.is_some() || speaks_of_limits(&message) => Err(Trouble::Limited { hint }),
+            429 => Err(AttemptError::Limited { hint }),
+            403 if hint.is_some() || is_rate_limit(&message) => Err(AttemptError::Limited { hint }),
             401 | 403 | 404 => Err(PublishError::Forbidden { what, host, status, message, needs }.into()),
             408 | 500..=599 => {
-                Err(Trouble::Again { reason: format!("{host} answered {status}: {message}"), hint })
+                Err(AttemptError::Retryable { reason: format!("{host} answered {status}: {message}"), hint })
             }
             _ => Err(PublishError::Refused { what, host, status, message }.into()),
         }
@@ -231,36 +233,41 @@ impl Client {
         let mut text = value["message"].as_str().unwrap_or("without a reason").to_owned();
         let details = value["errors"].as_array().into_iter().flatten().take(3);
         for detail in details {
-            let detail = detail.as_str().or_else(|| detail["message"].as_str()).map(str::to_owned);
-            text.push_str(&detail.map_or_else(String::new, |detail| format!("; {detail}")));
+            if let Some(detail) = detail.as_str().or_else(|| detail["message"].as_str()) {
+                text.push_str(&format!("; {detail}"));
+            }
         }
-        self.shown(&text)
+        self.mask(&text)
     }
 
-    fn shown(&self, text: &str) -> String {
+    fn mask(&self, text: &str) -> String {
         sanitize_cut(&self.token.masked_in(text), 300)
     }
 }
 
-/// The words of GitHub's refusals that are about frequency and not about permission.
-fn speaks_of_limits(message: &str) -> bool {
+fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// Returns whether GitHub's message of a refusal is about the rate of requests and not about permission.
+fn is_rate_limit(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     message.contains("rate limit") || message.contains("abuse")
 }
 
-/// The host of a redirect's target; one on the same host has none.
+/// Returns the host of a redirect's target; a relative target has none.
 fn target_host(location: &str) -> String {
-    let rest = location.split_once("//").map_or("", |(_, rest)| rest);
+    let (_, rest) = location.split_once("//").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
     match authority.rsplit('@').next().unwrap_or("") {
-        "" => "another address".to_owned(),
+        "" => "another URL".to_owned(),
         host => host.to_owned(),
     }
 }
 
-/// `owner/name`, with nothing that means something in an address.
+/// Returns whether a text is `owner/name`, without characters that have a meaning in a URL.
 fn is_repository(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(owner, name)| is_plain_name(owner) && is_plain_name(name))
+    matches!(text.split_once('/'), Some((owner, name)) if is_plain_name(owner) && is_plain_name(name))
 }
 
 fn is_plain_name(name: &str) -> bool {
@@ -269,7 +276,7 @@ fn is_plain_name(name: &str) -> bool {
         && name.chars().all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character))
 }
 
-/// A value of a query.
+/// Encodes a value of a query.
 pub(super) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

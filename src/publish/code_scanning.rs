@@ -1,4 +1,4 @@
-//! The upload of a SARIF file to code scanning: packed, and refused here when GitHub would refuse it.
+//! Uploads a SARIF file to code scanning, compressed and within GitHub's size limit.
 
 use std::io::Write;
 
@@ -27,7 +27,7 @@ pub(crate) struct SarifUpload<'a> {
     pub(crate) commit: &'a CommitId,
     /// A full name such as `refs/pull/7/merge`.
     pub(crate) git_ref: &'a str,
-    /// The file.
+    /// Content of the file.
     pub(crate) sarif: &'a [u8],
     /// Path of the checkout as a `file:` URL.
     pub(crate) checkout_uri: &'a str,
@@ -41,10 +41,10 @@ struct Receipt {
 }
 
 impl GitHub {
-    /// Uploads, and gives the receipt's id; GitHub reads the file later. A second upload for the same commit, tool and
-    /// category takes the place of the first, so one whose answer was lost can be made again.
+    /// Uploads the file and returns the receipt's id; GitHub processes the file later. An upload replaces an earlier one of
+    /// the same commit, tool and category, so it can be retried.
     pub(crate) fn upload_sarif(&self, upload: &SarifUpload<'_>) -> Result<Option<String>, PublishError> {
-        let packed = packed(upload.sarif, MAX_PACKED)?;
+        let packed = compress(upload.sarif, MAX_PACKED)?;
         let body = json!({
             "commit_sha": upload.commit.as_str(),
             "ref": upload.git_ref,
@@ -52,16 +52,16 @@ impl GitHub {
             "checkout_uri": upload.checkout_uri,
             "tool_name": upload.tool,
         });
-        self.client.persist(UPLOAD, || {
+        self.client.with_retries(UPLOAD, || {
             let receipt: Receipt =
-                self.client.ask(UPLOAD, Method::Post, "/code-scanning/sarifs", Some(&body))?;
+                self.client.request_json(UPLOAD, Method::Post, "/code-scanning/sarifs", Some(&body))?;
             Ok(receipt.id)
         })
     }
 }
 
-/// The same bytes for the same file: the header holds neither a time nor a name.
-fn packed(bytes: &[u8], limit: usize) -> Result<Vec<u8>, PublishError> {
+/// Compresses a file. Equal files give equal bytes: the header has neither a time nor a name.
+fn compress(bytes: &[u8], limit: usize) -> Result<Vec<u8>, PublishError> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes).expect("writing into memory does not fail");
     let packed = encoder.finish().expect("writing into memory does not fail");
@@ -73,15 +73,15 @@ fn packed(bytes: &[u8], limit: usize) -> Result<Vec<u8>, PublishError> {
 
 #[cfg(test)]
 mod tests {
-    use super::packed;
+    use super::compress;
 
     #[test]
     fn a_file_is_packed_alike_every_time_and_refused_when_it_is_too_large() {
         let file = b"{\"version\":\"2.1.0\"}".repeat(100);
-        let bytes = packed(&file, 100).unwrap();
-        assert_eq!(Ok(&bytes), packed(&file, bytes.len()).as_ref());
+        let bytes = compress(&file, 100).unwrap();
+        assert_eq!(Ok(&bytes), compress(&file, bytes.len()).as_ref());
         assert_eq!(bytes[4..8], [0; 4], "the time in the header");
-        let error = packed(&file, bytes.len() - 1).unwrap_err();
+        let error = compress(&file, bytes.len() - 1).unwrap_err();
         assert_eq!(error.code().as_str(), "PUBLISH_REFUSED");
     }
 }

@@ -1,4 +1,4 @@
-//! Finds our own texts in a conversation: one comment of a pull request, or one open issue, by a marker and the author.
+//! The one comment of a pull request and the one issue about drift, identified by a marker and their author.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 use super::GitHub;
 use super::client::{Operation, encoded};
-use super::error::{Permission, PublishError, Trouble};
+use super::error::{AttemptError, Permission, PublishError};
 use super::limits::{self, MAX_TITLE};
 use qa_run::http::Method;
 
 const COMMENT: Operation = Operation { what: "comment on the pull request", needs: Permission::PullRequests };
-/// The line of an issue's body that remembers problems.
+/// Prefix of the line in an issue's body that stores the ids of problems.
 const PROBLEMS: &str = "<!-- problems: ";
 const END: &str = " -->";
-/// Number of problem ids stored in an issue. More do not fit into its body beside the report.
+/// Maximum number of problem ids in an issue's body, which holds the report as well.
 const MAX_PROBLEMS: usize = 1000;
 const ISSUE: Operation = Operation { what: "report drift in an issue", needs: Permission::Issues };
 
-/// Identifies our own texts: those that begin with the marker as their first line and are by the author. Anyone can
-/// write the marker, and the author can write other texts; only both together prove that a text is ours.
+/// Identifies texts of this program: their first line is the marker and they are by the author. Either alone is not enough,
+/// since anyone can write the marker, and the author can write other texts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ownership<'a> {
     /// An HTML comment on one line.
     pub(crate) marker: &'a str,
-    /// The account the token belongs to, for example `github-actions[bot]`.
+    /// The token's account, for example `github-actions[bot]`.
     pub(crate) author_login: &'a str,
 }
 
@@ -45,14 +45,14 @@ pub(crate) struct DriftIssue<'a> {
     pub(crate) title: &'a str,
     /// Markdown, without the marker.
     pub(crate) body: &'a str,
-    /// Only issues with all of them are looked through; who takes one off has taken the issue over.
+    /// Labels of the issue. Issues without all of them are ignored, so removing one hands the issue over to a person.
     pub(crate) labels: &'a [&'a str],
-    /// Ids of what is wrong, words of hexadecimal digits.
+    /// Ids of problems, as hexadecimal digits.
     pub(crate) problems: &'a BTreeSet<String>,
 }
 
 impl DriftIssue<'_> {
-    /// The body with its marker and the problems of this night and of those before.
+    /// Returns the body with its marker, the current problems and those of earlier nights.
     fn signed(&self, before: &BTreeSet<String>) -> String {
         let problems: Vec<&str> =
             self.problems.union(before).map(String::as_str).take(MAX_PROBLEMS).collect();
@@ -65,29 +65,29 @@ impl DriftIssue<'_> {
 pub(crate) enum Posted {
     Created,
     Updated,
-    /// It said the same already.
+    /// The existing text is equal.
     Unchanged,
 }
 
-/// A comment or an issue as it is listed.
+/// A comment or an issue, as the API lists it.
 #[derive(Debug, Deserialize)]
 struct Entry {
-    /// Of a comment.
+    /// Id of a comment.
     id: u64,
-    /// Of an issue.
+    /// Number of an issue.
     #[serde(default)]
     number: u64,
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
     body: Option<String>,
-    /// Null when the account is gone.
+    /// `None` if the account was deleted.
     #[serde(default)]
     user: Option<User>,
-    /// Lists of issues hold pull requests too; those have this.
+    /// Present for pull requests, which lists of issues include.
     #[serde(default)]
     pull_request: Option<Value>,
-    /// `open` or `closed`, of an issue.
+    /// State of an issue, `open` or `closed`.
     #[serde(default)]
     state: Option<String>,
 }
@@ -97,18 +97,11 @@ impl Entry {
         self.state.as_deref() != Some("closed")
     }
 
-    /// The problems that an issue of ours remembers.
+    /// Returns the ids of problems in an issue's body.
     fn problems(&self) -> BTreeSet<String> {
         let lines = self.body.as_deref().unwrap_or_default().lines();
-        let mut remembered =
-            lines.filter_map(|line| line.strip_prefix(PROBLEMS)?.trim_end().strip_suffix(END));
-        remembered
-            .next()
-            .unwrap_or_default()
-            .split(' ')
-            .filter(|id| !id.is_empty())
-            .map(str::to_owned)
-            .collect()
+        let mut stored = lines.filter_map(|line| line.strip_prefix(PROBLEMS)?.trim_end().strip_suffix(END));
+        stored.next().unwrap_or_default().split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect()
     }
 }
 
@@ -118,14 +111,13 @@ struct User {
 }
 
 impl Ownership<'_> {
-    fn holds(&self, entry: &Entry) -> bool {
-        let author =
-            entry.user.as_ref().is_some_and(|user| user.login.eq_ignore_ascii_case(self.author_login));
+    fn owns(&self, entry: &Entry) -> bool {
+        let Some(user) = &entry.user else { return false };
         let text = entry.body.as_deref().unwrap_or_default();
-        let rest = text.strip_prefix(self.marker);
-        author
+        let Some(rest) = text.strip_prefix(self.marker) else { return false };
+        user.login.eq_ignore_ascii_case(self.author_login)
             && entry.pull_request.is_none()
-            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['\n', '\r']))
+            && (rest.is_empty() || rest.starts_with(['\n', '\r']))
     }
 
     fn sign(&self, body: &str) -> String {
@@ -134,39 +126,39 @@ impl Ownership<'_> {
 }
 
 impl GitHub {
-    /// Makes or updates the comment, so that there is exactly one of ours.
+    /// Creates or updates the comment, and removes duplicates of it.
     pub(crate) fn sticky_comment(&self, comment: &StickyComment<'_>) -> Result<Posted, PublishError> {
         let body = comment.ownership.sign(comment.body);
         let change = json!({ "body": body });
         let list = format!("/issues/{}/comments", comment.number);
-        self.client.persist(COMMENT, || {
-            let mut ours = self.ours(COMMENT, &list, comment.ownership)?;
-            if ours.is_empty() {
-                let _made: Entry = self.client.ask(COMMENT, Method::Post, &list, Some(&change))?;
+        self.client.with_retries(COMMENT, || {
+            let mut owned = self.owned(COMMENT, &list, comment.ownership)?;
+            if owned.is_empty() {
+                let _created: Entry =
+                    self.client.request_json(COMMENT, Method::Post, &list, Some(&change))?;
                 return Ok(Posted::Created);
             }
-            // Two can only come from two runs at once; the oldest stays where people answered to it.
-            for extra in ours.split_off(1) {
+            // Two concurrent runs may have created two; the oldest is kept, since people may have answered to it.
+            for extra in owned.split_off(1) {
                 self.remove_comment(extra.id)?;
             }
-            if same_text(ours[0].body.as_deref(), &body) {
+            if same_text(owned[0].body.as_deref(), &body) {
                 return Ok(Posted::Unchanged);
             }
-            let route = format!("/issues/comments/{}", ours[0].id);
-            let _changed: Entry = self.client.ask(COMMENT, Method::Patch, &route, Some(&change))?;
+            let route = format!("/issues/comments/{}", owned[0].id);
+            let _updated: Entry = self.client.request_json(COMMENT, Method::Patch, &route, Some(&change))?;
             Ok(Posted::Updated)
         })
     }
 
-    /// Opens or updates the issue, which remembers its problems. Whoever closes it has seen those: they open none again,
-    /// and another problem does.
+    /// Opens or updates the issue. Problems of a closed issue do not open another one; new problems do.
     pub(crate) fn drift_issue(&self, issue: &DriftIssue<'_>) -> Result<Posted, PublishError> {
         let title = limits::plain(issue.title, MAX_TITLE);
         let labels = encoded(&issue.labels.join(","));
         let list = format!("/issues?state=all&sort=created&direction=asc&labels={labels}");
-        self.client.persist(ISSUE, || {
-            let ours = self.ours(ISSUE, &list, issue.ownership)?;
-            let (open, closed): (Vec<&Entry>, Vec<&Entry>) = ours.iter().partition(|entry| entry.is_open());
+        self.client.with_retries(ISSUE, || {
+            let owned = self.owned(ISSUE, &list, issue.ownership)?;
+            let (open, closed): (Vec<&Entry>, Vec<&Entry>) = owned.iter().partition(|entry| entry.is_open());
             let known: BTreeSet<String> = closed.iter().flat_map(|entry| entry.problems()).collect();
             let Some(first) = open.first() else {
                 if !issue.problems.is_empty() && issue.problems.is_subset(&known) {
@@ -174,7 +166,7 @@ impl GitHub {
                 }
                 let body = issue.signed(&BTreeSet::new());
                 let new = json!({ "title": title, "body": body, "labels": issue.labels });
-                let _made: Entry = self.client.ask(ISSUE, Method::Post, "/issues", Some(&new))?;
+                let _created: Entry = self.client.request_json(ISSUE, Method::Post, "/issues", Some(&new))?;
                 return Ok(Posted::Created);
             };
             let body = issue.signed(&first.problems());
@@ -183,35 +175,36 @@ impl GitHub {
             }
             let change = json!({ "title": title, "body": body });
             let route = format!("/issues/{}", first.number);
-            let _changed: Entry = self.client.ask(ISSUE, Method::Patch, &route, Some(&change))?;
+            let _updated: Entry = self.client.request_json(ISSUE, Method::Patch, &route, Some(&change))?;
             Ok(Posted::Updated)
         })
     }
 
-    /// Returns our own texts in a list, oldest first.
-    fn ours(
+    /// Returns the owned texts of a list, oldest first.
+    fn owned(
         &self,
         operation: Operation,
         list: &str,
         ownership: Ownership<'_>,
-    ) -> Result<Vec<Entry>, Trouble> {
+    ) -> Result<Vec<Entry>, AttemptError> {
         let all = self.client.list(operation, list, |page: Vec<Entry>| page)?;
-        let mut ours: Vec<Entry> = all.into_iter().filter(|entry| ownership.holds(entry)).collect();
-        ours.sort_by_key(|entry| entry.id);
-        Ok(ours)
+        let mut owned: Vec<Entry> = all.into_iter().filter(|entry| ownership.owns(entry)).collect();
+        owned.sort_by_key(|entry| entry.id);
+        Ok(owned)
     }
 
-    fn remove_comment(&self, id: u64) -> Result<(), Trouble> {
+    fn remove_comment(&self, id: u64) -> Result<(), AttemptError> {
         let route = format!("/issues/comments/{id}");
         match self.client.send(COMMENT, Method::Delete, &route, None) {
-            // An earlier attempt removed it, and its answer was lost.
-            Err(Trouble::Final(PublishError::Forbidden { status: 404, .. })) => Ok(()),
+            // An earlier attempt without a response removed it.
+            Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => Ok(()),
             other => other.map(drop),
         }
     }
 }
 
-/// Returns whether a text is as intended, whatever a server does to line ends.
-fn same_text(there: Option<&str>, wanted: &str) -> bool {
-    there.is_some_and(|there| there.replace("\r\n", "\n").trim_end() == wanted.trim_end())
+/// Returns whether two texts are equal except for line ends, which servers change.
+fn same_text(existing: Option<&str>, wanted: &str) -> bool {
+    let Some(existing) = existing else { return false };
+    existing.replace("\r\n", "\n").trim_end() == wanted.trim_end()
 }

@@ -13,7 +13,7 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// The line of the workflow.
+    /// Returns the line for a workflow.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Checks => "checks: write",
@@ -27,25 +27,25 @@ impl Permission {
 /// A failure to publish. Completes "failed to …". Texts of a server are masked, cut and printable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PublishError {
-    /// Nothing was sent.
+    /// The settings are not valid; no request was sent.
     #[error("publish to GitHub: {0}")]
     Settings(String),
-    /// The token may not do it, or may not even see what it would act on: 401, 403 or 404.
+    /// The token lacks a permission: 401, 403 or 404.
     #[error("{what}: {host} answered {status}: {message}")]
     Forbidden { what: &'static str, host: String, status: u16, message: String, needs: Permission },
-    /// The wait that is asked for does not fit.
+    /// The requested wait exceeds the budget.
     #[error("{what}: {host} limits the rate of requests{}", wait_text(.seconds))]
     RateLimited { what: &'static str, host: String, seconds: Option<u64> },
     /// The server rejected the request; a retry cannot succeed.
     #[error("{what}: {host} answered {status}: {message}")]
     Refused { what: &'static str, host: String, status: u16, message: String },
-    /// More than the server takes; nothing was sent.
+    /// The body exceeds the server's limit; no request was sent.
     #[error("{what}: {bytes} bytes are over the limit of {limit}")]
     TooLarge { what: &'static str, bytes: usize, limit: usize },
-    /// Redirects are not followed, so the token stayed here.
-    #[error("{what}: {host} redirects to {target}, which is not followed")]
+    /// The server redirects. Redirects are not followed, so that the token is not sent elsewhere.
+    #[error("{what}: {host} redirects to {target}; redirects are not followed")]
     Redirected { what: &'static str, host: String, target: String },
-    /// Every try ended without a usable answer: whether the server acted is unknown.
+    /// No attempt had a usable response; the server may have processed the request.
     #[error("{what}: {reason}")]
     Unavailable { what: &'static str, reason: String },
     /// The run was cancelled.
@@ -54,7 +54,10 @@ pub(crate) enum PublishError {
 }
 
 fn wait_text(seconds: &Option<u64>) -> String {
-    seconds.map_or_else(String::new, |seconds| format!(", and asks to wait {seconds} s"))
+    match seconds {
+        Some(seconds) => format!(", and asks to wait {seconds} s"),
+        None => String::new(),
+    }
 }
 
 impl PublishError {
@@ -73,16 +76,16 @@ impl PublishError {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Forbidden { needs, .. } => format!(
-                "add `permissions: {}` to the job; on pull requests from forks and of Dependabot the token can only read, and the result is in the job's log, summary and artifact",
+                "add `permissions: {}` to the job; on pull requests from forks and from Dependabot the token is read-only, and the result is in the job's log, summary and artifact",
                 needs.as_str()
             ),
             Self::Settings(_) => {
-                "GITHUB_API_URL, GITHUB_REPOSITORY and the token come from the workflow; do not set them by hand".to_owned()
+                "do not set GITHUB_API_URL and GITHUB_REPOSITORY; the runner sets them, and the input `token` gives the token".to_owned()
             }
             Self::Redirected { .. } => {
-                "the repository may have been renamed, or a proxy stands before GitHub; correct the remote or the proxy".to_owned()
+                "check whether the repository was renamed, and the settings of the proxy".to_owned()
             }
-            Self::TooLarge { .. } => "split the change; the report in the artifact is whole".to_owned(),
+            Self::TooLarge { .. } => "split the change; the artifact has the complete report".to_owned(),
             Self::RateLimited { .. }
             | Self::Refused { .. }
             | Self::Unavailable { .. }
@@ -90,8 +93,7 @@ impl PublishError {
         }
     }
 
-    /// Returns whether the token lacks a permission, as for every pull request from a fork. Then the next surface is
-    /// used, and nobody is at fault.
+    /// Returns whether the token lacks a permission, as for every pull request from a fork. Then the next surface is used.
     pub(crate) fn is_permission(&self) -> bool {
         matches!(self, Self::Forbidden { .. })
     }
@@ -99,29 +101,29 @@ impl PublishError {
 
 /// Failure of one attempt.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// No usable answer; whether the server acted is unknown.
-    Again { reason: String, hint: Option<std::time::Duration> },
-    /// The server asked to slow down, and did nothing.
+pub(super) enum AttemptError {
+    /// There is no usable response; the server may have processed the request.
+    Retryable { reason: String, hint: Option<std::time::Duration> },
+    /// The server limits the rate and did not process the request.
     Limited { hint: Option<std::time::Duration> },
-    /// Another attempt would end alike.
+    /// A retry cannot succeed.
     Final(PublishError),
 }
 
-impl From<PublishError> for Trouble {
+impl From<PublishError> for AttemptError {
     fn from(error: PublishError) -> Self {
         Self::Final(error)
     }
 }
 
-impl Trouble {
+impl AttemptError {
     /// Maps an error of the port to the error of an operation.
     pub(super) fn port(what: &'static str, error: &HttpError) -> Self {
         match error {
             HttpError::Cancelled => Self::Final(PublishError::Cancelled { what }),
-            // No answer of the API is that large, so someone in between gave it: as good as none.
+            // The API has no response that large, so it is that of a proxy.
             HttpError::Unreachable { .. } | HttpError::Timeout { .. } | HttpError::TooLarge { .. } => {
-                Self::Again { reason: error.to_string(), hint: None }
+                Self::Retryable { reason: error.to_string(), hint: None }
             }
             HttpError::Url(_) | HttpError::Sink { .. } => {
                 Self::Final(PublishError::Unavailable { what, reason: error.to_string() })

@@ -1,17 +1,17 @@
-//! Size limits of texts at GitHub, and the visible cut of longer ones.
+//! GitHub's size limits of texts, and the cut of longer ones with a notice.
 
-/// A summary, a text, a comment: GitHub counts 65,535.
+/// Limit of a summary, a text or a comment, in bytes.
 pub(super) const MAX_TEXT: usize = 65_535;
-/// An annotation's message and its details.
+/// Limit of an annotation's message and of its details, in bytes.
 pub(super) const MAX_MESSAGE: usize = 64 << 10;
-/// A title.
+/// Limit of a title, in bytes.
 pub(super) const MAX_TITLE: usize = 255;
 
-const NOTICE: &str = "… cut off here: GitHub takes no more. The report in the run's artifact is whole.";
+const NOTICE: &str = "… cut off at GitHub's size limit. The complete report is in the run's artifact.";
 /// Distance to the limit within which a text is cut at the end of a line.
 const NEAR: usize = 4096;
 
-/// Markdown of at most [`MAX_TEXT`] bytes.
+/// Cuts Markdown to at most [`MAX_TEXT`] bytes.
 pub(super) fn markdown(text: &str) -> String {
     if text.len() <= MAX_TEXT {
         return text.to_owned();
@@ -19,13 +19,16 @@ pub(super) fn markdown(text: &str) -> String {
     const CLOSING: &str = "\n</details>";
     let room = MAX_TEXT - NOTICE.len() - CLOSING.len() - 4;
     let kept = &text[..text.floor_char_boundary(room)];
-    let kept = kept.rfind('\n').filter(|end| end + NEAR > room).map_or(kept, |end| &kept[..end]);
-    // A notice inside a folded part would not be seen.
+    let kept = match kept.rfind('\n') {
+        Some(end) if end + NEAR > room => &kept[..end],
+        Some(_) | None => kept,
+    };
+    // Closes a folded part, so that the notice is visible.
     let open = kept.matches("<details>").count() > kept.matches("</details>").count();
     format!("{kept}{}\n\n{NOTICE}\n", if open { CLOSING } else { "" })
 }
 
-/// Plain text of at most `limit` bytes.
+/// Cuts plain text to at most `limit` bytes.
 pub(super) fn plain(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -51,9 +54,9 @@ mod tests {
         {
             let cut = markdown(&text);
             assert!(cut.len() <= MAX_TEXT && cut.len() > MAX_TEXT - 5000, "{}", cut.len());
-            assert!(cut.ends_with("is whole.\n"), "{}", &cut[cut.len() - 200..]);
+            assert!(cut.ends_with("run's artifact.\n"), "{}", &cut[cut.len() - 200..]);
             let cut = plain(&text, MAX_TEXT);
-            assert!(cut.len() <= MAX_TEXT && cut.ends_with("is whole."), "{}", cut.len());
+            assert!(cut.len() <= MAX_TEXT && cut.ends_with("run's artifact."), "{}", cut.len());
             let cut = plain(&text, MAX_TITLE);
             assert!(cut.len() <= MAX_TITLE && cut.ends_with('…'), "{cut}");
         }

@@ -1,8 +1,8 @@
-//! Everything that talks to GitHub's REST API and to the artifact service of a run; the one owner of octocrab.
+//! Clients of GitHub's REST API and of a run's artifact service; the one owner of octocrab.
 //!
-//! Octocrab is used without its models for answers, which are stricter than servers are, and without retries, which
-//! know nothing of what is safe to repeat. Each operation here begins by looking at what is there, so a process that
-//! ends between any two requests leaves something that the next one completes.
+//! Octocrab is used without its models of responses, which reject responses of real servers, and without its retries, which
+//! repeat requests that are not idempotent. Each operation begins with the existing state, so that it completes what a
+//! process left that ended between two requests.
 
 pub(crate) mod artifact;
 mod checks;
@@ -32,7 +32,7 @@ pub(crate) struct GitHub {
 }
 
 impl GitHub {
-    /// Nothing is sent yet.
+    /// Creates a client. Sends no request.
     pub(crate) fn new(http: Arc<dyn Http>, target: Target<'_>) -> Result<Self, PublishError> {
         Ok(Self { client: Client::new(http, target)? })
     }

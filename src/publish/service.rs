@@ -1,4 +1,4 @@
-//! The service octocrab sends through: each request goes to the API's own address, with the token, over the port.
+//! The service that octocrab sends through: passes each request to the HTTP port, to the API's own URL and with the token.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,29 +16,23 @@ use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpRequest, Method};
 
-/// The largest answer that is read: a page of a hundred large annotations.
+/// Size limit of a response: a page of a hundred large annotations.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
-/// An upload of ten megabytes takes a while on a slow line; what is shorter answers long before.
+/// Time limit of a request, enough to upload ten megabytes on a slow line.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The API's address: where every request goes and nothing else does.
+/// Base URL of the API, which every request goes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApiBase {
     scheme: String,
     authority: String,
-    /// Without a slash at its end.
+    /// Path, without a slash at its end.
     path: String,
 }
 
 impl ApiBase {
     pub(super) fn parse(url: &str) -> Result<Self, PublishError> {
-        let refused = || {
-            // What stands before an `@` may be a password, what stands behind a `?` a token.
-            let shown = url.rsplit('@').next().and_then(|rest| rest.split(['?', '#']).next());
-            let shown = sanitize_cut(shown.unwrap_or_default(), 100);
-            PublishError::Settings(format!("`{shown}` is not the address of an API"))
-        };
-        let uri: Uri = url.trim().parse().map_err(|_| refused())?;
+        let uri: Uri = url.trim().parse().map_err(|_| not_a_base(url))?;
         let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'));
         match (scheme, authority, uri.query()) {
@@ -47,30 +41,36 @@ impl ApiBase {
                 authority: authority.as_str().to_ascii_lowercase(),
                 path: uri.path().trim_end_matches('/').to_owned(),
             }),
-            _ => Err(refused()),
+            _ => Err(not_a_base(url)),
         }
     }
 
-    /// Host and port, for messages.
+    /// Returns host and port, for messages.
     pub(super) fn host(&self) -> &str {
         &self.authority
     }
 
-    /// The address of a route. One that names another host is refused: the token goes with every request.
+    /// Returns the URL of a route. One that names another host is refused, since every request has the token.
     fn join(&self, route: &Uri) -> Result<String, HttpError> {
-        let elsewhere = route.authority().is_some_and(|authority| {
-            !authority.as_str().eq_ignore_ascii_case(&self.authority)
-                || route.scheme_str() != Some(self.scheme.as_str())
-        });
-        let path = route.path_and_query().map_or("/", |path| path.as_str());
-        if elsewhere || !path.starts_with('/') {
+        let is_elsewhere = match route.authority() {
+            Some(authority) => {
+                !authority.as_str().eq_ignore_ascii_case(&self.authority)
+                    || route.scheme_str() != Some(self.scheme.as_str())
+            }
+            None => false,
+        };
+        let path = match route.path_and_query() {
+            Some(path) => path.as_str(),
+            None => "/",
+        };
+        if is_elsewhere || !path.starts_with('/') {
             return Err(HttpError::Url(sanitize_cut(&route.to_string(), 100)));
         }
         Ok(format!("{}://{}{}{path}", self.scheme, self.authority, self.path))
     }
 }
 
-/// The service. It blocks while the port works, which is all its runtime has to do.
+/// The service. It blocks its runtime during a request, which has no other task.
 #[derive(Clone)]
 pub(super) struct PortService {
     pub(super) http: Arc<dyn Http>,
@@ -94,14 +94,24 @@ impl Service<Request<OctoBody>> for PortService {
     }
 }
 
+/// Returns the error for a URL, without parts that may hold a password or a token.
+fn not_a_base(url: &str) -> PublishError {
+    let shown = url.rsplit('@').next().and_then(|rest| rest.split(['?', '#']).next());
+    let shown = sanitize_cut(shown.unwrap_or_default(), 100);
+    PublishError::Settings(format!("`{shown}` is not the URL of an API"))
+}
+
 impl PortService {
+    fn broken(&self, reason: String) -> HttpError {
+        HttpError::Unreachable { host: self.base.authority.clone(), reason }
+    }
+
     async fn send(self, request: Request<OctoBody>) -> Result<Response<OctoBody>, HttpError> {
         let (parts, body) = request.into_parts();
         let url = self.base.join(&parts.uri)?;
-        let broken = |reason: String| HttpError::Unreachable { host: self.base.authority.clone(), reason };
         let method = Method::parse(parts.method.as_str())
-            .ok_or_else(|| broken(format!("the method {} is not in use", parts.method)))?;
-        let body = body.collect().await.map_err(|error| broken(error.to_string()))?.to_bytes();
+            .ok_or_else(|| self.broken(format!("the method {} is not supported", parts.method)))?;
+        let body = body.collect().await.map_err(|error| self.broken(error.to_string()))?.to_bytes();
         let mut message = HttpRequest::new(method, url)
             .header("accept", "application/vnd.github+json")
             .authorization(Some(self.authorization.clone()))
@@ -111,7 +121,7 @@ impl PortService {
             {
                 continue;
             }
-            let value = value.to_str().map_err(|_| broken(format!("the header {name} is not text")))?;
+            let value = value.to_str().map_err(|_| self.broken(format!("the header {name} is not text")))?;
             message = message.header(name.as_str(), value);
         }
         message.max_response_bytes = MAX_ANSWER_BYTES;
@@ -121,7 +131,7 @@ impl PortService {
         for (name, value) in &reply.headers {
             response = response.header(name.as_str(), value.as_str());
         }
-        response.body(OctoBody::from(bytes)).map_err(|error| broken(error.to_string()))
+        response.body(OctoBody::from(bytes)).map_err(|error| self.broken(error.to_string()))
     }
 }
 

@@ -385,7 +385,7 @@ fn a_redirect_is_named_and_not_followed() {
         let (error, waits) = failing(Route::CreateCheck, &Fault::Redirect { status, location }, 1);
         assert_eq!(
             error.to_string(),
-            "start the check run: git.example redirects to evil.example, which is not followed"
+            "start the check run: git.example redirects to evil.example; redirects are not followed"
         );
         assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_FAILED", 0));
     }
@@ -432,7 +432,7 @@ fn texts_are_cut_to_what_github_takes() {
     let check = &state.checks[0];
     assert_eq!(check.annotations.len(), 3);
     for text in [check.summary.as_deref().unwrap(), check.text.as_deref().unwrap()] {
-        assert!(text.len() <= 65_535 && text.contains("cut off here"), "{}", text.len());
+        assert!(text.len() <= 65_535 && text.contains("cut off at GitHub"), "{}", text.len());
     }
     let places: Vec<_> = check
         .annotations

@@ -1,4 +1,4 @@
-//! The artifact root: run directories that are whole or absent, written once and read with suspicion.
+//! The artifact root: run directories, written completely or not at all, and verified when they are read.
 
 mod archive;
 mod part;
@@ -13,12 +13,12 @@ pub(crate) use part::{read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;
-pub(crate) use write::{Entry, PartedEntry, RunWriter};
+pub(crate) use write::{Entry, PartedEntry, PublishedRun, RunWriter};
 
 use qa_contracts::codes::Code;
 use qa_core::masking::sanitize_cut;
 
-/// Begin of the names of directories that runs are written to out of sight.
+/// Prefix of the names of staging directories.
 const STAGING_PREFIX: &str = ".tmp-";
 
 /// Error of storing or reading a run. Completes "failed to …".
@@ -30,7 +30,7 @@ pub(crate) enum StoreError {
     Write { path: String, source: std::io::Error },
     #[error("read {path}: {source}")]
     Read { path: String, source: std::io::Error },
-    #[error("read {path}: the manifest names it and it is not there")]
+    #[error("read {path}: the manifest lists it, and it does not exist")]
     Missing { path: String },
     #[error("accept {path}: {reason}")]
     Invalid { path: String, pointer: String, reason: String },
@@ -47,16 +47,16 @@ impl StoreError {
         }
     }
 
-    fn write(path: &std::path::Path, source: std::io::Error) -> Self {
+    fn not_written(path: &std::path::Path, source: std::io::Error) -> Self {
         Self::Write { path: display_path(path), source }
     }
 
-    fn read(path: &std::path::Path, source: std::io::Error) -> Self {
+    fn not_read(path: &std::path::Path, source: std::io::Error) -> Self {
         Self::Read { path: display_path(path), source }
     }
 }
 
-/// A path for people; it may hold text from the repository.
+/// Returns a path for messages, escaped, since it may hold text from the repository.
 fn display_path(path: &std::path::Path) -> String {
     sanitize_cut(&path.display().to_string(), 300)
 }

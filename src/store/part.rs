@@ -1,4 +1,4 @@
-//! Parts of runs: one validated file each, written whole or not at all.
+//! Parts of sharded runs: one validated file each, written atomically.
 
 use std::fs;
 use std::io::Write;
@@ -14,14 +14,14 @@ use qa_contracts::artifact::Artifact;
 use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_contracts::v1::ShardPart;
 
-/// Writes a part below an artifact root and gives its path. The same part again replaces itself.
+/// Writes a part below an artifact root and returns its path. Replaces an earlier one of the same shard.
 pub(crate) fn write_part(root: &Path, part: &ShardPart) -> Result<PathBuf, StoreError> {
-    let directory = ArtifactRoot::prepare(root)?.parts(&part.execution_key)?;
+    let directory = ArtifactRoot::prepare(root)?.parts_directory(&part.execution_key)?;
     let name = format!("{}of{}.json", part.shard, part.shards);
     write_whole(&directory, &name, &Entry::artifact(part)?)
 }
 
-/// Writes an artifact beside the runs. What stands at its place is replaced and not followed.
+/// Writes an artifact to the artifact root. Replaces an existing file or link.
 pub(crate) fn write_beside<T: Artifact + Serialize>(
     root: &Path,
     artifact: &T,
@@ -33,20 +33,20 @@ pub(crate) fn write_beside<T: Artifact + Serialize>(
 fn write_whole(directory: &Path, name: &str, entry: &Entry) -> Result<PathBuf, StoreError> {
     let path = directory.join(name);
     let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory);
-    let mut staged = staged.map_err(|error| StoreError::write(&path, error))?;
+    let mut staged = staged.map_err(|error| StoreError::not_written(&path, error))?;
     let written = staged.write_all(&entry.bytes()).and_then(|()| staged.as_file().sync_all());
-    written.map_err(|error| StoreError::write(&path, error))?;
-    staged.persist(&path).map_err(|error| StoreError::write(&path, error.error))?;
+    written.map_err(|error| StoreError::not_written(&path, error))?;
+    staged.persist(&path).map_err(|error| StoreError::not_written(&path, error.error))?;
     Ok(path)
 }
 
-/// Reads a part back.
+/// Reads a part and validates it.
 pub(crate) fn read_part(path: &Path) -> Result<ShardPart, StoreError> {
-    let size = fs::metadata(path).map_err(|error| StoreError::read(path, error))?.len();
+    let size = fs::metadata(path).map_err(|error| StoreError::not_read(path, error))?.len();
     if size > MAX_JSON_BYTES as u64 {
         let reason = format!("it has {size} bytes, the limit is {MAX_JSON_BYTES}");
         return Err(StoreError::Invalid { path: display_path(path), pointer: String::new(), reason });
     }
-    let bytes = fs::read(path).map_err(|error| StoreError::read(path, error))?;
+    let bytes = fs::read(path).map_err(|error| StoreError::not_read(path, error))?;
     read_artifact(&display_path(path), &bytes).map(|(part, _)| part)
 }

@@ -1,4 +1,4 @@
-//! Reads a run directory back: only what the manifest names, every byte hashed, every artifact validated.
+//! Reads a run directory: only files that the manifest lists, with every byte hashed and every artifact validated.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,12 +19,12 @@ use qa_contracts::v1::{
 use qa_contracts::{schema, strict_json};
 use qa_core::canonical;
 
-/// Number of files that a run directory may have.
+/// Limit of files in a run directory.
 const MAX_FILES: usize = 10_000;
 /// Size of the buffer in which files are hashed.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A run directory whose files are all there and all have the digests of its manifest.
+/// A run directory whose files match its manifest.
 pub(crate) struct RunDirectory {
     path: PathBuf,
     pub(crate) hashes: Hashes,
@@ -34,14 +34,13 @@ fn invalid(path: &str, pointer: &str, reason: impl Into<String>) -> StoreError {
     StoreError::Invalid { path: path.to_owned(), pointer: pointer.to_owned(), reason: reason.into() }
 }
 
-/// Hands on a file's bytes a block at a time; gives their number, which is within the limit.
+/// Calls `each` with the blocks of a file and returns its size. Fails if it exceeds the limit.
 fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, StoreError> {
-    let failed = |error| StoreError::read(path, error);
-    let metadata = fs::symlink_metadata(path).map_err(failed)?;
+    let metadata = fs::symlink_metadata(path).map_err(|error| StoreError::not_read(path, error))?;
     if !metadata.is_file() {
         return Err(invalid(&super::display_path(path), "", "it is not a regular file"));
     }
-    let mut file = fs::File::open(path).map_err(failed)?;
+    let mut file = fs::File::open(path).map_err(|error| StoreError::not_read(path, error))?;
     let mut block = vec![0; BLOCK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(BLOCK_BYTES) + 1)];
     let mut bytes = 0;
     loop {
@@ -49,7 +48,7 @@ fn for_each_block(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Store
             Ok(0) => return Ok(bytes),
             Ok(count) => count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(StoreError::not_read(path, error)),
         };
         bytes += count as u64;
         if bytes > MAX_JSON_BYTES as u64 {
@@ -69,18 +68,18 @@ fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     Ok(bytes)
 }
 
-/// Size and digest of a file, which is read in chunks.
+/// Size and digests of a file.
 struct Measured {
     bytes: u64,
     /// The digest of the whole file.
     full: Sha256Hex,
-    /// The digest without a final line end.
+    /// The digest without a final line feed.
     trimmed: Sha256Hex,
 }
 
 fn measure(path: &Path) -> Result<Measured, StoreError> {
     let mut hasher = canonical::Hasher::default();
-    // The last byte waits, because a line end there is not part of the trimmed digest.
+    // The last byte is hashed last, since a line feed there is not part of the trimmed digest.
     let mut last = None;
     let bytes = for_each_block(path, |block| {
         if let Some((next, rest)) = block.split_last() {
@@ -111,8 +110,8 @@ pub(crate) fn read_artifact<T: Artifact>(path: &str, bytes: &[u8]) -> Result<(T,
     Ok((artifact, value))
 }
 
-/// The deterministic digest that a file has. Whoever plants a directory can claim any, and both digests decide: the one
-/// what is shown, the other whether two runs are the same.
+/// Returns the deterministic digest of a file. It is computed, since a manifest could claim any, and it decides whether two
+/// runs are equal.
 fn deterministic_digest(directory: &Path, name: &str, measured: &Measured) -> Result<Sha256Hex, StoreError> {
     fn stripped<T: Artifact>(directory: &Path, name: &str) -> Result<Sha256Hex, StoreError> {
         let (_, mut value) = read_artifact::<T>(name, &read_file(&directory.join(name))?)?;
@@ -124,13 +123,13 @@ fn deterministic_digest(directory: &Path, name: &str, measured: &Measured) -> Re
         Metrics::FILE => stripped::<Metrics>(directory, name),
         Trace::FILE => stripped::<Trace>(directory, name),
         QaReport::FILE => stripped::<QaReport>(directory, name),
-        // Artifacts without volatile members are their own canonical form and a line end; reports are what they are.
+        // Artifacts without volatile members are their canonical form and a line feed.
         _ if name.ends_with(".json") => Ok(measured.trimmed.clone()),
         _ => Ok(measured.full.clone()),
     }
 }
 
-/// The execution key in the name of a run directory, `KEY` or `KEY.attempt-N`; none in any other name.
+/// Returns the execution key in the name of a run directory, `KEY` or `KEY.attempt-N`; `None` for any other name.
 fn key_in_name(name: &str) -> Option<&str> {
     let key = match name.split_once(".attempt-") {
         Some((key, number)) => number.parse::<u64>().is_ok().then_some(key)?,
@@ -139,11 +138,10 @@ fn key_in_name(name: &str) -> Option<&str> {
     Sha256Hex::parse(key).is_ok().then_some(key)
 }
 
-/// The trace of a directory that this program may be unable to read, when every file is as its manifest says: what
-/// another version wrote can be told from what is damaged. Nothing else may be concluded from it.
+/// Returns the trace of a directory whose files match their manifest, without validation. It only distinguishes a run of
+/// another version from a damaged one.
 pub(crate) fn intact_trace(path: &Path) -> Option<Value> {
-    let parse = |name: &str| strict_json::parse(&read_file(&path.join(name)).ok()?).ok();
-    let manifest = parse(Hashes::FILE)?;
+    let manifest = parse_file(&path.join(Hashes::FILE))?;
     let files = manifest.get("files")?.as_array().filter(|files| files.len() <= MAX_FILES)?;
     let mut has_trace = false;
     for file in files {
@@ -157,22 +155,26 @@ pub(crate) fn intact_trace(path: &Path) -> Option<Value> {
         }
         has_trace |= name == Trace::FILE;
     }
-    if has_trace { parse(Trace::FILE) } else { None }
+    if has_trace { parse_file(&path.join(Trace::FILE)) } else { None }
+}
+
+fn parse_file(path: &Path) -> Option<Value> {
+    strict_json::parse(&read_file(path).ok()?).ok()
 }
 
 impl RunDirectory {
-    /// Opens a directory and checks every file against the manifest; a file the manifest does not name is an error too.
+    /// Opens a directory and verifies every file. A file that the manifest does not list is an error.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let (hashes, _) = read_artifact::<Hashes>(Hashes::FILE, &read_file(&path.join(Hashes::FILE))?)?;
         let run = Self { path: path.to_owned(), hashes };
-        let named: BTreeSet<&str> = run.hashes.files.iter().map(|file| file.path.as_str()).collect();
-        if named.len() != run.hashes.files.len() || named.len() > MAX_FILES {
+        let listed: BTreeSet<&str> = run.hashes.files.iter().map(|file| file.path.as_str()).collect();
+        if listed.len() != run.hashes.files.len() || listed.len() > MAX_FILES {
             return Err(invalid(Hashes::FILE, "/files", "a path is listed twice, or there are too many"));
         }
         run.check_name()?;
         let present = run.list()?;
-        if let Some(name) = present.iter().find(|name| !named.contains(name.as_str())) {
-            return Err(invalid(name, "", "the manifest does not name it"));
+        if let Some(name) = present.iter().find(|name| !listed.contains(name.as_str())) {
+            return Err(invalid(name, "", "the manifest does not list it"));
         }
         for (index, file) in run.hashes.files.iter().enumerate() {
             if !present.contains(&file.path) {
@@ -183,12 +185,16 @@ impl RunDirectory {
                 return Err(invalid(
                     &file.path,
                     &format!("/files/{index}/full"),
-                    "its digest is not the manifest's",
+                    "its digest differs from the manifest's",
                 ));
             }
             if deterministic_digest(&run.path, &file.path, &measured)? != file.deterministic {
                 let pointer = format!("/files/{index}/deterministic");
-                return Err(invalid(&file.path, &pointer, "its deterministic digest is not the manifest's"));
+                return Err(invalid(
+                    &file.path,
+                    &pointer,
+                    "its deterministic digest differs from the manifest's",
+                ));
             }
         }
         if run.hashes.run_digest != run_digest(&run.hashes.files) {
@@ -200,30 +206,34 @@ impl RunDirectory {
         Ok(run)
     }
 
-    /// Returns whether the directory has the name that its writer gave it.
+    /// Returns whether the name of the directory is its execution key.
     pub(crate) fn is_named_by_its_key(&self) -> bool {
-        let name = self.path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| key_in_name(name) == Some(self.hashes.execution_key.as_str()))
+        key_in_name(self.name()) == Some(self.hashes.execution_key.as_str())
     }
 
-    /// Refuses a directory that has the name of another run.
+    /// Returns the name of the directory, empty if it is not Unicode.
+    fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Fails if the directory has the name of another run.
     fn check_name(&self) -> Result<(), StoreError> {
-        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = self.name();
         if key_in_name(name).is_none() || self.is_named_by_its_key() {
             return Ok(());
         }
-        Err(invalid(name, "", "the directory has the name of another execution key"))
+        Err(invalid(name, "", "the directory is named by another execution key"))
     }
 
-    /// The files below the directory, one level of subdirectories deep. An empty subdirectory is an error.
+    /// Lists the files of the directory and of its subdirectories, one level deep. An empty subdirectory is an error.
     fn list(&self) -> Result<BTreeSet<String>, StoreError> {
         let mut names = BTreeSet::new();
         let mut pending = vec![(self.path.clone(), String::new())];
         while let Some((directory, prefix)) = pending.pop() {
             let before = names.len();
-            for entry in fs::read_dir(&directory).map_err(|error| StoreError::read(&directory, error))? {
-                let entry = entry.map_err(|error| StoreError::read(&directory, error))?;
-                let kind = entry.file_type().map_err(|error| StoreError::read(&directory, error))?;
+            for entry in fs::read_dir(&directory).map_err(|error| StoreError::not_read(&directory, error))? {
+                let entry = entry.map_err(|error| StoreError::not_read(&directory, error))?;
+                let kind = entry.file_type().map_err(|error| StoreError::not_read(&directory, error))?;
                 let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
                 if kind.is_dir() && prefix.is_empty() {
                     pending.push((entry.path(), format!("{name}/")));
@@ -235,41 +245,41 @@ impl RunDirectory {
                 }
             }
             if !prefix.is_empty() && names.len() == before {
-                return Err(invalid(&prefix, "", "the manifest does not name this empty directory"));
+                return Err(invalid(&prefix, "", "the manifest does not list this empty directory"));
             }
         }
         Ok(names)
     }
 
-    /// The bytes of a file the manifest names.
+    /// Reads a file that the manifest lists.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         read_file(&self.path.join(name))
     }
 
-    /// An artifact of the usual path.
+    /// Reads an artifact at its usual path.
     pub(crate) fn artifact<T: Artifact>(&self) -> Result<T, StoreError> {
         self.artifact_at(T::FILE)
     }
 
-    /// An artifact; its deterministic digest is computed again and held against the manifest.
+    /// Reads an artifact and compares its deterministic digest with the manifest's.
     pub(crate) fn artifact_at<T: Artifact>(&self, name: &str) -> Result<T, StoreError> {
         let bytes = self.bytes(name)?;
         let (artifact, mut value) = read_artifact::<T>(name, &bytes)?;
         let digest = if T::VOLATILE.is_empty() {
-            // The bytes were just found to be the canonical form.
+            // `read_artifact` checks that the bytes are the canonical form.
             canonical::sha256(bytes.strip_suffix(b"\n").unwrap_or(&bytes))
         } else {
             strip(&mut value, T::VOLATILE);
             canonical::digest(&value).map_err(|error| invalid(name, "", error.to_string()))?
         };
-        let named = self.hashes.files.iter().find(|file| file.path == name);
-        if named.is_none_or(|file| file.deterministic != digest) {
-            return Err(invalid(name, "", "its deterministic digest is not the manifest's"));
+        let listed = self.hashes.files.iter().find(|file| file.path == name);
+        if listed.map(|file| &file.deterministic) != Some(&digest) {
+            return Err(invalid(name, "", "its deterministic digest differs from the manifest's"));
         }
         Ok(artifact)
     }
 
-    /// The recorded texts' file names, in order.
+    /// Returns the paths of recorded texts, in order.
     pub(crate) fn recordings(&self) -> Vec<String> {
         self.hashes
             .files

@@ -1,5 +1,5 @@
-//! Replies of models in earlier runs, one file for each request. Each is sealed with the key of the sender, since
-//! others with write access could forge a reply.
+//! Replies of models in earlier runs, one file for each request. Each is sealed with the provider's key, since others with
+//! write access could forge a reply.
 
 use std::fs;
 use std::io::Write;
@@ -18,13 +18,13 @@ use qa_core::canonical;
 use qa_core::seal::seal;
 use qa_run::reviews::{ReplyStore, StoredHunk};
 
-/// Size limit of a stored file in bytes; a larger one was not written here.
+/// Size limit of a stored file, in bytes; a larger one is ignored.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// A directory of replies.
 pub(crate) struct Replies {
     directory: PathBuf,
-    /// Locked while a sum is read and written.
+    /// Locked while the cost of a pull request is updated.
     spending: Mutex<()>,
 }
 
@@ -39,8 +39,9 @@ struct Spent {
 /// Content of a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept<T> {
-    kept: T,
+struct Sealed<T> {
+    #[serde(rename = "kept")]
+    value: T,
     seal: Sha256Hex,
 }
 
@@ -62,68 +63,76 @@ impl Replies {
     }
 
     fn path_of_spending(&self, pull_request: u64, key: &Secret) -> Option<PathBuf> {
-        // By the seal of a word, so that two keys count apart and neither is named.
-        let of = seal("spent", key).ok()?;
-        Some(self.directory.join(format!("{pull_request}-{}.spent.json", of.short())))
+        // The seal of a constant identifies the key without revealing it.
+        let key_id = seal("spent", key).ok()?;
+        Some(self.directory.join(format!("{pull_request}-{}.spent.json", key_id.short())))
     }
 
     /// Writes a sealed value atomically.
-    fn write<T: Serialize>(&self, path: &Path, kept: T, key: &Secret) -> Result<(), StoreError> {
-        let failed = |error| StoreError::write(path, error);
-        let invalid = |error: canonical::CanonicalError| failed(std::io::Error::other(error.to_string()));
-        let kept = Kept { seal: seal(&kept, key).map_err(invalid)?, kept };
-        let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&self.directory);
-        let mut staged = staged.map_err(failed)?;
-        staged.write_all(&canonical::to_vec(&kept).map_err(invalid)?).map_err(failed)?;
-        staged.persist(path).map_err(|error| StoreError::write(path, error.error))?;
+    fn write<T: Serialize>(&self, path: &Path, value: T, key: &Secret) -> Result<(), StoreError> {
+        self.try_write(path, value, key).map_err(|error| StoreError::not_written(path, error))
+    }
+
+    fn try_write<T: Serialize>(&self, path: &Path, value: T, key: &Secret) -> std::io::Result<()> {
+        let sealed = Sealed { seal: seal(&value, key).map_err(std::io::Error::other)?, value };
+        let bytes = canonical::to_vec(&sealed).map_err(std::io::Error::other)?;
+        let mut staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&self.directory)?;
+        staged.write_all(&bytes)?;
+        staged.persist(path)?;
         Ok(())
     }
 
     /// Reads a value that was sealed with a key, or with any key if `key` is `None`.
-    fn read<T: Serialize + DeserializeOwned>(path: &Path, key: Option<&Secret>) -> Option<T> {
+    fn read_sealed<T: Serialize + DeserializeOwned>(path: &Path, key: Option<&Secret>) -> Option<T> {
         let metadata = fs::symlink_metadata(path).ok()?;
         if !metadata.is_file() || metadata.len() > MOST_BYTES {
             return None;
         }
-        let kept: Kept<T> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-        let is_own = key.is_none_or(|key| seal(&kept.kept, key).is_ok_and(|seal| seal == kept.seal));
-        is_own.then_some(kept.kept)
+        let Sealed { value, seal: expected } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        if let Some(key) = key
+            && seal(&value, key).ok()? != expected
+        {
+            return None;
+        }
+        Some(value)
     }
 }
 
 impl ReplyStore for Replies {
     fn reply(&self, request: &Sha256Hex, sample: u64, key: Option<&Secret>) -> Option<RecordedReply> {
-        let reply: RecordedReply = Self::read(&self.path(request, sample), key)?;
+        let reply: RecordedReply = Self::read_sealed(&self.path(request, sample), key)?;
         (reply.request_hash == *request && reply.sample == sample).then_some(reply)
     }
 
     fn save_reply(&self, reply: &RecordedReply, key: &Secret) {
         let path = self.path(&reply.request_hash, reply.sample);
-        let _it_is_asked_for_again = self.write(&path, reply, key);
+        let _requested_again_next_time = self.write(&path, reply, key);
     }
 
     fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk> {
-        let kept: StoredHunk = Self::read(&self.path_of_hunk(context, hunk), key)?;
-        (kept.context == *context && kept.findings.hunk == *hunk).then_some(kept)
+        let stored: StoredHunk = Self::read_sealed(&self.path_of_hunk(context, hunk), key)?;
+        (stored.context == *context && stored.findings.hunk == *hunk).then_some(stored)
     }
 
     fn spent(&self, pull_request: u64, key: &Secret) -> u64 {
-        let path = self.path_of_spending(pull_request, key);
-        let spent: Option<Spent> = path.and_then(|path| Self::read(&path, Some(key)));
-        spent.filter(|spent| spent.pull_request == pull_request).map_or(0, |spent| spent.micro_usd)
+        let Some(path) = self.path_of_spending(pull_request, key) else { return 0 };
+        match Self::read_sealed::<Spent>(&path, Some(key)) {
+            Some(spent) if spent.pull_request == pull_request => spent.micro_usd,
+            Some(_) | None => 0,
+        }
     }
 
     fn add_spent(&self, pull_request: u64, micro_usd: u64, key: &Secret) {
         let _held = self.spending.lock();
         let micro_usd = self.spent(pull_request, key).saturating_add(micro_usd);
         if let Some(path) = self.path_of_spending(pull_request, key) {
-            let _it_was_spent_all_the_same = self.write(&path, Spent { pull_request, micro_usd }, key);
+            let _counted_in_this_run_only = self.write(&path, Spent { pull_request, micro_usd }, key);
         }
     }
 
     fn save_hunk(&self, stored: &StoredHunk, key: &Secret) {
         let path = self.path_of_hunk(&stored.context, &stored.findings.hunk);
-        let _it_is_found_anew_next_time = self.write(&path, stored, key);
+        let _found_again_next_time = self.write(&path, stored, key);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Makes sure that writing below the artifact root really writes there and nowhere else.
+//! Directories below the artifact root, checked for links that lead elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) struct ArtifactRoot {
 }
 
 impl ArtifactRoot {
-    /// Prepares `<root>/runs`. A pull request can commit `.qa-skill` or `runs` as a symbolic link, so neither may be one.
+    /// Prepares `<root>/runs`. Fails if either is a symbolic link, which a pull request can commit.
     pub(crate) fn prepare(root: &Path) -> Result<Self, StoreError> {
         let runs = root.join("runs");
         refuse_links(root).map_err(|error| StoreError::UnsafeRoot {
@@ -29,8 +29,8 @@ impl ArtifactRoot {
         Ok(Self { root: root.to_owned(), runs })
     }
 
-    /// Makes the directory for parts of a run.
-    pub(super) fn parts(&self, key: &ExecutionKey) -> Result<PathBuf, StoreError> {
+    /// Creates the directory for parts of a run.
+    pub(super) fn parts_directory(&self, key: &ExecutionKey) -> Result<PathBuf, StoreError> {
         let parts = self.root.join("parts");
         ignored_directory(&parts)?;
         let directory = parts.join(key.as_str());
@@ -43,13 +43,13 @@ impl ArtifactRoot {
         self.runs.join(key.as_str())
     }
 
-    /// The directory whose entries renames change.
+    /// Returns the directory of runs.
     pub(super) fn directory(&self) -> &Path {
         &self.runs
     }
 }
 
-/// Makes a directory, or accepts one that is there and no link.
+/// Creates a directory, or accepts an existing one that is not a link.
 pub(super) fn own_directory(directory: &Path) -> Result<(), StoreError> {
     match fs::symlink_metadata(directory) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
@@ -58,21 +58,21 @@ pub(super) fn own_directory(directory: &Path) -> Result<(), StoreError> {
             Err(StoreError::UnsafeRoot { path: display_path(directory), reason })
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory).map_err(|error| StoreError::write(directory, error))
+            fs::create_dir_all(directory).map_err(|error| StoreError::not_written(directory, error))
         }
-        Err(error) => Err(StoreError::read(directory, error)),
+        Err(error) => Err(StoreError::not_read(directory, error)),
     }
 }
 
-/// Makes a directory like [`own_directory`], with a note to git that nothing in it is to be committed. An empty note is
-/// what a full disk or a killed process leaves, and is written again.
+/// Creates a directory like [`own_directory`], with a `.gitignore` of its content. An empty one, which a full disk or a killed
+/// process leaves, is written again.
 pub(super) fn ignored_directory(directory: &Path) -> Result<(), StoreError> {
     own_directory(directory)?;
     let ignore = directory.join(".gitignore");
-    if fs::symlink_metadata(&ignore).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0) {
-        return Ok(());
+    match fs::symlink_metadata(&ignore) {
+        Ok(metadata) if !metadata.is_file() || metadata.len() > 0 => Ok(()),
+        Ok(_) | Err(_) => fs::write(&ignore, "*\n").map_err(|error| StoreError::not_written(&ignore, error)),
     }
-    fs::write(&ignore, "*\n").map_err(|error| StoreError::write(&ignore, error))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Writes a run directory so that it exists whole or not at all: staging, fsync, manifest last, one rename.
+//! Writes a run directory atomically: staging, fsync, the manifest last, one rename.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::marker::PhantomData;
@@ -18,24 +18,23 @@ use qa_contracts::schema;
 use qa_contracts::v1::{FileHash, Hashes};
 use qa_core::canonical;
 
-/// Number of threads that wait for the disk at a time. They use no CPU; together their requests share few journal
-/// commits of the file system, while one after another each would need its own.
+/// Number of threads that sync files. They use no CPU, and concurrent syncs share journal commits of the file system.
 const SYNC_THREADS: usize = 8;
-/// Number of files that are written before they are synced, which bounds the open ones.
+/// Number of files that are written before they are synced, which bounds the open files.
 const MOST_UNSYNCED: usize = 64;
 
 /// A file ready to be written, with both digests.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) path: String,
-    /// The bytes, in pieces: a large artifact in one would need its place beside everything else.
+    /// The bytes, in pieces, since one buffer of a large artifact would need its memory at once.
     pieces: Vec<Vec<u8>>,
     pub(crate) deterministic: Sha256Hex,
     full: Sha256Hex,
 }
 
 impl Entry {
-    /// An artifact, validated against its schema.
+    /// Renders an artifact and validates it against its schema.
     pub(crate) fn artifact<T: Artifact>(artifact: &T) -> Result<Self, StoreError> {
         let mut parts = artifact.parts().peekable();
         if !T::VOLATILE.is_empty() {
@@ -54,34 +53,33 @@ impl Entry {
         Ok(entry.finish())
     }
 
-    /// A valid artifact in one piece; its value is there where members are volatile.
+    /// Renders a valid artifact in one piece. `value` is given for an artifact with volatile members.
     fn one_piece<T: Artifact>(artifact: &T, value: Option<Value>) -> Result<Self, StoreError> {
-        let refused = |error: canonical::CanonicalError| invalid(T::FILE, String::new(), error.to_string());
-        let mut bytes = canonical::to_vec(artifact).map_err(refused)?;
+        let mut bytes = canonical_bytes(T::FILE, artifact)?;
         let (mut deterministic, full) = canonical::sha256_and_of_line(&bytes);
         if let Some(mut value) = value {
             strip(&mut value, T::VOLATILE);
-            deterministic = canonical::digest(&value).map_err(refused)?;
+            deterministic = canonical::digest(&value)
+                .map_err(|error| invalid(T::FILE, String::new(), error.to_string()))?;
         }
         bytes.push(b'\n');
         Ok(Self { path: T::FILE.to_owned(), pieces: vec![bytes], deterministic, full })
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.pieces.concat()
     }
 
-    /// A report in a format of its own.
+    /// Returns the file of a report in any format.
     pub(crate) fn report(path: &str, bytes: Vec<u8>) -> Self {
         let full = canonical::sha256(&bytes);
         Self { path: path.to_owned(), pieces: vec![bytes], deterministic: full.clone(), full }
     }
 }
 
-/// A file of the form of `T` that is made of its parts, one after another: the frame up to where its list opens, the items
-/// of all parts, the rest of the frame. A part may be anything that is written as a `T` with some items is; only its bytes
-/// are kept.
+/// A file of `T` that is rendered part by part: the frame up to the start of its list, the items of all parts, the rest of the
+/// frame. A part serializes as a `T` with some of the items.
 pub(crate) struct PartedEntry<T> {
     path: String,
     frame: Vec<u8>,
@@ -92,17 +90,17 @@ pub(crate) struct PartedEntry<T> {
 }
 
 impl<T: Artifact> PartedEntry<T> {
-    /// Begins with everything but the items.
+    /// Begins with the frame: the artifact without items.
     pub(crate) fn new(path: &str, frame: &impl Serialize) -> Result<Self, StoreError> {
-        let frame = Self::written(path, frame)?;
+        let frame = canonical_bytes(path, frame)?;
         Ok(Self { path: path.to_owned(), frame, opened: 0, pieces: Vec::new(), form: PhantomData })
     }
 
-    /// Adds the items of a valid part, which has one or more.
+    /// Validates a part and adds its items, at least one.
     pub(crate) fn add(&mut self, part: &impl Serialize) -> Result<(), StoreError> {
         valid::<T>(&self.path, part)?;
-        let mut piece = Self::written(&self.path, part)?;
-        // Up to the first item both are the same: behind it one has an object and the other closes the list.
+        let mut piece = canonical_bytes(&self.path, part)?;
+        // Both are equal up to the first item, where the part has an object and the frame ends the list.
         self.opened = piece.iter().zip(&self.frame).take_while(|(left, right)| left == right).count();
         piece.truncate(piece.len() - (self.frame.len() - self.opened));
         if !self.pieces.is_empty() {
@@ -114,7 +112,7 @@ impl<T: Artifact> PartedEntry<T> {
         Ok(())
     }
 
-    /// The file.
+    /// Returns the file.
     pub(crate) fn finish(self) -> Entry {
         let Self { path, frame, opened, mut pieces, .. } = self;
         pieces.push(frame[opened..].to_vec());
@@ -125,17 +123,17 @@ impl<T: Artifact> PartedEntry<T> {
         pieces.push(b"\n".to_vec());
         Entry { path, pieces, deterministic, full: hasher.finish() }
     }
+}
 
-    fn written(path: &str, part: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-        canonical::to_vec(part).map_err(|error| invalid(path, String::new(), error.to_string()))
-    }
+fn canonical_bytes(path: &str, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    canonical::to_vec(value).map_err(|error| invalid(path, String::new(), error.to_string()))
 }
 
 fn invalid(path: &str, pointer: String, reason: String) -> StoreError {
     StoreError::Invalid { path: path.to_owned(), pointer, reason }
 }
 
-/// An artifact as JSON, once its schema has nothing against it.
+/// Returns an artifact as JSON, validated against its schema.
 fn valid<T: Artifact>(path: &str, artifact: &impl Serialize) -> Result<Value, StoreError> {
     let value =
         serde_json::to_value(artifact).map_err(|error| invalid(path, String::new(), error.to_string()))?;
@@ -154,22 +152,33 @@ pub(super) fn strip(value: &mut Value, volatile: &[&str]) {
     }
 }
 
+/// A file that is written and may not be on the disk yet.
+struct UnsyncedFile {
+    path: PathBuf,
+    file: File,
+}
+
+/// A published run directory.
+pub(crate) struct PublishedRun {
+    pub(crate) path: PathBuf,
+    pub(crate) hashes: Hashes,
+}
+
 /// A run directory being written.
 pub(crate) struct RunWriter<'a> {
     root: &'a ArtifactRoot,
     key: ExecutionKey,
     staging: ScratchDirectory,
     files: Vec<FileHash>,
-    /// Written and not yet known to be on the disk.
-    unsynced: Vec<(PathBuf, File)>,
-    /// Directories in it.
+    unsynced: Vec<UnsyncedFile>,
+    /// Subdirectories.
     directories: BTreeSet<PathBuf>,
     /// The manifest, once it is written.
     manifest: Option<Hashes>,
 }
 
 impl<'a> RunWriter<'a> {
-    /// Starts a run directory out of sight.
+    /// Starts a run directory in staging.
     pub(crate) fn begin(root: &'a ArtifactRoot, key: &ExecutionKey) -> Result<Self, StoreError> {
         let directory = root.directory();
         let prefix = format!("{STAGING_PREFIX}{}-", key.short());
@@ -178,7 +187,7 @@ impl<'a> RunWriter<'a> {
             key: key.clone(),
             // Later steps of a job read it as another user.
             staging: ScratchDirectory::create(directory, &prefix, Readers::Everybody)
-                .map_err(|error| StoreError::write(directory, error))?,
+                .map_err(|error| StoreError::not_written(directory, error))?,
             files: Vec::new(),
             unsynced: Vec::new(),
             directories: BTreeSet::new(),
@@ -186,8 +195,7 @@ impl<'a> RunWriter<'a> {
         })
     }
 
-    /// Writes one file and forgets its bytes. Whether they are on the disk is asked when the directory is published: a run
-    /// that is thrown away, as a repeated one is, never waits for it.
+    /// Writes a file. It is synced when the directory is published, so that a discarded run does not wait for the disk.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), StoreError> {
         self.write_file(entry)?;
         self.files.push(FileHash {
@@ -199,7 +207,7 @@ impl<'a> RunWriter<'a> {
         Ok(())
     }
 
-    /// The digest the run will have.
+    /// Returns the digest of the run.
     pub(crate) fn run_digest(&mut self) -> Sha256Hex {
         if let Some(manifest) = &self.manifest {
             return manifest.run_digest.clone();
@@ -208,7 +216,7 @@ impl<'a> RunWriter<'a> {
         run_digest(&self.files)
     }
 
-    /// Makes every file durable, then the manifest, then the directories; nothing can be added afterwards.
+    /// Syncs every file, then writes the manifest, then syncs the directories. No file can be added afterwards.
     fn seal(&mut self) -> Result<Hashes, StoreError> {
         if let Some(manifest) = &self.manifest {
             return Ok(manifest.clone());
@@ -228,27 +236,27 @@ impl<'a> RunWriter<'a> {
         Ok(manifest)
     }
 
-    /// Gives the directory the name of its key; none where another run has it, of which this one is the next attempt.
-    pub(crate) fn publish(&mut self) -> Result<Option<(PathBuf, Hashes)>, StoreError> {
-        let manifest = self.seal()?;
-        let target = self.root.run(&self.key);
-        Ok(self.rename(&target)?.then_some((target, manifest)))
+    /// Renames the directory to its key. Returns `None` if another run has that name.
+    pub(crate) fn publish(&mut self) -> Result<Option<PublishedRun>, StoreError> {
+        let hashes = self.seal()?;
+        let path = self.root.run(&self.key);
+        Ok(self.rename(&path)?.then_some(PublishedRun { path, hashes }))
     }
 
-    /// Gives the directory the first name that is free: that of its key, else of the next attempt.
-    pub(crate) fn publish_attempt(&mut self) -> Result<(PathBuf, Hashes), StoreError> {
-        let manifest = self.seal()?;
+    /// Renames the directory to its key, or to the key with the next free attempt.
+    pub(crate) fn publish_attempt(&mut self) -> Result<PublishedRun, StoreError> {
+        let hashes = self.seal()?;
         let mut target = self.root.run(&self.key);
         let mut attempt = 1;
         while !self.rename(&target)? {
             attempt += 1;
             target = self.root.directory().join(format!("{}.attempt-{attempt}", self.key));
         }
-        Ok((target, manifest))
+        Ok(PublishedRun { path: target, hashes })
     }
 
     fn rename(&mut self, target: &Path) -> Result<bool, StoreError> {
-        let renamed = self.staging.rename(target).map_err(|error| StoreError::write(target, error))?;
+        let renamed = self.staging.rename(target).map_err(|error| StoreError::not_written(target, error))?;
         if renamed {
             sync_directory(self.root.directory())?;
         }
@@ -260,44 +268,51 @@ impl<'a> RunWriter<'a> {
         if let Some(directory) = full.parent().filter(|directory| *directory != self.staging.path())
             && self.directories.insert(directory.to_owned())
         {
-            fs::create_dir(directory).map_err(|error| StoreError::write(directory, error))?;
+            fs::create_dir(directory).map_err(|error| StoreError::not_written(directory, error))?;
         }
         let written = OpenOptions::new().write(true).create_new(true).open(&full).and_then(|mut file| {
             entry.pieces.iter().try_for_each(|piece| file.write_all(piece))?;
             Ok(file)
         });
-        let file = written.map_err(|error| StoreError::write(&full, error))?;
-        self.unsynced.push((full, file));
+        let file = written.map_err(|error| StoreError::not_written(&full, error))?;
+        self.unsynced.push(UnsyncedFile { path: full, file });
         if self.unsynced.len() < MOST_UNSYNCED { Ok(()) } else { self.sync() }
     }
 
-    /// Waits until everything written so far is on the disk. The first error in the order of writing wins.
+    /// Syncs the files written so far. Returns the first error in the order of writing.
     fn sync(&mut self) -> Result<(), StoreError> {
         let files = std::mem::take(&mut self.unsynced);
         let next = AtomicUsize::new(0);
-        let sync_some = || -> Vec<(usize, std::io::Error)> {
-            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)))
-                .take_while(|position| *position < files.len())
-                .filter_map(|position| Some((position, files[position].1.sync_data().err()?)))
-                .collect()
-        };
-        let mut failed = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..SYNC_THREADS.min(files.len())).map(|_| scope.spawn(sync_some)).collect();
-            let mut failed = sync_some();
+        let mut failures = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..SYNC_THREADS.min(files.len()))
+                .map(|_| scope.spawn(|| sync_next(&files, &next)))
+                .collect();
+            let mut failures = sync_next(&files, &next);
             for other in others {
-                failed.extend(other.join().expect("asking the disk does not panic"));
+                failures.append(&mut other.join().expect("a sync does not panic"));
             }
-            failed
+            failures
         });
-        failed.sort_by_key(|(position, _)| *position);
-        match failed.into_iter().next() {
-            Some((position, error)) => Err(StoreError::write(&files[position].0, error)),
+        match failures.pop_first() {
+            Some((position, error)) => Err(StoreError::not_written(&files[position].path, error)),
             None => Ok(()),
         }
     }
 }
 
-/// One value for the whole run: equal runs have equal ones.
+/// Syncs files until none is left, and returns the errors by position. Threads share `next`, the next position.
+fn sync_next(files: &[UnsyncedFile], next: &AtomicUsize) -> BTreeMap<usize, std::io::Error> {
+    let mut failures = BTreeMap::new();
+    loop {
+        let position = next.fetch_add(1, Ordering::Relaxed);
+        let Some(unsynced) = files.get(position) else { return failures };
+        if let Err(error) = unsynced.file.sync_data() {
+            failures.insert(position, error);
+        }
+    }
+}
+
+/// Returns the digest of a run: equal runs have equal ones.
 pub(super) fn run_digest(files: &[FileHash]) -> Sha256Hex {
     let list: Vec<(&str, &Sha256Hex)> =
         files.iter().map(|file| (file.path.as_str(), &file.deterministic)).collect();
@@ -307,7 +322,7 @@ pub(super) fn run_digest(files: &[FileHash]) -> Sha256Hex {
 fn sync_directory(path: &Path) -> Result<(), StoreError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
-        .map_err(|error| StoreError::write(path, error))
+        .map_err(|error| StoreError::not_written(path, error))
 }
 
 #[cfg(test)]

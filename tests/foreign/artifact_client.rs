@@ -243,7 +243,7 @@ fn the_official_client_and_we_read_each_others_artifacts() {
 
     // A name that is taken is taken for both.
     assert!(upload(&server, &run, "small").run().expect(0).text().starts_with("uploaded"));
-    assert!(upload(&server, &run, "small").run().expect(0).text().starts_with("already there"));
+    assert!(upload(&server, &run, "small").run().expect(0).text().starts_with("already uploaded"));
     upload(&server, &run, "theirs").run().expect_code(3, "ARTIFACT_NAME_TAKEN");
     let mut again = arguments;
     again[1] = "ours";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer, policy};
 use crate::support::parts::part;
-use crate::support::reviews::{FAULT, QUOTE, only, repository, run, said};
+use crate::support::reviews::{FAULT, QUOTE, model_finding, only, repository, run};
 use crate::support::server::Request;
 use crate::support::{Response, Server, change, qa_skill};
 
@@ -116,7 +116,7 @@ fn reviews() -> Vec<String> {
 fn answered(surface: &str, body: &Value) -> (String, Value) {
     let rules = format!("{}/properties/findings/items/properties/ruleId/enum/0", place_of_schema(surface));
     let rule = body.pointer(&rules).and_then(Value::as_str).unwrap_or_else(|| panic!("{body}"));
-    let text = json!({"findings": [said(rule, "app.py", 5, QUOTE)]}).to_string();
+    let text = json!({"findings": [model_finding(rule, "app.py", 5, QUOTE)]}).to_string();
     let answer = answer(surface, &text);
     (text, answer)
 }

@@ -77,7 +77,7 @@ fn a_pass_over_files_that_were_not_read_is_neutral_and_says_so() {
     let outcome = scene.program(&step).env("INPUT_BASE", "main").run().expect(0);
     assert_eq!(scene.only_check().0, "neutral");
     let title = scene.github.state().checks[0].title.clone().unwrap();
-    assert_eq!(title, "PASS: Nothing was found in what was read; 1 file was NOT read in full.");
+    assert_eq!(title, "PASS: No finding in the files that were read; 1 file was NOT read in full.");
     assert!(outcome.text().contains("NOT read in full"), "{}", outcome.text());
     let verdict = step.run_dir().json("final-verdict.json");
     assert_eq!((&verdict["status"], &verdict["degraded"]), (&json!("PASS"), &json!(true)));
@@ -326,7 +326,7 @@ fn a_check_run_ends_although_the_runner_takes_neither_text_nor_summary() {
         if place == "standard output" {
             command.stdout(full());
         }
-        let outcome = Outcome::of(&command.output().unwrap());
+        let outcome = Outcome::from_output(&command.output().unwrap());
         assert_eq!((outcome.exit, outcome.code()), (3, "ARTIFACT_WRITE_FAILED"), "{place}");
         let state = world.github.state();
         let check = &state.checks[0];

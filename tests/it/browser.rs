@@ -225,7 +225,7 @@ fn a_step_that_breaks_in_the_browser_fails_with_its_place_and_its_picture() {
 
 /// Judges without a bound on addresses: Node asks for far more than it uses.
 fn judged_unbounded(repo: &Repo) -> Outcome {
-    Outcome::of(&repo.judge().bare_command().output().unwrap())
+    Outcome::from_output(&repo.judge().bare_command().output().unwrap())
 }
 
 #[test]

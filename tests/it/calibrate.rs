@@ -110,7 +110,7 @@ fn a_person_reads_the_rate_with_its_interval_the_rules_and_the_changes() {
         "merge-leftover/conflict-marker",
         &format!("{} A commit", &commits[3][..12]),
         "b.py:1",
-        "Quality gates are left out",
+        "Quality gates are not included",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }

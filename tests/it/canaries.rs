@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::canaries::{Canaries, Said};
+use crate::support::canaries::{Canaries, Recorded};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean};
@@ -122,13 +122,13 @@ fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
     let base = Files::of(&[(POLICY, policy.as_str()), ("src/old.py", "r = 1\ns = 2\nt = 3\n")])
         .with("src/a.py", format!("OLD = \"{}\"\nkept = 1\n", canaries.hatch("a removed line")))
         .with(format!("old/{}.txt", canaries.hatch("a deleted file's name")), "x\n");
-    let head = head(&mut canaries, &base).without(&format!("old/ghp_{}.txt", canaries.0[2].1));
+    let head = head(&mut canaries, &base).without(&format!("old/ghp_{}.txt", canaries.0[2].body));
     let (_, head) = repo.change(&base, &head);
     write_reports(&mut canaries, &repo.path());
     let branch = format!("topic-{}", canaries.hatch("a branch's name"));
     repo.reference(&format!("refs/heads/{branch}"), head);
 
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
         let judged =
             repo.judge().without("topic").without("--head").args(["--head", &branch, "--format", format]);
@@ -142,7 +142,7 @@ fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
         let explained = qa_skill(["explain", id, "--out"]).arg(repo.beside("out")).run().expect(0);
         said.streams("explain", &explained);
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 
     // What was to be judged was judged: each name and each report is told of, masked.
     let findings = run.findings();
@@ -193,7 +193,7 @@ fn publish(mut canaries: Canaries, topic: &Files, fork: bool) {
         .env("CODE_QA_REVIEW_COOLDOWN_TURNS", canaries.hatch("CODE_QA_REVIEW_COOLDOWN_TURNS"))
         .env("GITHUB_HEAD_REF", canaries.hatch("GITHUB_HEAD_REF"));
     let outcome = program.run().expect(1);
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     said.streams("the step", &outcome);
     said.bytes("the job summary", std::fs::read(origin.repo.beside("summary.md")).unwrap());
     said.bytes("the outputs", std::fs::read(origin.repo.beside("output")).unwrap());
@@ -214,7 +214,7 @@ fn publish(mut canaries: Canaries, topic: &Files, fork: bool) {
         let notes = if fork { commands.clone() } else { json!(state.checks[0].annotations).to_string() };
         assert!(notes.contains(gate), "{notes}");
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn no_secret_of_a_fork_reaches_the_log() {
 fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
     let mut canaries = Canaries::default();
     let changed = ("a.py", "a = 1\n");
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     let policies = [
         ("a lens's name", "[lenses.SECRET]\nenabled = true\n"),
         ("a setting", "SECRET = 1\n"),
@@ -309,7 +309,7 @@ fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
             said.streams(place, &outcome);
         }
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 }
 
 /// Each input that a step refuses, with a secret whole and across each limit of what is quoted.
@@ -318,7 +318,7 @@ fn an_input_that_is_refused_is_quoted_without_its_secret() {
     let origin = Origin::with_topic(&clean());
     let git = origin.serve();
     let mut canaries = Canaries::default();
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     let mut step = Step::on_pull_request(&origin, &git, 2);
     let names = ["BASE", "HEAD", "MODE", "JOBS", "COMMENT", "SHARD", "LENSES", "WORKING-DIRECTORY"];
     for name in names.iter().copied().chain(["an event", "a branch of an event"]) {
@@ -346,7 +346,7 @@ fn an_input_that_is_refused_is_quoted_without_its_secret() {
             step.event = honest;
         }
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 }
 
 #[test]

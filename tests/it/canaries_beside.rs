@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, SURFACES, answer};
-use crate::support::canaries::{Canaries, Said};
+use crate::support::canaries::{Canaries, Recorded};
 use crate::support::reviews::{self, FAULT, QUOTE, finding};
 use crate::support::{Files, Repo, Response, RunDir, Server, conflict, qa_skill, repair, tamper};
 
@@ -198,7 +198,7 @@ fn junit(canaries: &mut Canaries) -> String {
 }
 
 /// A repository with reports beside its checkout, and what is said when it is judged.
-fn judged(canaries: &mut Canaries, said: &mut Said) -> Repo {
+fn judged(canaries: &mut Canaries, said: &mut Recorded) -> Repo {
     let repo = Repo::new();
     let waivers = format!("# {}\n", canaries.hatch("a comment of waivers"));
     let base = story(canaries).with(POLICY, GATES).with(WAIVERS, waivers).with("src/a.py", "a = 1\n");
@@ -236,15 +236,15 @@ fn judged(canaries: &mut Canaries, said: &mut Said) -> Repo {
 
 /// Fails if a secret was heard. A report is recorded as it was read, so a secret in pieces stays in pieces there.
 #[track_caller]
-fn assert_silent_but_for_pieces(canaries: &Canaries, said: &Said) {
-    let mut heard = canaries.heard_in(said);
+fn assert_silent_but_for_pieces(canaries: &Canaries, said: &Recorded) {
+    let mut heard = canaries.leaks_in(said);
     heard.retain(|heard| !heard.ends_with("in pieces in recordings/gates.json"));
     assert!(heard.is_empty(), "{heard:#?}");
 }
 
 #[test]
 fn no_secret_of_what_is_read_beside_a_change_is_shown() {
-    let (mut canaries, mut said) = (Canaries::default(), Said::default());
+    let (mut canaries, mut said) = (Canaries::default(), Recorded::default());
     let repo = judged(&mut canaries, &mut said);
     let run = repo.run_dir();
     let results = run.json("lens-results.json");
@@ -280,7 +280,7 @@ fn no_secret_of_what_is_read_beside_a_change_is_shown() {
 /// A stored run is not believed, whoever wrote it, and what is said of it is no exception.
 #[test]
 fn no_secret_of_a_stored_run_is_shown() {
-    let (mut canaries, mut said) = (Canaries::default(), Said::default());
+    let (mut canaries, mut said) = (Canaries::default(), Recorded::default());
     let repo = judged(&mut canaries, &mut said);
     let elsewhere = repo.beside("elsewhere");
     let copy = |name: &str| {
@@ -318,7 +318,7 @@ fn no_secret_of_a_stored_run_is_shown() {
 
 #[test]
 fn waivers_and_a_rubric_with_a_secret_are_refused_without_showing_it() {
-    let (mut canaries, mut said) = (Canaries::default(), Said::default());
+    let (mut canaries, mut said) = (Canaries::default(), Recorded::default());
     let waiver = |owner: &str, reason: &str| {
         format!(
             "[[waiver]]\nrule = \"merge-leftover/conflict-marker\"\nevidence-hash = \"{}\"\nowner = \"{owner}\"\n\
@@ -349,13 +349,13 @@ fn waivers_and_a_rubric_with_a_secret_are_refused_without_showing_it() {
             qa_skill(["policy-check", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
         said.streams("policy-check", &check.run());
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 }
 
 #[test]
 fn no_secret_that_a_model_says_is_shown() {
     for surface in SURFACES {
-        let (mut canaries, mut said) = (Canaries::default(), Said::default());
+        let (mut canaries, mut said) = (Canaries::default(), Recorded::default());
         let mut with = |member: &str, place: &str| {
             let mut one = finding();
             one[member] = canaries.hatch(place).into();
@@ -395,7 +395,7 @@ fn no_secret_that_a_model_says_is_shown() {
             said.streams("verify", &repo.run_dir().verify().run().expect(0));
         }
         assert!(FAULT.contains(QUOTE));
-        canaries.assert_silent(&said);
+        canaries.assert_no_leak(&said);
     }
 }
 
@@ -406,8 +406,8 @@ fn a_token_in_the_path_of_the_origin_stands_in_no_artifact() {
     let url = format!("https://example.com/{}/widget.git", canaries.hatch("the address of the origin"));
     crate::support::git(&repo.path(), &["remote", "add", "origin", &url]);
     let outcome = repo.judge().run().expect(0);
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     said.streams("the run", &outcome);
     said.run(&repo.run_dir());
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
 }

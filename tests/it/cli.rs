@@ -282,7 +282,7 @@ fn a_run_that_is_interrupted_ends_without_a_verdict_and_leaves_nothing() {
         let staged = || std::fs::read_dir(&runs).is_ok_and(|entries| entries.count() > 1);
         until(|| child.try_wait().unwrap().is_some(), || if in_store { staged() } else { caught() });
         send(signal, &child);
-        Outcome::of(&child.wait_with_output().unwrap()).expect_code(3, "CANCELLED");
+        Outcome::from_output(&child.wait_with_output().unwrap()).expect_code(3, "CANCELLED");
         assert!(runs_in(&repo.beside("out")).is_empty());
         if in_store {
             // A process that does not end by itself in time leaves a staging directory, which any next run removes.
@@ -330,7 +330,7 @@ fn a_signal_ends_a_run_that_computes() {
         let works = || processor_ticks(parent).is_some_and(|ticks| ticks >= 100);
         until(|| child.try_wait().unwrap().is_some(), works);
         send(signal, &child);
-        Outcome::of(&child.wait_with_output().unwrap()).expect_code(3, "CANCELLED");
+        Outcome::from_output(&child.wait_with_output().unwrap()).expect_code(3, "CANCELLED");
         assert!(runs_in(&repo.beside("out")).is_empty());
     }
 }
@@ -350,7 +350,7 @@ fn a_run_that_waits_in_the_kernel_ends_at_a_signal_all_the_same() {
         let is_writing = || std::fs::read_to_string(&waits).is_ok_and(|call| call.contains("pipe_write"));
         until(|| child.try_wait().unwrap().is_some(), is_writing);
         send(signal, &child);
-        let outcome = Outcome::of(&child.wait_with_output().unwrap());
+        let outcome = Outcome::from_output(&child.wait_with_output().unwrap());
         outcome.expect_code(3, "CANCELLED");
     }
 }
@@ -362,7 +362,7 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
         let mut command = repo.judge().args(["--format", format]).command();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let outcome = Outcome::of(&child.wait_with_output().unwrap()).expect(1);
+        let outcome = Outcome::from_output(&child.wait_with_output().unwrap()).expect(1);
         assert_eq!(outcome.stderr, "", "{format}");
     }
     let mut command = qa_skill(["--help"]).command();
@@ -371,7 +371,7 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
     child.wait().unwrap();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = repo.judge().command().stdout(full).stderr(Stdio::piped()).output().unwrap();
-    Outcome::of(&output).expect_code(3, "ARTIFACT_WRITE_FAILED");
+    Outcome::from_output(&output).expect_code(3, "ARTIFACT_WRITE_FAILED");
 }
 
 /// Characters that change how the text around them looks.

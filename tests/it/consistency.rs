@@ -7,8 +7,8 @@ use git2::Oid;
 use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, policy};
-use crate::support::canaries::{Canaries, Said};
-use crate::support::reviews::{KEY, findings, packet, said};
+use crate::support::canaries::{Canaries, Recorded};
+use crate::support::reviews::{KEY, findings, model_finding, packet};
 use crate::support::{Files, Outcome, Repo, Server, qa_skill, temp};
 
 const NOTICE: &str = "# Copyright 2024 The Authors.\n# Licensed under the MIT licence.\n\n";
@@ -201,11 +201,11 @@ fn a_draft_quotes_no_secret_that_its_length_cuts() {
     let text = format!("{}def readOtherItem(item):  # {line}\n    return item\n", module(40));
     world.change(&[("src/app/item_40.py", &text)], &[]);
     let draft = world.drafted("draft");
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     said.bytes("the draft", std::fs::read(&draft).unwrap());
     said.bytes("its page", std::fs::read(draft.with_extension("md")).unwrap());
-    assert!(said.0.iter().all(|(_, text)| String::from_utf8_lossy(text).contains("readOtherItem")));
-    canaries.assert_silent(&said);
+    assert!(said.0.iter().all(|output| String::from_utf8_lossy(&output.bytes).contains("readOtherItem")));
+    canaries.assert_no_leak(&said);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn conventions_that_a_later_commit_no_longer_keeps_are_counted_and_fail_nothing(
 
     let mut kept = World::held(&[]);
     let said = check(&kept.repo, "main").expect(0).text();
-    assert!(said.contains("conventions are kept, 0 are not") && !said.contains("consistency-init"), "{said}");
+    assert!(said.contains("conventions hold, 0 do not") && !said.contains("consistency-init"), "{said}");
     assert!(check(&kept.repo, "main~1").expect(0).text().contains("names no rubric"));
     check(&kept.repo, "nowhere").expect(2);
     let tampered = kept.frozen(1).replace("snake_case", "camelCase");
@@ -587,7 +587,10 @@ fn a_model_is_asked_about_the_rubric_and_may_name_its_conventions_alone() {
         let (_, conventions) = instructions.split_once("# Conventions").unwrap();
         let ids = conventions.lines().filter_map(|line| line.strip_prefix("- `")?.split('`').next());
         assert!(packet(request).contains(line));
-        findings(CHAT, &ids.take(2).map(|id| said(id, "src/app/late_item.py", 5, line)).collect::<Vec<_>>())
+        findings(
+            CHAT,
+            &ids.take(2).map(|id| model_finding(id, "src/app/late_item.py", 5, line)).collect::<Vec<_>>(),
+        )
     });
     let mut world = World::held(&[]);
     let asks = "[lenses.review-consistency]\nmodel = \"review\"\nrequired = true\n[rules.\"review-consistency/convention\"]\nstrength = \"block\"\n";

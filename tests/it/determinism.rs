@@ -329,7 +329,7 @@ fn two_containers_in_one_workspace_agree_on_one_run() {
             })
             .collect();
         for writer in writers {
-            let outcome = crate::support::Outcome::of(&writer.wait_with_output().unwrap());
+            let outcome = crate::support::Outcome::from_output(&writer.wait_with_output().unwrap());
             assert_eq!(outcome.exit, 1, "round {round}: {}", outcome.stderr);
         }
         assert_eq!(repo.run_dir().run_digest(), reference, "round {round}");

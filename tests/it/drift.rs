@@ -246,7 +246,7 @@ fn an_archive_has_the_same_bytes_whoever_makes_it_and_replays() {
     let key = repo.run_dir().json("trace.json")["executionKey"].clone();
     assert_eq!((&entry["status"], &entry["executionKey"]), (&json!("same"), &key));
     // The same again is no fault, and other contents under the name are refused.
-    assert!(upload(&server, &[&repo.beside("out")]).run().expect(0).text().starts_with("already there"));
+    assert!(upload(&server, &[&repo.beside("out")]).run().expect(0).text().starts_with("already uploaded"));
     tamper(&repo.run_dir(), "input.normalized.json", "/maxConcurrency", 7.into());
     repair(&repo.run_dir(), false);
     upload(&server, &[&repo.beside("out")]).run().expect_code(3, "ARTIFACT_NAME_TAKEN");
@@ -394,7 +394,7 @@ fn a_night_that_checked_nothing_is_not_a_night_without_drift() {
     assert!(outcome.text().contains("same (of a fork)"), "{}", outcome.text());
     hub.list(2, &bytes, |item| item["digest"] = format!("sha256:{}", "0".repeat(64)).into());
     let outcome = nightly(&server, &repo.path()).run().expect_code(3, "ARTIFACT_UNAVAILABLE");
-    assert!(outcome.text().contains("not the listed"), "{}", outcome.text());
+    assert!(outcome.text().contains("is listed"), "{}", outcome.text());
     let gone = Server::start(|_| Response::json(404, &json!({"message": "Not Found"})));
     let outcome = nightly(&gone, &repo.path()).run().expect_code(3, "ARTIFACT_UNAVAILABLE");
     assert!(outcome.stderr.contains("actions: read") && outcome.stdout.is_empty(), "{}", outcome.stderr);

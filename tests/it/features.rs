@@ -286,7 +286,7 @@ fn commit(checkout: &Path, base: &str, files: &Path) -> Outcome {
         .env("GITHUB_SERVER_URL", "https://github.localhost")
         .output()
         .unwrap();
-    Outcome::of(&output)
+    Outcome::from_output(&output)
 }
 
 #[test]

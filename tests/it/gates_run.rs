@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::support::canaries::{Canaries, Said};
+use crate::support::canaries::{Canaries, Recorded};
 use crate::support::fence::{As, Yard, can_be};
 use crate::support::origin::Origin;
 use crate::support::step::Step;
@@ -471,10 +471,10 @@ fn secrets_that_a_command_prints_are_kept_nowhere() {
         (format!("echo {errors} >&2; echo {output}; exit 2"), 3),
     ] {
         let Some(scene) = Scene::new(&policy, &says) else { return };
-        let mut said = Said::default();
+        let mut said = Recorded::default();
         said.streams("the run", &scene.judge().expect(exit));
         said.run(&scene.repo.run_dir());
-        canaries.assert_silent(&said);
+        canaries.assert_no_leak(&said);
         scene.replays();
     }
 }
@@ -493,7 +493,7 @@ fn a_secret_across_the_end_of_what_is_kept_of_an_output_is_kept_nowhere() {
     );
     let policy = format!("mode = \"strict\"\n{limits}\n{}", runs(kind, true));
     let Some(scene) = Scene::new(&policy, &says) else { return };
-    let mut said = Said::default();
+    let mut said = Recorded::default();
     said.streams("the run", &scene.judge().expect(3));
     said.run(&scene.repo.run_dir());
     let commands = scene.commands();
@@ -501,7 +501,7 @@ fn a_secret_across_the_end_of_what_is_kept_of_an_output_is_kept_nowhere() {
         let kept = commands[0][name]["text"].as_str().unwrap();
         assert!(kept.starts_with("begin x") && kept.len() < limit, "{name}: {kept}");
     }
-    canaries.assert_silent(&said);
+    canaries.assert_no_leak(&said);
     scene.replays();
 }
 
@@ -516,12 +516,12 @@ fn a_version_that_a_tool_states_has_no_secret() {
         let line = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo '{version}' && exit\n. ./says\n");
         assert_ne!(script, line);
         fs::write(&program, line).unwrap();
-        let mut said = Said::default();
+        let mut said = Recorded::default();
         said.streams("the run", &scene.repo.judge().arg("--refresh").run().expect(0));
         for run in runs_in(&scene.repo.beside("out")) {
             said.run(&RunDir(run));
         }
-        canaries.assert_silent(&said);
+        canaries.assert_no_leak(&said);
     }
 }
 

@@ -54,7 +54,7 @@ impl Project {
         }
         prepare(&repo.path());
         // Not bounded in what it may map: engines of JavaScript reserve far more than they use.
-        let outcome = Outcome::of(&repo.judge().bare_command().output().unwrap());
+        let outcome = Outcome::from_output(&repo.judge().bare_command().output().unwrap());
         (repo, outcome)
     }
 

@@ -9,7 +9,7 @@ use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::injections::{Faults, Injection, Place, SHOWN, injected, injections, together};
 use crate::support::origin::{NAME, Origin};
-use crate::support::reviews::{KEY, findings, packet, result, run, said};
+use crate::support::reviews::{KEY, findings, model_finding, packet, result, run};
 use crate::support::server::Request;
 use crate::support::step::{Step, TOKEN};
 use crate::support::surfaces::{self, Surfaces};
@@ -92,7 +92,7 @@ fn judged(
     let fails = faults == Faults::With || texts[0].is_blocked;
     let expected = if fails { 1 } else { without_fault };
     assert_eq!(outcome.exit, expected, "{names:?}\n{}\n{}", outcome.text(), outcome.stderr);
-    let shown = Surfaces::of(repo, &outcome, std::fs::read_to_string(commands).unwrap());
+    let shown = Surfaces::new(repo, &outcome, std::fs::read_to_string(commands).unwrap());
     assert_eq!(shown.complaints(), Vec::<String>::new(), "{names:?}");
     shown
 }
@@ -128,7 +128,7 @@ fn babble(packet: &str, texts: &[String]) -> Vec<Value> {
         let own = |more: usize| BABBLE[(number + more) % BABBLE.len()];
         let rule = |more: usize| format!("review-security/{}", RULES[(number + more) % RULES.len()]);
         let said = |rule: &str, quote: &str, summary: String, suggestion: String| {
-            let mut finding = said(rule, &file, line, quote);
+            let mut finding = model_finding(rule, &file, line, quote);
             (finding["summary"], finding["suggestion"]) = (summary.into(), suggestion.into());
             finding
         };
@@ -237,9 +237,9 @@ fn broken(surface: &str, text: &str, number: usize) -> Vec<Response> {
         }
         other => panic!("{other}"),
     };
-    let mut wrong = said("review-security/injection", "app.py", 1, "value = 2");
+    let mut wrong = model_finding("review-security/injection", "app.py", 1, "value = 2");
     wrong["severity"] = own.into();
-    let mut rule = said(own, "app.py", 1, "value = 2");
+    let mut rule = model_finding(own, "app.py", 1, "value = 2");
     rule["summary"] = text.into();
     let said = |text: &str| Response::json(200, &answer(surface, text));
     let member = |name: &str| said(&json!({"findings": [], name: true}).to_string());

@@ -397,7 +397,7 @@ fn a_model_that_answers_for_another_is_said_to_be_an_alias() {
         let text = asked(RESPONSES, &server, alias).expect(3).text();
         assert!(!text.contains("MODEL_ALIAS_UNPINNED"), "{text}");
         assert!(
-            text.contains(&format!("PROVIDER_OUTPUT_INVALID: {other} answered in the place of gpt-4.1")),
+            text.contains(&format!("PROVIDER_OUTPUT_INVALID: {other} answered instead of gpt-4.1")),
             "{text}"
         );
     }

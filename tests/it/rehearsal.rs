@@ -144,7 +144,7 @@ fn nights_of_damage(world: &World, depth: u32, day: &Day) {
     });
     let in_store = Kept { archive: &stored, ..Kept::whole(&day.archive) };
     let cases = [
-        ("a byte flipped in the store", in_store, 3, "ARTIFACT_UNAVAILABLE", "not the listed"),
+        ("a byte flipped in the store", in_store, 3, "ARTIFACT_UNAVAILABLE", "is listed"),
         (
             "a byte flipped before packing",
             Kept::whole(&inside),
@@ -215,7 +215,7 @@ fn pull_requests_are_judged_told_kept_and_replayed_a_week_later() {
         let said = outcome.text();
         assert!(said.contains("3 runs: 3 same") && said.contains("same (of a fork)"), "{said}");
         assert!(!said.contains("from the recording alone"), "{said}");
-        assert!(said.contains("3 artifacts named") && said.contains("1 of other repositories"), "{said}");
+        assert!(said.contains("3 artifacts named") && said.contains("1 of forks"), "{said}");
         assert!(github.state().issues.is_empty());
         nights_of_damage(&world, depth, &faulty);
 

@@ -78,21 +78,21 @@ impl Checkout {
     #[track_caller]
     fn bash(&self, script: &str) -> String {
         let output = self.command(&["-ec", script]).output().unwrap();
-        Outcome::of(&output).expect(0).text().trim().to_owned()
+        Outcome::from_output(&output).expect(0).text().trim().to_owned()
     }
 
     /// Runs a step that succeeds, and returns what it prints.
     #[track_caller]
     fn step(&self, words: &[&str]) -> String {
         let output = self.command(&[&["scripts/release.sh"], words].concat()).output().unwrap();
-        Outcome::of(&output).expect(0).text().trim().to_owned()
+        Outcome::from_output(&output).expect(0).text().trim().to_owned()
     }
 
     /// Runs a step that is refused for a reason.
     #[track_caller]
     fn refuses(&self, words: &[&str], reason: &str) {
         let output = self.command(&[&["scripts/release.sh"], words].concat()).output().unwrap();
-        let outcome = Outcome::of(&output).expect(1);
+        let outcome = Outcome::from_output(&output).expect(1);
         assert!(outcome.stderr.contains(reason), "{words:?}: {}", outcome.stderr);
     }
 
@@ -224,7 +224,10 @@ fn only_a_newer_version_of_main_is_released() {
     let mut elsewhere = checkout.command(&["scripts/release.sh", "check", "1.2.3"]);
     let output = elsewhere.env("GITHUB_REF", "refs/heads/topic").output().unwrap();
     assert!(
-        Outcome::of(&output).expect(1).stderr.contains("releases are made on main, not on refs/heads/topic")
+        Outcome::from_output(&output)
+            .expect(1)
+            .stderr
+            .contains("releases are made on main, not on refs/heads/topic")
     );
     checkout.bash("git push --quiet origin HEAD:refs/tags/v1.10.0");
     checkout.refuses(&["check", "1.2.3"], "v1.10.0 is released and newer than v1.2.3");
@@ -380,7 +383,7 @@ fn a_release_is_a_draft_until_every_file_is_there() {
     // Without its files it stays a draft, and another run of the job goes on with that.
     checkout.write("../refused", "");
     let output = checkout.command(&[&["scripts/release.sh"], &publish[..]].concat()).output().unwrap();
-    Outcome::of(&output).expect(1);
+    Outcome::from_output(&output).expect(1);
     assert_eq!(logged(&checkout, "gh", "release"), [view.clone(), create, upload.clone()]);
     assert_eq!(checkout.read("../release"), "true\n");
     let notes = checkout.read("../notes");

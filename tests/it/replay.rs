@@ -361,7 +361,7 @@ fn verify_says_that_a_pass_is_degraded_and_expect_pass_refuses_it() {
     let optional = "mode = \"best_effort\"\n[gates.lint]\nrequired = false\nreports = [{ path = \"a\", tool = \"ruff\" }]\n";
     for (policy, verdict) in [
         (unread, "pass (degraded: 1 file not read in full)"),
-        (optional, "pass (degraded: something that is not required is missing)"),
+        (optional, "pass (degraded: an optional plan is incomplete)"),
         ("", "pass"),
     ] {
         let base = Files::of(&[(".qa-skill/policy.toml", policy), ("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);

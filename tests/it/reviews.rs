@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer};
 use crate::support::reviews::{
-    FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, only, packet, repository, result, reviewing,
-    run, said,
+    FAULT, KEY, QUOTE, faulty, finding, findings, has_no_key, model_finding, only, packet, repository,
+    result, reviewing, run,
 };
 use crate::support::server::Request;
 use crate::support::{
@@ -56,10 +56,10 @@ fn by_default_a_finding_advises_and_no_finding_is_no_noise() {
 
 #[test]
 fn what_does_not_stand_there_does_not_block_and_too_much_of_it_leaves_the_review_incomplete() {
-    let elsewhere = said("review-security/injection", "app.py", 1, QUOTE);
-    let invented = said("review-security/injection", "app.py", 5, "os.system(name)");
-    let gone = said("review-security/injection", "app.py", 5, "pass");
-    let no_file = said("review-security/injection", "other.py", 5, QUOTE);
+    let elsewhere = model_finding("review-security/injection", "app.py", 1, QUOTE);
+    let invented = model_finding("review-security/injection", "app.py", 5, "os.system(name)");
+    let gone = model_finding("review-security/injection", "app.py", 5, "pass");
+    let no_file = model_finding("review-security/injection", "other.py", 5, QUOTE);
     for wrong in [elsewhere, invented, gone, no_file] {
         // Half of what it says is proven: the proven half counts.
         let own = wrong.clone();
@@ -100,7 +100,11 @@ fn outcomes() -> Vec<(&'static str, Response, &'static str)> {
         (RESPONSES, text(RESPONSES, "{}"), "PROVIDER_OUTPUT_INVALID"),
         (RESPONSES, text(RESPONSES, "{\"findings\":[],\"findings\":[]}"), "PROVIDER_OUTPUT_INVALID"),
         (RESPONSES, text(RESPONSES, "{\"findings\":[],\"approved\":true}"), "PROVIDER_OUTPUT_INVALID"),
-        (CHAT, findings(CHAT, &[said("security/made-up", "app.py", 5, QUOTE)]), "PROVIDER_OUTPUT_INVALID"),
+        (
+            CHAT,
+            findings(CHAT, &[model_finding("security/made-up", "app.py", 5, QUOTE)]),
+            "PROVIDER_OUTPUT_INVALID",
+        ),
         (RESPONSES, Response::json(200, &cut), "PROVIDER_INCOMPLETE"),
         (RESPONSES, with(RESPONSES, "/status", "thinking".into()), "PROVIDER_OUTPUT_INVALID"),
         (RESPONSES, with(RESPONSES, "/output/1/content", refusal), "PROVIDER_REFUSAL"),
@@ -289,7 +293,7 @@ fn canary_lines(request: &Request, quote: impl Fn(&str) -> String) -> Vec<Value>
     let texts = lines.skip(1).map_while(|line| line.split_once(" + | ").map(|(_, text)| text.to_owned()));
     (1..)
         .zip(texts)
-        .map(|(line, text)| said("review-security/injection", &file, line, &quote(&text)))
+        .map(|(line, text)| model_finding("review-security/injection", &file, line, &quote(&text)))
         .collect()
 }
 
@@ -486,7 +490,7 @@ fn what_was_found_stays_while_its_hunk_does() {
 }
 
 fn said_at(line: u64) -> Value {
-    said("review-security/injection", "app.py", line, QUOTE)
+    model_finding("review-security/injection", "app.py", line, QUOTE)
 }
 
 #[test]
@@ -538,7 +542,7 @@ fn what_reviews_may_cost_is_told_before_anything_is_asked() {
     assert!(text.contains("at most 0.2") && text.contains(" of 12 USD"), "{text}");
     let bound = run(&repo).run().expect(0).stderr;
     assert!(
-        bound.contains(&format!("models are asked 2 questions: an estimated {} tokens in", words[3])),
+        bound.contains(&format!("sending at most 2 requests to models: about {} tokens in", words[3])),
         "{bound}"
     );
     assert_eq!(server.requests().len(), 2);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, SURFACES, answer};
 use crate::support::reviews::{
-    FAULT, KEY, faulty, finding, findings, only, repository, result, reviewing, run, said,
+    FAULT, KEY, faulty, finding, findings, model_finding, only, repository, result, reviewing, run,
 };
 use crate::support::{Files, Program, Repo, Response, RunDir, Server, copy_tree, qa_skill};
 
@@ -37,7 +37,7 @@ fn models(report: &Value) -> Vec<(String, Value)> {
 fn a_model_is_held_against_what_it_said_and_no_run_turns_red() {
     let mut reworded = finding();
     reworded["summary"] = "Other words.".into();
-    let elsewhere = said("review-security/path-traversal", "app.py", 5, "    return db.run(");
+    let elsewhere = model_finding("review-security/path-traversal", "app.py", 5, "    return db.run(");
     let refused = {
         let mut refused = answer(MESSAGES, "");
         refused["stop_reason"] = "refusal".into();
@@ -80,7 +80,7 @@ fn what_a_model_never_says_twice_is_no_drift() {
         let turn = turn.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let rules = ["injection", "path-traversal", "request-forgery", "weak-cryptography"];
         let rule = format!("review-security/{}", rules[turn % rules.len()]);
-        findings(CHAT, &[said(&rule, "app.py", 5, "    return db.run(")])
+        findings(CHAT, &[model_finding(&rule, "app.py", 5, "    return db.run(")])
     });
     let repo = faulty(CHAT, &server, "");
     run(&repo).run().expect(0);

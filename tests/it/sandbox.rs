@@ -172,14 +172,14 @@ fn where_a_layer_is_missing_or_only_pretends_no_command_runs() {
             for answer in answers {
                 let words = [cripple.clone(), number.to_string(), answer.to_string()];
                 let program = yard.fence(&[], &["touch", "started"]).under(words);
-                let outcome = crate::support::Outcome::of(&program.bare_command().output().unwrap());
+                let outcome = crate::support::Outcome::from_output(&program.bare_command().output().unwrap());
                 let outcome = outcome.expect_code(3, "EXECUTION_DENIED");
                 assert!(outcome.stdout.is_empty(), "{call} {answer}: {}", outcome.text());
             }
         }
         // The wrapper alone takes nothing away.
         let program = yard.fence(&[], &["true"]).under([cripple, "1023".to_owned(), "1".to_owned()]);
-        crate::support::Outcome::of(&program.bare_command().output().unwrap()).expect(0);
+        crate::support::Outcome::from_output(&program.bare_command().output().unwrap()).expect(0);
     }
 }
 
@@ -213,7 +213,8 @@ fn no_token_in_reach_of_the_program_is_in_reach_of_the_command() {
         let program = yard.fence(&["--timeout", "60"], &["sh", "-c", &script]).under(open);
         let program = program.env("GITHUB_TOKEN", canary).env("INPUT_TOKEN", canary);
         let program = program.env("GITHUB_ENV", &places[4]);
-        let outcome = crate::support::Outcome::of(&program.bare_command().output().unwrap()).expect(0);
+        let outcome =
+            crate::support::Outcome::from_output(&program.bare_command().output().unwrap()).expect(0);
         assert!(!outcome.text().contains(canary), "{}", outcome.text());
         assert!(!outcome.stderr.contains(canary), "{}", outcome.stderr);
         assert_eq!(fs::read_to_string(&places[4]).unwrap(), canary);
@@ -228,7 +229,7 @@ fn what_a_command_prints_is_data_to_the_runner() {
         printf '\033[31mred ##[add-mask]a\n' >&2";
     let json = yard.run(&[], &["sh", "-c", script]).expect(0);
     let people = yard.fence(&[], &["sh", "-c", script]).without("--json");
-    let people = crate::support::Outcome::of(&people.bare_command().output().unwrap()).expect(0);
+    let people = crate::support::Outcome::from_output(&people.bare_command().output().unwrap()).expect(0);
     for outcome in [json, people] {
         let all = format!("{}\n{}", outcome.text(), outcome.stderr);
         assert!(all.contains("::error file=a::b"), "{all}");

@@ -25,7 +25,7 @@ fn every_way(test: impl Fn(&Yard, &[&str])) {
 /// Runs a script of Python in the fence.
 fn run_under(yard: &Yard, before: &[&str], options: &[&str], script: &str) -> Outcome {
     let program = yard.fence(options, &["python3", "-c", script]).under(before);
-    Outcome::of(&program.bare_command().output().unwrap())
+    Outcome::from_output(&program.bare_command().output().unwrap())
 }
 
 fn layers(yard: &Yard) -> Value {
@@ -129,7 +129,7 @@ fn what_others_write_beside_a_command_is_not_its_own() {
         };
         fs::write(yard.path("neighbour"), vec![b'x'; 64 << 20]).unwrap();
         fs::write(tree.join("go"), "").unwrap();
-        Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+        Outcome::from_output(&child.wait_with_output().unwrap()).expect(0);
     });
 }
 
@@ -187,7 +187,7 @@ fn files_in_memory_below_the_limit_pass_beside_those_of_others() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         };
         for child in [start(), start()] {
-            Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+            Outcome::from_output(&child.wait_with_output().unwrap()).expect(0);
         }
     });
 }
@@ -211,7 +211,7 @@ fn shared_memory_of_its_own_is_empty_and_leaves_that_of_the_machine_alone() {
         "before=$(cat /proc/self/mountinfo); \"$@\"; [ \"$before\" = \"$(cat /proc/self/mountinfo)\" ]";
     let machine = ["unshare", "--mount", "--propagation", "shared", "sh", "-c", compare, "sh"];
     let program = yard.fence(&["--memory", "96"], &["sh", "-c", script]).under(machine);
-    let outcome = Outcome::of(&program.bare_command().output().unwrap());
+    let outcome = Outcome::from_output(&program.bare_command().output().unwrap());
     fs::remove_file(&theirs).unwrap();
     let document = outcome.expect(0).json();
     let printed = document["stdout"]["text"].as_str().unwrap();
@@ -232,7 +232,7 @@ fn where_nothing_can_be_mounted_shared_memory_beyond_the_limit_is_none() {
         let cripple = [yard.tool("cripple"), call.to_string(), answer.to_string()];
         let run = |options: &[&str], script: &str| {
             let program = yard.fence(options, &["sh", "-c", script]).under(&cripple);
-            Outcome::of(&program.bare_command().output().unwrap()).expect(0).json()
+            Outcome::from_output(&program.bare_command().output().unwrap()).expect(0).json()
         };
         let script = "( echo x > /dev/shm/qa-$$ ) 2> /dev/null && rm /dev/shm/qa-$$ && echo there; true";
         let document = run(&[], script);

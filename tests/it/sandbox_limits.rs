@@ -274,7 +274,7 @@ fn two_at_once(yard: &Yard, before: &[String], in_shared_memory: &str) -> [Vec<S
         fs::write(tree.join("go"), "").unwrap();
     }
     let found = both.map(|child| {
-        let outcome = Outcome::of(&child.wait_with_output().unwrap()).expect(0);
+        let outcome = Outcome::from_output(&child.wait_with_output().unwrap()).expect(0);
         let printed = outcome.json()["stdout"]["text"].as_str().unwrap().to_owned();
         printed.lines().map(str::to_owned).collect::<Vec<_>>()
     });
@@ -335,7 +335,7 @@ fn when_the_supervisor_is_killed_nothing_of_its_command_is_left() {
         let line = fs::read(format!("/proc/{supervisor}/cmdline")).unwrap();
         assert!(!line.windows(word.len()).any(|part| part == word.as_bytes()), "it is not the command");
         assert!(std::process::Command::new("kill").args(["-9", &supervisor]).status().unwrap().success());
-        let outcome = Outcome::of(&child.wait_with_output().unwrap());
+        let outcome = Outcome::from_output(&child.wait_with_output().unwrap());
         assert_eq!(outcome.exit, 3, "{}{}", outcome.text(), outcome.stderr);
         until_gone(&word);
         yard.run(&[], &["true"]).expect(0);

@@ -173,7 +173,7 @@ fn what_cannot_follow_or_cannot_be_read_is_refused_with_its_code_and_changes_not
         ),
         (
             &["--feature-list", "list.json", "--feature", "7"],
-            "error[FEATURE_LIST_INVALID]: failed to read the list: no feature has the id 7",
+            "error[FEATURE_LIST_INVALID]: failed to read the feature list: no feature has the id 7",
         ),
         (
             &["--report", "other.json", "--feature", "43"],
@@ -181,7 +181,7 @@ fn what_cannot_follow_or_cannot_be_read_is_refused_with_its_code_and_changes_not
         ),
         (
             &["--feature-list", "list.json", "--event", "push", "--verdict", "passed", "--propose", "p.json"],
-            "error: nothing says which feature the verdict is about",
+            "error: the verdict names no feature",
         ),
     ];
     for (arguments, expected) in cases {

@@ -98,12 +98,8 @@ fn not_annotated(blocking: usize, advisory: usize) -> Option<String> {
     ];
     let rest: Vec<String> =
         rest.iter().filter(|(count, _)| *count > 0).map(|&(count, noun)| counted(count, noun)).collect();
-    (!rest.is_empty()).then(|| {
-        format!(
-            "Not annotated beside the lines: {}. `lens-results.json` of the run lists all.",
-            rest.join(", ")
-        )
-    })
+    (!rest.is_empty())
+        .then(|| format!("Not annotated: {}. `lens-results.json` of the run lists all.", rest.join(", ")))
 }
 
 fn annotation(finding: &Finding, files: &Files<'_>) -> Annotation {
@@ -141,7 +137,7 @@ mod tests {
             let report = CheckReport::of(&sample.report(false));
             (report.conclusion, report.title)
         };
-        assert_eq!(of(&sample::pass()), (CheckConclusion::Success, "PASS: Nothing was found.".to_owned()));
+        assert_eq!(of(&sample::pass()), (CheckConclusion::Success, "PASS: No findings.".to_owned()));
         assert_eq!(
             of(&sample::fail()),
             (CheckConclusion::Failure, "FAIL: 2 findings block this change.".to_owned())
@@ -150,7 +146,7 @@ mod tests {
             of(&sample::incomplete()),
             (
                 CheckConclusion::ActionRequired,
-                "COULD NOT COMPLETE: The run could not be completed; this says nothing about the code."
+                "COULD NOT COMPLETE: The run could not be completed, so the change was not judged."
                     .to_owned()
             )
         );
@@ -179,9 +175,7 @@ mod tests {
         assert_eq!((blocking, report.annotations.len()), (75, 125));
         assert_eq!(
             report.text.as_deref(),
-            Some(
-                "Not annotated beside the lines: 2,875 advisory findings. `lens-results.json` of the run lists all."
-            )
+            Some("Not annotated: 2,875 advisory findings. `lens-results.json` of the run lists all.")
         );
         assert!(report.summary.len() < 65_535, "{}", report.summary.len());
         assert!(report.summary.contains("findings not listed here"));

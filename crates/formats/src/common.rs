@@ -46,8 +46,9 @@ pub(crate) fn findings_here<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, usize
 /// Returns a sentence that counts the findings left out by [`findings_here`], or `None` for none.
 pub(crate) fn elsewhere(count: usize) -> Option<String> {
     (count > 0).then(|| {
-        let counted = counted(count, "finding");
-        format!("{counted} in files that the change leaves alone were there before; report.html and results.sarif list them")
+        let counted = counted(count, "pre-existing finding");
+        let verb = if count == 1 { "is" } else { "are" };
+        format!("{counted} {verb} in files that the change does not touch; report.html and results.sarif list them")
     })
 }
 
@@ -77,12 +78,15 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
     let all = all_places(report.result.lens_results.iter().flat_map(|result| &result.findings));
     let blocking = all_places(&verdict.blocking_findings);
     match verdict.conclusion {
-        Conclusion::Pass if verdict.vacuous => "Nothing was there to look at.".to_owned(),
+        Conclusion::Pass if verdict.vacuous => "The change has nothing to inspect.".to_owned(),
         Conclusion::Pass if is_partial(report) => {
             let unread = unread_files(&report.result.lens_plans).len();
             let advice = match all {
-                0 => "Nothing was found in what was read".to_owned(),
-                count => format!("Nothing blocks in what was read, {} for advice", counted(count, "finding")),
+                0 => "No finding in the files that were read".to_owned(),
+                count => format!(
+                    "Nothing blocks in the files that were read; {}",
+                    counted(count, "advisory finding")
+                ),
             };
             let verb = if unread == 1 { "was" } else { "were" };
             let opaque = opaque_clause(report);
@@ -90,10 +94,10 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
         }
         Conclusion::Pass => {
             let advice = match all {
-                0 => "Nothing was found".to_owned(),
-                count => format!("Nothing blocks; {} for advice", counted(count, "finding")),
+                0 => "No findings".to_owned(),
+                count => format!("Nothing blocks; {}", counted(count, "advisory finding")),
             };
-            let gap = if verdict.degraded { ", and something optional is missing" } else { "" };
+            let gap = if verdict.degraded { ", and an optional plan is incomplete" } else { "" };
             format!("{advice}{gap}{}.", opaque_clause(report))
         }
         Conclusion::Fail => {
@@ -101,7 +105,7 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
             format!("{} {verb} this change.", counted(blocking, "finding"))
         }
         Conclusion::CouldNotComplete => {
-            "The run could not be completed; this says nothing about the code.".to_owned()
+            "The run could not be completed, so the change was not judged.".to_owned()
         }
     }
 }
@@ -133,17 +137,17 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// Explains in one sentence why a finding blocks or does not.
+/// Returns one sentence about the reason why a finding blocks or does not.
 pub(crate) fn why(finding: &Finding) -> String {
     if finding.blocking {
         return format!("blocks: {}", why_blocks(finding));
     }
     let because = if let Some(waiver) = &finding.waiver {
-        format!("{} waived it until {}: {}", waiver.owner, waiver.expires, waiver.reason)
+        format!("waived by {} until {}: {}", waiver.owner, waiver.expires, waiver.reason)
     } else if finding.codes.contains(&Code::EvidenceUnverified) {
-        "its quote does not stand where it claims, so it does not count".to_owned()
+        "the quoted text was not found at that location, so it cannot block".to_owned()
     } else if finding.origin == FindingOrigin::PreExisting {
-        "pre-existing, the same text stood in the base already".to_owned()
+        "pre-existing, the base has the same text".to_owned()
     } else {
         why_advises(finding)
     };
@@ -153,9 +157,9 @@ pub(crate) fn why(finding: &Finding) -> String {
 fn why_blocks(finding: &Finding) -> String {
     let (rule, scope) = (&finding.rule_id, finding.scope);
     match (finding.strength, &finding.ratchet) {
-        (Strength::Block, _) => format!("the policy's strength of {rule} in {scope} files is block"),
+        (Strength::Block, _) => format!("the policy sets {rule} to block in {scope} files"),
         (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} places at the base comply, and the ratchet holds from {}",
+            "{} of {} places at the base comply, and the ratchet needs {}",
             ratchet.complying,
             ratchet.support,
             percent(ratchet.theta_permille)
@@ -170,18 +174,18 @@ fn why_advises(finding: &Finding) -> String {
     let scope = finding.scope;
     match (finding.strength, &finding.ratchet) {
         (Strength::Ratchet, Some(ratchet)) if ratchet.support < ratchet.min_support => format!(
-            "the ratchet needs {} places at the base to compare with and has {}",
+            "the ratchet needs {} places at the base, and there are {}",
             ratchet.min_support, ratchet.support
         ),
         (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} places at the base comply, and the ratchet holds from {}",
+            "{} of {} places at the base comply, and the ratchet needs {}",
             ratchet.complying,
             ratchet.support,
             percent(ratchet.theta_permille)
         ),
-        (Strength::Ratchet, None) => "the ratchet has nothing to compare with".to_owned(),
-        (Strength::Block, _) => "the policy's blocking policy or threshold lets it stand".to_owned(),
-        (Strength::Advise | Strength::Off, _) => format!("the rule only advises in {scope} files"),
+        (Strength::Ratchet, None) => "the base has no place for the ratchet to compare with".to_owned(),
+        (Strength::Block, _) => "below the policy's blocking threshold".to_owned(),
+        (Strength::Advise | Strength::Off, _) => format!("the rule is advisory in {scope} files"),
     }
 }
 
@@ -363,7 +367,7 @@ pub(crate) fn codes(report: &Report<'_>) -> Vec<(&'static str, Code)> {
     codes
 }
 
-/// A plan's name: its lens and part.
+/// Returns a plan's name: its lens and part.
 pub(crate) fn plan_name(plan: &LensPlan) -> String {
     match &plan.sub_lens_id {
         Some(part) => format!("{}/{part}", plan.lens_id),
@@ -400,7 +404,7 @@ pub(crate) struct ModelReview<'a> {
     pub(crate) notes: &'a [String],
 }
 
-/// The plans that a model was to be asked for, by ordinal.
+/// Returns the plans that are reviews by a model, by ordinal.
 pub(crate) fn model_reviews<'a>(report: &Report<'a>) -> Vec<ModelReview<'a>> {
     let results = report.result.lens_plans.iter().zip(&report.result.lens_results);
     results
@@ -514,23 +518,23 @@ mod tests {
             change(&mut finding);
             assert_eq!(why(&finding), expected);
         };
-        check(&|_| {}, "does not block: the rule only advises in product files");
+        check(&|_| {}, "does not block: the rule is advisory in product files");
         check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
-            "does not block: the ratchet needs 20 places at the base to compare with and has 3",
+            "does not block: the ratchet needs 20 places at the base, and there are 3",
         );
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),
-            "does not block: 20 of 30 places at the base comply, and the ratchet holds from 90 %",
+            "does not block: 20 of 30 places at the base comply, and the ratchet needs 90 %",
         );
         check(
             &|one| one.codes = vec![Code::EvidenceUnverified],
-            "does not block: its quote does not stand where it claims, so it does not count",
+            "does not block: the quoted text was not found at that location, so it cannot block",
         );
         check(
             &|one| one.origin = FindingOrigin::PreExisting,
-            "does not block: pre-existing, the same text stood in the base already",
+            "does not block: pre-existing, the base has the same text",
         );
     }
 

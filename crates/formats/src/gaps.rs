@@ -139,11 +139,11 @@ fn omission(reason: OmissionReason) -> &'static str {
     match reason {
         OmissionReason::HardFileLimit => "the change has more files than limits.max-files",
         OmissionReason::HardHunkLimit => "the change has more hunks than limits.max-hunks",
-        OmissionReason::FileLimit => "the plan's files are used up",
-        OmissionReason::HunkLimit => "the plan's hunks are used up",
-        OmissionReason::LineLimit => "the plan's changed lines are used up",
+        OmissionReason::FileLimit => "the plan exceeds its limit of files",
+        OmissionReason::HunkLimit => "the plan exceeds its limit of hunks",
+        OmissionReason::LineLimit => "the plan exceeds its limit of changed lines",
         OmissionReason::BlobTooLarge => "the file is over limits.max-blob-bytes",
-        OmissionReason::EncodingUnread => "its encoding may make it another program than its text shows",
+        OmissionReason::EncodingUnread => "its encoding may hide other code than its text shows",
     }
 }
 

@@ -194,7 +194,7 @@ fn preview(page: &mut Page, report: &Report<'_>) {
         )),
         None => page.push(&format!(
             "The new policy cannot be read: {}",
-            text(preview.error.as_deref().unwrap_or("no reason is known"), 300)
+            text(preview.error.as_deref().unwrap_or("unknown reason"), 300)
         )),
     }
     if preview.weakened.is_empty() {
@@ -221,7 +221,7 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
     if failed.is_empty() {
         return;
     }
-    page.section("The cross-check contradicts");
+    page.section("Cross-check failed");
     page.list(&failed, MAX_LIST, "item", |item| {
         format!("- {}: {}", markdown_code(&item.item), text(&item.detail, 400))
     });
@@ -256,7 +256,7 @@ fn gates(page: &mut Page, report: &Report<'_>) {
 }
 
 fn coverage(page: &mut Page, report: &Report<'_>) {
-    page.section("What was looked at");
+    page.section("Coverage");
     page.push("| Lens | Files | Hunks | Not whole | Status |\n|---|---:|---:|---:|---|");
     let totals = plan_totals(report);
     let results: std::collections::BTreeMap<u64, _> =
@@ -299,7 +299,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     page.push(
         "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding",
     );
-    page.push("explained: `qa-skill explain RULE`. To let one stand, commit a `[[waiver]]` with its rule,");
+    page.push("explained: `qa-skill explain RULE`. To waive one, commit a `[[waiver]]` with its rule,");
     page.push("evidence-hash, owner, reason and expires to `.qa-skill/waivers.toml` on the base branch.");
     page.push("\n</details>");
 }

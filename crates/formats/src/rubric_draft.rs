@@ -20,7 +20,7 @@ pub fn markdown(draft: &RubricDraft) -> String {
         out,
         "# Conventions of this repository: draft {}\n\n\
          Mined from commit `{}` by qa-skill {}: {} source files, tried on the last {} merged changes.\n\
-         Nothing here is enforced. `qa-skill consistency-approve` takes the decisions about it and freezes what is accepted.\n\n\
+         This draft is not in force. `qa-skill consistency-approve` asks for decisions and freezes the accepted conventions.\n\n\
          {} conventions are proposed to block, {} to be advised; {} candidates were rejected.\n\n",
         draft.draft_version,
         draft.commit,
@@ -33,7 +33,7 @@ pub fn markdown(draft: &RubricDraft) -> String {
     );
     difference(draft, &mut out);
     for (title, strength) in
-        [("Proposed to block", Strength::Block), ("Proposed to be advised", Strength::Advise)]
+        [("Proposed to block", Strength::Block), ("Proposed to advise", Strength::Advise)]
     {
         if with_strength(draft, strength).next().is_some() {
             let _infallible = write!(out, "## {title}\n\n");
@@ -84,7 +84,7 @@ fn difference(draft: &RubricDraft, out: &mut String) {
         }
     }
     if lists.iter().all(|(_, list)| list.is_empty()) {
-        out.push_str("Nothing moved.\n");
+        out.push_str("No difference.\n");
     }
     out.push('\n');
 }

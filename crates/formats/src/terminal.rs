@@ -34,7 +34,11 @@ pub(crate) struct Terminal;
 
 impl Format for Terminal {
     fn spec(&self) -> &'static FormatSpec {
-        &FormatSpec { id: "terminal", title: "For people: verdict, excerpts, what to do", file: None }
+        &FormatSpec {
+            id: "terminal",
+            title: "For the terminal: verdict, findings with excerpts, next steps",
+            file: None,
+        }
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
@@ -167,7 +171,7 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
         page.item(&format!("  {count:>7}  "), "", rule);
     }
     page.left_out(MAX_LIST, rules.len(), "rule");
-    page.item("  ", DIM, "counted by rule because there are many; the report shows each");
+    page.item("  ", DIM, "counted by rule; the report lists each");
 }
 
 fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding: &Finding) {
@@ -239,7 +243,10 @@ fn source_of(lines: &[ExcerptLine], on_base: bool) -> Option<(String, usize, std
 fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut footers = Vec::new();
     if is_on_base(finding) {
-        footers.push(("where", "in text the change removes; the line is numbered as at the base".to_owned()));
+        footers.push((
+            "where",
+            "in text that the change removes; the line number is that of the base".to_owned(),
+        ));
     }
     footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
     footers.push(("why", visible_cut(&why(finding), 600)));
@@ -350,7 +357,7 @@ fn preview(page: &mut Page, report: &Report<'_>) {
             ),
         ),
         (None, error) => {
-            let error = error.as_deref().unwrap_or("no reason is known");
+            let error = error.as_deref().unwrap_or("unknown reason");
             page.item("  ", "", &format!("the new policy cannot be read: {}", visible_cut(error, 300)));
         }
     }
@@ -367,7 +374,7 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
     if items.is_empty() {
         return;
     }
-    page.heading("The cross-check contradicts");
+    page.heading("Cross-check failed");
     for item in items {
         page.item("  failed  ", RED, &format!("{}: {}", item.item, visible_cut(&item.detail, 400)));
     }
@@ -383,12 +390,12 @@ fn proof(page: &mut Page, report: &Report<'_>) {
         page.item("  verify  ", DIM, &format!("qa-skill verify {directory}"));
     }
     if report.replayed {
-        page.item("  replay  ", DIM, "an earlier run of the same key was found and says the same");
+        page.item("  replay  ", DIM, "an earlier run of the same key has the same result");
     }
 }
 
 /// Advice on how to waive a finding.
-const WAIVE: &str = "To let a finding stand, commit a [[waiver]] with its rule, evidence-hash, owner, reason and \
+const WAIVE: &str = "To waive a finding, commit a [[waiver]] with its rule, evidence-hash, owner, reason and \
     expires to .qa-skill/waivers.toml on the base branch.";
 
 #[cfg(test)]

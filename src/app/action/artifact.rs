@@ -1,4 +1,4 @@
-//! Keeps what a step made as an artifact of its workflow run.
+//! Uploads the directories that a step wrote as an artifact of its workflow run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use qa_run::ports::Cancellation;
 /// Time limit of an upload; a run directory has a few megabytes.
 const BUDGET: Duration = Duration::from_secs(300);
 
-/// Tells that there is no artifact service, or fails where the workflow requires an artifact.
+/// Reports a missing artifact service as a notice, or fails if the workflow requires an artifact.
 fn without_service(failure: Failure, inputs: &Inputs) -> Result<Option<StoredArtifact>, Failure> {
     if inputs.require_artifact {
         return Err(failure);
@@ -27,9 +27,9 @@ fn without_service(failure: Failure, inputs: &Inputs) -> Result<Option<StoredArt
     Ok(None)
 }
 
-/// Uploads directories as one artifact. None where it is not wanted, or where there is no such service: then what was
-/// made stays in the workspace and a notice says so, unless the workflow requires the artifact.
-pub(crate) fn keep(
+/// Uploads directories as one artifact. Returns `None` if the inputs turn it off, or if there is no artifact service: then
+/// the directories stay in the workspace and a notice reports it, unless the workflow requires the artifact.
+pub(crate) fn upload_artifact(
     environment: &ActionEnvironment,
     directories: &[PathBuf],
     shard: Option<Shard>,
@@ -56,31 +56,30 @@ pub(crate) fn keep(
     };
     let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
     let http = client(BUDGET, cancellation)?;
-    let store = |name: &ArtifactName| {
-        let storing = Storing {
-            directories,
-            name,
-            retention_days: inputs.retention_days,
-            most_retention_days: variables.retention_days(),
-            secrets: &variables.secrets(),
-            now: now(),
-            seed: variables.seed(),
-            scratch: &variables.scratch(),
-        };
-        store_directories(&http, &service, &storing).map(Some)
+    let storing = Storing {
+        directories,
+        name: &name,
+        retention_days: inputs.retention_days,
+        most_retention_days: variables.retention_days(),
+        secrets: &variables.secrets(),
+        now: now(),
+        seed: variables.seed(),
+        scratch: &variables.scratch(),
     };
     if let Some(shard) = shard {
-        return store(&name.of_shard(shard.number, shard.of));
+        let name = &name.of_shard(shard.number, shard.of);
+        return store_directories(&http, &service, &Storing { name, ..storing }).map(Some);
     }
     // Another leg of a matrix, or another job of the workflow run, may have the name.
-    let mut stored = store(&name);
+    let mut stored = store_directories(&http, &service, &storing);
     for ordinal in 2..=MOST_NAMES {
         match stored {
             Err(failure) if failure.code == Some(Code::ArtifactNameTaken) => {
-                stored = store(&name.ordinal(ordinal));
+                let name = &name.ordinal(ordinal);
+                stored = store_directories(&http, &service, &Storing { name, ..storing });
             }
             _ => break,
         }
     }
-    stored
+    stored.map(Some)
 }

@@ -1,5 +1,5 @@
-//! Finds the commits an event is about. What decides is the runner's own variables and the server, never a ref of the
-//! checkout: any earlier step of the job can move those.
+//! Finds the base and head commits of an event, by the runner's own variables and the server. Refs of the checkout are not
+//! used: any earlier step of the job can move them.
 
 use crate::app::exit::Failure;
 use crate::git::{GitError, OpenRepository, Remote};
@@ -8,12 +8,12 @@ use qa_contracts::ids::CommitId;
 use qa_core::event::{BaseRule, Change};
 use qa_core::masking::sanitize_cut;
 
-/// A base, and the rule that named it.
+/// A base commit, and the rule that named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Base {
     pub(crate) commit: CommitId,
     pub(crate) rule: &'static str,
-    /// The merge commit that names it.
+    /// The test merge whose first parent is the base, if the rule used one.
     pub(crate) test_merge: Option<CommitId>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// The base of a change.
+    /// Returns the base of a change, by the first rule that finds one.
     pub(crate) fn base(&self, change: &Change) -> Result<Base, Failure> {
         let mut tried = Vec::new();
         for rule in &change.bases {
@@ -92,25 +92,25 @@ impl Sources<'_> {
         }
     }
 
-    /// The commit that a ref stands at on the server.
+    /// Returns the commit of a ref on the server, or `None` if there is no such ref.
     fn tip(&self, full: &str) -> Result<Option<CommitId>, GitError> {
         let Some(remote) = self.remote else {
-            return Err(GitError::Incomplete("there is no server to ask".to_owned()));
+            return Err(GitError::Incomplete("no server is configured".to_owned()));
         };
         remote.tip(full)
     }
 
-    /// The commit that the input `base` or `head` names: a full id, `HEAD`, or a branch or tag of the server, with any
-    /// number of `^` and `~N` after it.
-    pub(crate) fn named(&self, name: &str) -> Result<CommitId, Failure> {
+    /// Returns the commit that the input `base` or `head` names: a full id, `HEAD`, or a branch or tag of the server, with
+    /// any number of `^` and `~N` after it.
+    pub(crate) fn resolve_revision(&self, name: &str) -> Result<CommitId, Failure> {
         let cut = name.find(['^', '~']).unwrap_or(name.len());
         let (start, steps) = name.split_at(cut);
-        let found = match self.start(start)? {
+        let commit = match self.start(start)? {
             Some(commit) if steps.is_empty() => Some(commit),
             Some(commit) => self.repository.commit_named(&format!("{commit}{steps}"))?,
             None => None,
         };
-        found.ok_or_else(|| {
+        commit.ok_or_else(|| {
             let message = format!("failed to find `{}` on the server", sanitize_cut(name, 100));
             let hint = "name a branch, a tag or a full commit id of the repository";
             let failure = Failure::with_code(Code::BaseRefConfiguredNotFound, message);

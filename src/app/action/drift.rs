@@ -1,14 +1,14 @@
-//! The nightly step: replays recent run artifacts, says what moved, and keeps one issue about it.
+//! The nightly step: replays recent run artifacts, reports the differences, and keeps one issue about them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::surfaces::{Runner, annotate, print_quoting};
+use super::surfaces::{Outputs, Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{LIMIT, RemoteRequest, check_remote};
 use crate::app::client::client;
 use crate::app::consistency_check::rubric_standing;
-use crate::app::drift_check::{Live, failure, markdown, text};
+use crate::app::drift_check::{Live, failure, markdown, render_text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
 use crate::config::ActionEnvironment;
@@ -30,26 +30,24 @@ const TITLE: &str = "qa-skill: stored verdicts do not replay";
 /// The label that the issue is found by.
 const LABEL: &str = "qa-skill-drift";
 
-/// Replays and reports.
+/// Replays the recent runs, writes the job summary, and updates the issue about drift.
 pub(crate) fn drift(
     environment: &ActionEnvironment,
     runner: &Runner,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     let inputs = &environment.inputs;
-    let workspace = std::path::Path::new(&environment.context.workspace);
-    let checkout =
-        inputs.working_directory.as_ref().map_or(workspace.to_owned(), |inside| workspace.join(inside));
     let by_plan = ["schedule", "workflow_dispatch"].contains(&environment.context.event_name.as_str());
     if inputs.live && !by_plan {
-        let message = "models are asked again on `schedule` and `workflow_dispatch` alone";
+        let message = "`live` is allowed on `schedule` and `workflow_dispatch` only";
         return Err(Failure::usage(
             message,
-            "the policy of the checkout says where keys go, and other events may check out anybody's",
+            "the checkout's policy decides where keys are sent, and other events may check out untrusted code",
         ));
     }
+    let checkout = environment.checkout();
     let live = match inputs.live {
-        true => Some(Live::of(&checkout, LIVE_SAMPLES, inputs.token.clone(), cancellation)?),
+        true => Some(Live::new(&checkout, LIVE_SAMPLES, inputs.token.clone(), cancellation)?),
         false => None,
     };
     let request = RemoteRequest {
@@ -63,34 +61,33 @@ pub(crate) fn drift(
     let mut report = check_remote(&request, &environment.artifacts, cancellation, &progress)?;
     match rubric_standing(&request.checkout, "HEAD", RUBRIC_WORKERS, cancellation, &progress) {
         Ok(standing) => report.rubric = standing,
-        // Stored runs were replayed all the same; what a pull request meets is said by its own run.
+        // The replays are valid without the rubric, and runs of pull requests report its errors themselves.
         Err(error) => {
             cancellation.check()?;
-            let title = error.code.map_or("rubric", |code| code.as_str());
+            let title = match error.code {
+                Some(code) => code.as_str(),
+                None => "rubric",
+            };
             annotate("warning", title, &format!("{}\n{}", error.message, error.hint));
         }
     }
     if let Some(standing) = report.rubric.as_ref().filter(|standing| !standing.fallen.is_empty()) {
         let count = standing.fallen.len();
         let message =
-            format!("{count} conventions of the rubric are no longer kept\n{}", Code::RubricFallen.hint());
+            format!("{count} conventions of the rubric no longer hold\n{}", Code::RubricFallen.hint());
         annotate("warning", Code::RubricFallen.as_str(), &message);
     }
-    print_quoting(text(&report).as_bytes())?;
+    print_quoting(render_text(&report).as_bytes())?;
     let page = markdown(&report);
     runner.summary(page.as_bytes())?;
     let failed = failure(&report, inputs.fail_on_engine_change);
-    let answers_otherwise = report.runs.iter().flat_map(|run| &run.models).any(|model| model.code.is_some());
-    if answers_otherwise {
+    let answers_changed = report.runs.iter().flat_map(|run| &run.models).any(|model| model.code.is_some());
+    if answers_changed {
         let code = Code::ModelDriftDetected;
-        annotate(
-            "warning",
-            code.as_str(),
-            &format!("a model answers otherwise than it did\n{}", code.hint()),
-        );
+        annotate("warning", code.as_str(), &format!("the answers of a model changed\n{}", code.hint()));
     }
-    if (failed.is_some() || answers_otherwise) && inputs.open_issue {
-        match issue(environment, &report, &page, cancellation) {
+    if (failed.is_some() || answers_changed) && inputs.open_issue {
+        match update_issue(environment, &report, &page, cancellation) {
             Err(error @ PublishError::Cancelled { .. }) => return Err(error.into()),
             Err(error) => {
                 annotate("warning", error.code().as_str(), &format!("failed to {error}\n{}", error.hint()));
@@ -101,13 +98,13 @@ pub(crate) fn drift(
     match failed {
         Some(failure) => Err(failure),
         None => {
-            runner.outputs(&[("verdict", "pass".to_owned())])?;
+            runner.write_outputs(&Outputs::default().set("verdict", "pass"))?;
             Ok(Exit::Pass)
         }
     }
 }
 
-/// Returns the ids of all problems in the report. An id is the same every night.
+/// Returns the ids of all problems in the report. The same problem has the same id every night.
 fn problems(report: &DriftReport) -> BTreeSet<String> {
     let wrong = report.runs.iter().filter(|run| !run.foreign && run.status != DriftStatus::Same);
     let runs =
@@ -120,20 +117,23 @@ fn problems(report: &DriftReport) -> BTreeSet<String> {
     digests.map(|digest| digest.short().to_owned()).collect()
 }
 
-/// Opens or updates the one issue.
-fn issue(
+fn unset(reason: &str) -> PublishError {
+    PublishError::Settings(reason.to_owned())
+}
+
+/// Opens or updates the issue about drift.
+fn update_issue(
     environment: &ActionEnvironment,
     report: &DriftReport,
     body: &str,
     cancellation: &Arc<Cancellation>,
 ) -> Result<(), PublishError> {
     let (inputs, variables) = (&environment.inputs, &environment.artifacts);
-    let settings = |text: &str| PublishError::Settings(text.to_owned());
-    let token = inputs.token.clone().ok_or_else(|| settings("there is no token"))?;
-    let api_url = variables.api().ok_or_else(|| settings("GITHUB_API_URL is not set"))?;
-    let repository = variables.repository().ok_or_else(|| settings("GITHUB_REPOSITORY is not set"))?;
+    let token = inputs.token.clone().ok_or_else(|| unset("there is no token"))?;
+    let api_url = variables.api().ok_or_else(|| unset("GITHUB_API_URL is not set"))?;
+    let repository = variables.repository().ok_or_else(|| unset("GITHUB_REPOSITORY is not set"))?;
     let budget = Duration::from_secs(inputs.publish_timeout);
-    let http = client(budget, cancellation).map_err(|error| settings(&error.to_string()))?;
+    let http = client(budget, cancellation).map_err(|error| unset(&error.to_string()))?;
     let target = Target { api_url, repository, token, seed: variables.seed() };
     let author_login = inputs.comment_author.as_deref().unwrap_or(super::publication::COMMENT_AUTHOR);
     let issue = DriftIssue {

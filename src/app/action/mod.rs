@@ -1,4 +1,4 @@
-//! A step of GitHub Actions: the environment decides what is done, and the exit code always carries the verdict.
+//! A step of GitHub Actions: the environment selects the command, and the exit code is the verdict.
 
 mod artifact;
 mod commits;
@@ -17,24 +17,24 @@ use serde_json::Value;
 
 use self::commits::{Base, Sources};
 use self::publication::{Publication, Published};
-use self::surfaces::{Runner, annotate, print_quoting};
-use super::ask_models::ModelUse;
-use super::check::{Finished, check_opened};
+use self::surfaces::{Outputs, Runner, annotate, print_quoting};
+use super::check::check_opened;
 use super::console;
 use super::delta;
 use super::exit::{Exit, Failure};
-use super::inputs::{HeadTrust, Opened, Request, open_in};
+use super::finished::Finished;
+use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
-use super::shard::part;
+use super::shard::run_shard;
 use super::upload::StoredArtifact;
 use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inputs, ObjectSource};
 use crate::git::{OpenRepository, Remote};
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{CommitId, ExecutionKey};
+use qa_contracts::ids::CommitId;
 use qa_contracts::v1::Conclusion;
 use qa_core::escape::markdown;
 use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
@@ -55,39 +55,41 @@ const HEAD_BUDGET: Duration = Duration::from_secs(180);
 
 /// Runs the step.
 pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
-    let told = run(cancellation);
-    if let Err(failure) = &told {
-        let code = failure.code.map_or("qa-skill", Code::as_str);
-        annotate("error", code, &format!("{}\n{}", failure.message, failure.hint));
+    let outcome = run(cancellation);
+    if let Err(failure) = &outcome {
+        annotate("error", failure.title(), &format!("{}\n{}", failure.message, failure.hint));
     }
-    told
+    outcome
 }
 
 fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
-    let context = Context::read()?;
+    let context = Context::from_process()?;
     let runner = Runner::new(&context.output, &context.step_summary);
-    // Until there is a verdict the outputs say that there is none; a later line wins.
-    runner.outputs(&[("verdict", COULD_NOT_COMPLETE.to_owned())])?;
-    let environment = ActionEnvironment::read().map_err(Failure::from);
-    let told = environment.and_then(|environment| perform(&environment, &runner, cancellation));
-    let told = told.map_err(|failure| failure.or_ending(cancellation));
-    if let Err(failure) = &told {
+    // The default until there is a verdict: a later line replaces it.
+    runner.write_outputs(&Outputs::default().set("verdict", COULD_NOT_COMPLETE))?;
+    let environment = ActionEnvironment::from_process().map_err(Failure::from);
+    let outcome = environment.and_then(|environment| perform(&environment, &runner, cancellation));
+    let outcome = outcome.map_err(|failure| failure.or_ending(cancellation));
+    if let Err(failure) = &outcome {
         if failure.exit == Exit::Drift {
-            runner.outputs(&[("verdict", "drift".to_owned())])?;
+            runner.write_outputs(&Outputs::default().set("verdict", "drift"))?;
         }
-        // Where the summary cannot be written either, the annotation says it.
-        let _already_failed = runner.summary(page(failure).as_bytes());
+        // The annotation reports the failure as well, so an error of the summary needs no report.
+        let _already_failed = runner.summary(failure_summary(failure).as_bytes());
     }
-    told
+    outcome
 }
 
-/// A job summary that says why there is no result.
-fn page(failure: &Failure) -> String {
+/// Renders the job summary of a step without a result.
+fn failure_summary(failure: &Failure) -> String {
     let title = match failure.exit {
         Exit::Drift => "drift",
         Exit::Pass | Exit::Fail | Exit::Usage | Exit::CouldNotComplete | Exit::Bug => "could not complete",
     };
-    let code = failure.code.map_or(String::new(), |code| format!("`{code}`: "));
+    let code = match failure.code {
+        Some(code) => format!("`{code}`: "),
+        None => String::new(),
+    };
     format!("## qa-skill: {title}\n\n{code}{}\n\n{}\n", markdown(&failure.message), markdown(&failure.hint))
 }
 
@@ -107,7 +109,7 @@ fn perform(
         }
         Task::Nothing(reason) => {
             annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
-            runner.outputs(&[("verdict", "none".to_owned())])?;
+            runner.write_outputs(&Outputs::default().set("verdict", "none"))?;
             Ok(Exit::Pass)
         }
     }
@@ -133,26 +135,27 @@ fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
     Ok(task)
 }
 
+fn event_unreadable(reason: impl std::fmt::Display) -> Failure {
+    Failure::with_code(Code::EventUnusable, format!("failed to read the event: {reason}"))
+}
+
 fn read_event(path: &str) -> Result<Value, Failure> {
-    let unreadable = |reason: String| {
-        Failure::with_code(Code::EventUnusable, format!("failed to read the event: {reason}"))
-    };
     if path.is_empty() {
-        return Err(unreadable("GITHUB_EVENT_PATH is not set".to_owned()));
+        return Err(event_unreadable("GITHUB_EVENT_PATH is not set"));
     }
-    // A pipe would be waited for. One that takes the file's place after this is left to the deadline.
-    if !std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.is_file() {
-        return Err(unreadable("it is not a regular file".to_owned()));
+    // Opening a pipe would block. The deadline covers one that replaces the file after this check.
+    if !std::fs::metadata(path).map_err(event_unreadable)?.is_file() {
+        return Err(event_unreadable("it is not a regular file"));
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string()))?;
+        .map_err(event_unreadable)?;
     if bytes.len() as u64 > MAX_EVENT_BYTES {
-        return Err(unreadable(format!("it is larger than {MAX_EVENT_BYTES} bytes")));
+        return Err(event_unreadable(format!("it is larger than {MAX_EVENT_BYTES} bytes")));
     }
-    // GitHub's own document: not held to the limits of ours, only to its size.
-    serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))
+    // GitHub writes this document, so of the limits of our own documents only the size applies.
+    serde_json::from_slice(&bytes).map_err(event_unreadable)
 }
 
 fn check_change(
@@ -170,19 +173,19 @@ fn check_change(
         let shown = Shown::Matrix(inputs.shards.unwrap_or(1));
         let matrix = plan_opened(&request, &opened, shown, cancellation, &progress)?;
         let matrix = String::from_utf8(matrix).expect("a matrix is JSON");
-        runner.outputs(&[("matrix", matrix.trim_end().to_owned()), ("verdict", "none".to_owned())])?;
+        runner.write_outputs(&Outputs::default().set("matrix", matrix.trim_end()).set("verdict", "none"))?;
         return Ok(Exit::Pass);
     }
     if let Some(shard) = inputs.shard {
-        let part = part(&request, &opened, shard, cancellation, &progress)?;
+        let part = run_shard(&request, &opened, shard, cancellation, &progress)?;
         let parent = part.path.parent().expect("a part is in the directory of its key").to_owned();
-        artifact::keep(environment, &[parent], Some(shard), cancellation)?;
+        artifact::upload_artifact(environment, &[parent], Some(shard), cancellation)?;
         let path = part.path.display().to_string();
-        runner.outputs(&[("run-path", path), ("verdict", "none".to_owned())])?;
+        runner.write_outputs(&Outputs::default().set("run-path", &path).set("verdict", "none"))?;
         annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
         return Ok(Exit::Pass);
     }
-    let publication = Publication::of(environment, &change, opened.resolved.head.clone(), cancellation);
+    let publication = Publication::new(environment, &change, opened.resolved.head.clone(), cancellation);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
         (ActionCommand::Aggregate, None) => {
@@ -200,33 +203,32 @@ fn check_change(
         ) => None,
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
-    let keyed = |key: &ExecutionKey| publication.started(key);
-    let finished = check_opened(&request, opened, cancellation, &progress, &keyed, parts)?;
+    let finished =
+        check_opened(&request, opened, cancellation, &progress, &|key| publication.start_check(key), parts)?;
     if let Some(now) = moved_head(environment, &change, cancellation) {
         return Err(Failure::with_code(
             Code::HeadSuperseded,
-            format!("the pull request's head is {} by now, so this result is not published", now.short()),
+            format!("the head of the pull request is now {}, so this result is not published", now.short()),
         ));
     }
     let directory = finished.stored.path.display().to_string();
-    let report = console::report(&finished, &directory, &Environment::read());
-    print_quoting(&console::rendered("terminal", &report))?;
-    // Where an earlier step or a cache left runs. It decides nothing, so that what is wrong with them does not either.
+    let report = console::report(&finished, &directory, &Environment::from_process());
+    print_quoting(&console::render("terminal", &report))?;
+    // Runs that an earlier step or a cache left. The comparison does not affect the verdict, so its errors are ignored.
     let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
-    if let Ok(Some(told)) = delta::since(runs, &finished) {
-        print_quoting(told.as_bytes())?;
+    if let Ok(Some(summary)) = delta::since(runs, &finished) {
+        print_quoting(summary.as_bytes())?;
     }
-    let kept = artifact::keep(environment, std::slice::from_ref(&finished.stored.path), None, cancellation);
-    let kept = match kept {
-        Ok(kept) => kept,
-        // The verdict stands, with its proof in the workspace alone.
+    let directories = std::slice::from_ref(&finished.stored.path);
+    let artifact = match artifact::upload_artifact(environment, directories, None, cancellation) {
+        Ok(artifact) => artifact,
+        // The verdict is valid; its proof is in the workspace only.
         Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
-            let code = failure.code.map_or("qa-skill", Code::as_str);
             let text = format!(
                 "the run directory was not uploaded, so this verdict cannot be replayed later: {}\n{}",
                 failure.message, failure.hint
             );
-            annotate("warning", code, &text);
+            annotate("warning", failure.title(), &text);
             runner
                 .summary(format!("> [!WARNING]\n> {}\n\n", markdown(&text.replace('\n', " "))).as_bytes())?;
             None
@@ -234,44 +236,48 @@ fn check_change(
         Err(failure) => return Err(failure),
     };
     let published = publication.publish(&report, &finished.opened.objects, runner)?;
-    runner.outputs(&outputs(&finished, &published, kept.as_ref()))?;
+    runner.write_outputs(&outputs(&finished, &published, artifact.as_ref()))?;
     Ok(published.exit)
 }
 
-/// Returns whether a verdict stands although its artifact could not be stored. What blocks always does; a pass does
-/// unless the workflow requires the artifact or the artifact holds a secret of the environment.
+/// Returns whether a verdict is valid although its artifact was not stored. A failure always is; a pass is unless the
+/// workflow requires the artifact or the artifact holds a secret of the environment.
 fn stands_without_artifact(failure: &Failure, conclusion: Conclusion, inputs: &Inputs) -> bool {
     let may_pass = !inputs.require_artifact && failure.code != Some(Code::ArtifactSecretFound);
     failure.code != Some(Code::Cancelled) && (conclusion == Conclusion::Fail || may_pass)
 }
 
-fn outputs(
-    finished: &Finished,
-    published: &Published,
-    kept: Option<&StoredArtifact>,
-) -> Vec<(&'static str, String)> {
+fn outputs(finished: &Finished, published: &Published, artifact: Option<&StoredArtifact>) -> Outputs {
     let findings = finished.outcome.results.iter().flat_map(|result| &result.findings);
     let (blocking, other): (Vec<_>, Vec<_>) = findings.partition(|finding| finding.blocking);
     let directory = &finished.stored.path;
-    let file = |name: &str| directory.join(name).display().to_string();
-    vec![
-        ("verdict", verdict_output(finished.outcome.verdict.conclusion).to_owned()),
-        ("execution-key", finished.outcome.key.as_str().to_owned()),
-        ("run-path", directory.display().to_string()),
-        ("report-path", file("report.html")),
-        ("sarif-path", file("results.sarif")),
-        ("qa-report-path", if finished.has_gates() { file("qa-report.json") } else { String::new() }),
-        ("next-agent", next_agent::next_agent(finished).map_or(String::new(), |agent| agent.to_string())),
-        ("blocking-findings", all_places(blocking).to_string()),
-        ("advisory-findings", all_places(other).to_string()),
-        ("published-to", published.surface.to_owned()),
-        ("artifact-id", kept.map_or(String::new(), |kept| kept.id.to_string())),
-        ("artifact-digest", kept.map_or(String::new(), |kept| kept.packed.sha256.to_string())),
-        ("check-run-url", published.url.clone().unwrap_or_default()),
-    ]
+    let qa_report = if finished.has_gates() { file_in(directory, "qa-report.json") } else { String::new() };
+    let next_agent = next_agent::next_agent(finished).map(|agent| agent.to_string()).unwrap_or_default();
+    let mut outputs = Outputs::default()
+        .set("verdict", verdict_output(finished.outcome.verdict.conclusion))
+        .set("execution-key", finished.outcome.key.as_str())
+        .set("run-path", &directory.display().to_string())
+        .set("report-path", &file_in(directory, "report.html"))
+        .set("sarif-path", &file_in(directory, "results.sarif"))
+        .set("qa-report-path", &qa_report)
+        .set("next-agent", &next_agent)
+        .set("blocking-findings", &all_places(blocking).to_string())
+        .set("advisory-findings", &all_places(other).to_string())
+        .set("published-to", published.surface);
+    outputs = match artifact {
+        Some(artifact) => outputs
+            .set("artifact-id", &artifact.id.to_string())
+            .set("artifact-digest", artifact.packed.sha256.as_str()),
+        None => outputs.set("artifact-id", "").set("artifact-digest", ""),
+    };
+    outputs.set("check-run-url", published.url.as_deref().unwrap_or_default())
 }
 
-/// The output `verdict` of a run that was judged.
+fn file_in(directory: &std::path::Path, name: &str) -> String {
+    directory.join(name).display().to_string()
+}
+
+/// Returns the output `verdict` of a finished run.
 fn verdict_output(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Pass => "pass",
@@ -282,39 +288,38 @@ fn verdict_output(conclusion: Conclusion) -> &'static str {
 
 /// Returns the head's current commit, if it moved.
 ///
-/// Asked of git and not of the API, so that reading contents is all the permission it needs. A server that cannot be
-/// asked is told of; the job's verdict is about the head it names.
+/// Uses git and not the API, so that permission to read contents is enough. If the server does not answer, a notice reports
+/// it and the verdict stays valid for the head that it names.
 fn moved_head(
     environment: &ActionEnvironment,
     change: &Change,
     cancellation: &Arc<Cancellation>,
 ) -> Option<CommitId> {
     let number = change.pull_request?;
-    let unknown = |why: &str| {
-        let text = format!(
-            "whether {} is still the head of the pull request is unknown: {why}",
-            change.head.short()
-        );
-        annotate("notice", "qa-skill", &text);
-    };
     let http = match client(HEAD_BUDGET, cancellation) {
         Ok(http) => http,
         Err(error) => {
-            unknown(&error.to_string());
+            note_unknown_head(change, &error.to_string());
             return None;
         }
     };
     match remote(environment, &http)?.tip(&format!("refs/pull/{number}/head")) {
         Ok(Some(now)) => (now != change.head).then_some(now),
         Ok(None) => {
-            unknown("the server has no such ref");
+            note_unknown_head(change, "the server has no such ref");
             None
         }
         Err(error) => {
-            unknown(&format!("failed to {error}"));
+            note_unknown_head(change, &format!("failed to {error}"));
             None
         }
     }
+}
+
+fn note_unknown_head(change: &Change, reason: &str) {
+    let head = change.head.short();
+    let text = format!("could not check that {head} is still the head of the pull request: {reason}");
+    annotate("notice", "qa-skill", &text);
 }
 
 fn remote<'a>(environment: &'a ActionEnvironment, http: &'a dyn Http) -> Option<Remote<'a>> {
@@ -335,8 +340,7 @@ fn open_change(
 ) -> Result<(Request, Opened), Failure> {
     let inputs = &environment.inputs;
     let workspace = std::path::PathBuf::from(&environment.context.workspace);
-    let directory =
-        inputs.working_directory.as_ref().map_or(workspace.clone(), |inside| workspace.join(inside));
+    let directory = environment.checkout();
     let repository = OpenRepository::discover_of_workflow(&directory)?;
     let repository = match inputs.objects {
         ObjectSource::Checkout => {
@@ -349,11 +353,11 @@ fn open_change(
     };
     let sources = Sources { repository: &repository, remote, sha: &environment.context.sha };
     let head = match &inputs.head {
-        Some(name) => sources.named(name)?,
+        Some(name) => sources.resolve_revision(name)?,
         None => change.head.clone(),
     };
     let base = match &inputs.base {
-        Some(name) => Base { commit: sources.named(name)?, rule: "configured", test_merge: None },
+        Some(name) => Base { commit: sources.resolve_revision(name)?, rule: "configured", test_merge: None },
         None => sources.base(change)?,
     };
     let number = change.pull_request;
@@ -361,7 +365,7 @@ fn open_change(
     let repository = repository.completed(&base.commit, &head, base.test_merge.as_ref(), remote, &refs)?;
     let mut settings = environment.settings.clone();
     settings.extend(crate::config::pace());
-    // Which nights look for the commits by, should they not be given out by id.
+    // Lets drift-check fetch the commits by the pull request's refs if the server does not serve them by id.
     settings.extend(number.map(pull_request_setting));
     let request = Request {
         repository: directory,
@@ -390,7 +394,7 @@ fn open_change(
     Ok((request, opened))
 }
 
-/// Returns the trust level of the head commit's code. A commit that an input names has an unknown author.
+/// Returns the trust level of the head commit's code. The author of a commit that an input names is unknown.
 fn head_trust(change: &Change, named: bool) -> HeadTrust {
     match (change.from_fork || named, change.beside_secrets) {
         (false, _) => HeadTrust::Own,

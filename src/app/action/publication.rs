@@ -1,4 +1,4 @@
-//! Publishes a result as a check run where the token allows one, else as workflow commands and the job summary.
+//! Publishes a result as a check run if the token allows it, else as workflow commands and the job summary.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -35,11 +35,11 @@ const PARTING: Duration = Duration::from_secs(4);
 
 /// Outcome of publishing.
 pub(crate) struct Published {
-    /// The verdict's exit code, or the reason why it cannot stand.
+    /// The verdict's exit code.
     pub(crate) exit: Exit,
     /// `check-run`, `commands` or `files`.
     pub(crate) surface: &'static str,
-    /// The check run's page.
+    /// URL of the check run.
     pub(crate) url: Option<String>,
 }
 
@@ -63,14 +63,14 @@ impl Destination {
         GitHub::new(Arc::new(http), target)
     }
 
-    /// Completes a check run that will get no verdict. What cancelled the run has cancelled its port too, so this takes
-    /// one of its own.
+    /// Returns the step that completes a check run without a verdict. It uses a client of its own, since the run's client is
+    /// cancelled by then.
     fn close(self, key: ExecutionKey, check: CheckRun) -> Close {
         Box::new(move |reason| {
-            let told = self
+            let closed = self
                 .github(&key, PARTING, &Arc::default())
                 .and_then(|github| conclude_without_verdict(&github, &check, reason));
-            if let Err(error) = told {
+            if let Err(error) = closed {
                 annotate("warning", error.code().as_str(), &format!("failed to {error}"));
             }
         })
@@ -94,7 +94,7 @@ fn conclude_without_verdict(
         text: None,
         annotations: Vec::new(),
     };
-    // GitHub may refuse the texts; a check run that never ends would keep the pull request waiting.
+    // GitHub may refuse the texts, and an unfinished check run would block the pull request.
     github
         .finish_check(check, &report)
         .or_else(|_| github.conclude_check(check, CheckConclusion::ActionRequired))
@@ -107,25 +107,32 @@ pub(crate) struct Publication<'a> {
     head: CommitId,
     cancellation: &'a Arc<Cancellation>,
     /// Check run that waits for the verdict.
-    open: RefCell<Option<CheckRun>>,
-    trouble: RefCell<Option<PublishError>>,
+    open_check: RefCell<Option<CheckRun>>,
+    /// Error of the check run, which makes the result go to another surface.
+    check_error: RefCell<Option<PublishError>>,
 }
 
 impl<'a> Publication<'a> {
-    /// Nothing is sent before the run has a key.
-    pub(crate) fn of(
+    /// Prepares a publication. Sends nothing: the first request is that of [`Self::start_check`].
+    pub(crate) fn new(
         environment: &'a ActionEnvironment,
         change: &'a Change,
         head: CommitId,
         cancellation: &'a Arc<Cancellation>,
     ) -> Self {
-        let (open, trouble) = (RefCell::new(None), RefCell::new(None));
-        Self { environment, change, head, cancellation, open, trouble }
+        Self {
+            environment,
+            change,
+            head,
+            cancellation,
+            open_check: RefCell::new(None),
+            check_error: RefCell::new(None),
+        }
     }
 
-    /// Plans are about to run under this key. Whether a check run can be had decides which surface is used, so it is
-    /// tried now; what went wrong is told beside the result.
-    pub(crate) fn started(&self, key: &ExecutionKey) {
+    /// Starts the check run before plans run under this key, since the choice of the surface depends on it. Errors are
+    /// reported beside the result.
+    pub(crate) fn start_check(&self, key: &ExecutionKey) {
         if self.environment.inputs.surfaces != Surfaces::Auto {
             return;
         }
@@ -145,18 +152,18 @@ impl<'a> Publication<'a> {
             Ok((check, github)) => {
                 let before = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
                 if let Err(error) = github.close_stale(&wanted, &check, &before) {
-                    self.tell(&error);
+                    self.annotate_unpublished(&error);
                 }
                 let close = destination.close(key.clone(), check.clone());
                 self.cancellation.set_close_step(Some(close));
-                *self.open.borrow_mut() = Some(check);
+                *self.open_check.borrow_mut() = Some(check);
             }
-            Err(error) => *self.trouble.borrow_mut() = Some(error),
+            Err(error) => *self.check_error.borrow_mut() = Some(error),
         }
     }
 
-    /// Returns a client whose time begins now, or `None` without a token or an API. What comes between two requests, such
-    /// as plans, reviews and the upload, is not to spend the time for publishing.
+    /// Returns a client whose time limit begins now, or `None` without a token or an API. Work between two requests, such as
+    /// plans, reviews and the upload, does not use up the time for publishing.
     fn github(&self, key: &ExecutionKey) -> Option<Result<GitHub, PublishError>> {
         Some(self.destination()?.github(key, self.budget(), self.cancellation))
     }
@@ -198,58 +205,58 @@ impl<'a> Publication<'a> {
         if surfaces == Surfaces::Files {
             return Ok(published);
         }
-        if let Some(url) = self.finish(report)? {
+        if let Some(check) = self.finish_check(report)? {
             published.surface = "check-run";
-            published.url = url;
+            published.url = check.html_url;
         } else {
             published.surface = "commands";
-            if let Some(error) = self.trouble.borrow_mut().take() {
-                self.tell(&error);
+            if let Some(error) = self.check_error.borrow_mut().take() {
+                self.annotate_unpublished(&error);
             }
-            console::write_stdout(&console::rendered("github", report))?;
+            console::write_stdout(&console::render("github", report))?;
         }
         self.beside_the_check(report, objects)?;
-        if let Err(failure) = runner.summary(&console::rendered("markdown", report)) {
+        if let Err(failure) = runner.summary(&console::render("markdown", report)) {
             annotate("warning", "qa-skill", &failure.message);
         }
         Ok(published)
     }
 
-    /// Completes the check run; the outer none when there is none or it cannot be completed.
-    fn finish(&self, report: &Report<'_>) -> Result<Option<Option<String>>, Failure> {
-        let open = self.open.borrow();
-        let Some(check) = open.as_ref() else { return Ok(None) };
+    /// Completes the check run and returns it, or `None` if there is none or GitHub refuses it.
+    fn finish_check(&self, report: &Report<'_>) -> Result<Option<CheckRun>, Failure> {
+        let open_check = self.open_check.borrow();
+        let Some(check) = open_check.as_ref() else { return Ok(None) };
         let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
         let report = CheckReport::of(report);
         match github.and_then(|github| github.finish_check(check, &report)) {
             Ok(()) => {
                 self.cancellation.set_close_step(None);
-                Ok(Some(check.html_url.clone()))
+                Ok(Some(check.clone()))
             }
             Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
             Err(error) => {
-                *self.trouble.borrow_mut() = Some(error);
+                *self.check_error.borrow_mut() = Some(error);
                 self.conclude_alone(check, report.conclusion);
                 Ok(None)
             }
         }
     }
 
-    /// The result goes to another surface; the check run gets its conclusion and nothing else, by a budget of its own.
+    /// Sets the conclusion of a check run whose result goes to another surface, within a time limit of its own.
     fn conclude_alone(&self, check: &CheckRun, conclusion: CheckConclusion) {
         let Some(destination) = self.destination() else { return };
-        // The seed of waits; there is no more than one.
+        // Only seeds the retry jitter.
         let key = ExecutionKey::from(qa_core::canonical::sha256(b"conclude"));
         let concluded = destination
             .github(&key, PARTING, self.cancellation)
             .and_then(|github| github.conclude_check(check, conclusion));
         match concluded {
             Ok(()) => self.cancellation.set_close_step(None),
-            Err(error) => self.tell(&error),
+            Err(error) => self.annotate_unpublished(&error),
         }
     }
 
-    /// The comment and code scanning, which are asked for one by one and whose want is told and nothing more.
+    /// Publishes the comment and the code scanning results that inputs ask for. Their errors are warnings.
     fn beside_the_check(&self, report: &Report<'_>, objects: &dyn Objects) -> Result<(), Failure> {
         let inputs = &self.environment.inputs;
         let comment = self.change.pull_request.filter(|_| inputs.comment);
@@ -258,26 +265,31 @@ impl<'a> Publication<'a> {
         }
         let key = &report.result.execution_key;
         let Some(github) = self.github(key) else {
-            annotate("warning", "qa-skill", "there is no token, so there is no comment and no code scanning");
+            annotate(
+                "warning",
+                "qa-skill",
+                "no token is set, so no comment and no code scanning results are published",
+            );
             return Ok(());
         };
         let github = github.map_err(Failure::from)?;
-        let mut told = Vec::new();
+        let mut results = Vec::new();
         if let Some(number) = comment {
             let marker = format!("<!-- qa-skill: {} -->", inputs.check_name.as_deref().unwrap_or(CHECK_NAME));
             let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
-            let body = String::from_utf8_lossy(&console::rendered("markdown", report)).into_owned();
+            let body = String::from_utf8_lossy(&console::render("markdown", report)).into_owned();
             let ownership = Ownership { marker: &marker, author_login: author };
-            told.push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
+            results
+                .push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
         }
         if inputs.upload_sarif {
-            told.push(self.upload_sarif(&github, report, objects));
+            results.push(self.upload_sarif(&github, report, objects));
         }
-        for error in told.into_iter().filter_map(Result::err) {
+        for error in results.into_iter().filter_map(Result::err) {
             if matches!(error, PublishError::Cancelled { .. }) {
                 return Err(error.into());
             }
-            self.tell(&error);
+            self.annotate_unpublished(&error);
         }
         Ok(())
     }
@@ -289,7 +301,7 @@ impl<'a> Publication<'a> {
         objects: &dyn Objects,
     ) -> Result<(), PublishError> {
         let context = &self.environment.context;
-        // On a pull request code scanning files results under the merge commit, which is what the event ran for.
+        // For a pull request code scanning expects the merge commit, which is the event's own.
         let commit = if self.change.scanning_ref.ends_with("/merge") {
             CommitId::parse(&context.sha).unwrap_or_else(|_| self.head.clone())
         } else {
@@ -298,15 +310,15 @@ impl<'a> Publication<'a> {
         let upload = SarifUpload {
             commit: &commit,
             git_ref: &self.change.scanning_ref,
-            sarif: &sarif::for_upload(report, &fingerprints::of_head(report, objects)),
+            sarif: &sarif::for_upload(report, &fingerprints::head_fingerprints(report, objects)),
             checkout_uri: &format!("file://{}", context.workspace),
             tool: "qa-skill",
         };
         github.upload_sarif(&upload).map(|_| ())
     }
 
-    /// Notes that a surface was not used. The token of a fork has no write permission by design, so that is no warning.
-    fn tell(&self, error: &PublishError) {
+    /// Annotates that a surface was not used. The token of a fork has no write permission by design, so that is a notice.
+    fn annotate_unpublished(&self, error: &PublishError) {
         let expected = error.is_permission() && self.change.from_fork;
         let kind = if expected { "notice" } else { "warning" };
         annotate(kind, error.code().as_str(), &format!("failed to {error}\n{}", error.hint()));

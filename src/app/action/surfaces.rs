@@ -1,4 +1,4 @@
-//! Messages of a step to the runner: outputs, the job summary, and text that cannot hold commands.
+//! Outputs, job summary and annotations of a step, and printed text that the runner takes no commands from.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -10,13 +10,27 @@ use qa_contracts::codes::Code;
 use qa_core::escape::{visible, workflow_message, workflow_property};
 use qa_core::secrets;
 
-/// GitHub drops a job summary over 1 MiB whole; other steps write into theirs, so this is the bound of one.
+/// Size limit of a step's job summary: GitHub drops a larger one as a whole.
 const MAX_SUMMARY_BYTES: u64 = 1_048_576;
 
-/// The files of the runner; a path that is not set has nobody who reads it.
+/// The runner's files for outputs and the job summary. Writes to an empty path are dropped.
 pub(crate) struct Runner {
     output: String,
     summary: String,
+}
+
+/// Outputs of a step, as lines of the runner's file.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    lines: String,
+}
+
+impl Outputs {
+    /// Sets an output. Values are ids, words, counts and paths; a line break in one is escaped.
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        self.lines.push_str(&format!("{name}={}\n", visible(value)));
+        self
+    }
 }
 
 impl Runner {
@@ -24,19 +38,18 @@ impl Runner {
         Self { output: output.to_owned(), summary: summary.to_owned() }
     }
 
-    /// Sets outputs. Values have no line breaks: they are ids, words, counts and paths we made.
-    pub(crate) fn outputs(&self, values: &[(&str, String)]) -> Result<(), Failure> {
-        let mut text = String::new();
-        for (name, value) in values {
-            text.push_str(&format!("{name}={}\n", visible(value)));
-        }
-        append(&self.output, text.as_bytes())
+    /// Writes outputs of the step.
+    pub(crate) fn write_outputs(&self, outputs: &Outputs) -> Result<(), Failure> {
+        append(&self.output, outputs.lines.as_bytes())
     }
 
-    /// Adds to the job summary, unless that would make GitHub drop all of it.
+    /// Appends to the job summary, or appends a note if GitHub would drop the summary for its size.
     pub(crate) fn summary(&self, markdown: &[u8]) -> Result<(), Failure> {
-        let there = std::fs::metadata(&self.summary).map_or(0, |metadata| metadata.len());
-        if there + markdown.len() as u64 >= MAX_SUMMARY_BYTES {
+        let size = match std::fs::metadata(&self.summary) {
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        };
+        if size + markdown.len() as u64 >= MAX_SUMMARY_BYTES {
             return append(&self.summary, b"\nThe summary would be over 1 MiB; it is in the run artifact.\n");
         }
         append(&self.summary, markdown)
@@ -54,17 +67,17 @@ fn append(path: &str, bytes: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// Prints text that may quote the change. The runner reads commands out of what a step prints, some of them anywhere in
-/// a line, so it is told to stop for as long as this lasts, by a word nobody can guess.
+/// Prints text that may quote the change. The runner takes commands from a step's output, some of them anywhere in a line,
+/// so they are stopped meanwhile with a random token.
 pub(crate) fn print_quoting(text: &[u8]) -> Result<(), Failure> {
-    let word = unguessable()?;
-    let mut out = format!("::stop-commands::{word}\n").into_bytes();
+    let token = random_token()?;
+    let mut out = format!("::stop-commands::{token}\n").into_bytes();
     out.extend_from_slice(text);
-    out.extend_from_slice(format!("\n::{word}::\n").as_bytes());
+    out.extend_from_slice(format!("\n::{token}::\n").as_bytes());
     console::write_stdout(&out)
 }
 
-fn unguessable() -> Result<String, Failure> {
+fn random_token() -> Result<String, Failure> {
     let mut bytes = [0u8; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
     read.map_err(|error| {
@@ -73,7 +86,7 @@ fn unguessable() -> Result<String, Failure> {
     Ok(format!("qa-skill-{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
-/// An annotation without a place.
+/// Prints an annotation without a file and line. `kind` is `notice`, `warning` or `error`.
 pub(crate) fn annotate(kind: &str, title: &str, text: &str) {
     let text = workflow_message(&secrets::masked(text.to_owned()));
     let command = format!("::{kind} title={}::{text}\n", workflow_property(title));

@@ -1,4 +1,4 @@
-//! Adds up what rules would have cost.
+//! Sums up the findings of rules over merged changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub(super) struct ChangeCost {
     advised: BTreeMap<String, u64>,
 }
 
-/// The cost of a judged change. What was there before is held against nobody.
+/// Returns the cost of a judged change. Pre-existing findings do not count.
 pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
     let mut cost = ChangeCost {
         conclusion: outcome.verdict.conclusion,
@@ -55,7 +55,7 @@ pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
     cost
 }
 
-/// The cost of a policy over changes, newest first.
+/// Returns the cost of a policy over changes, which are sorted newest first.
 pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<ChangeCost>) -> Calibration {
     let mut rules: BTreeMap<String, RuleCost> = BTreeMap::new();
     let (mut blocked, mut without_verdict) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! `qa-skill calibrate`: what a policy would have said about the changes merged last, so that its cost is seen before it
-//! is switched on.
+//! `qa-skill calibrate`: judges the changes merged last by a policy, to show its cost before it is in force.
 
 mod cost;
 mod report;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,10 +24,9 @@ use qa_run::inputs::PolicyInForce;
 use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Progress};
 
-/// More changes than a rate needs; it bounds the time.
+/// Maximum of `--last`, which bounds the time.
 const MOST_CHANGES: u64 = 100_000;
 
-/// The options of the command.
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
     /// The repository, or any directory inside its checkout
@@ -36,22 +35,22 @@ pub(crate) struct CalibrateArgs {
     /// The newest change: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     head: String,
-    /// How many changes, each a commit of the first-parent line against its parent
+    /// Number of changes, each a first-parent commit against its parent
     #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
     last: u64,
-    /// A policy file that is not committed yet, instead of the policy and the waivers of the newest change
+    /// An uncommitted policy file, instead of the policy and the waivers of the newest change
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The strengths rules start from, instead of what the policy says
-    #[arg(long, value_parser = super::cli::word_parser::<Preset>())]
+    /// The rule strengths to start from; overrides the policy
+    #[arg(long, value_parser = super::option_values::word_parser::<Preset>())]
     preset: Option<Preset>,
-    /// How many worker threads; changes the time and nothing else
+    /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
-    /// Show no progress
+    /// Hide the progress
     #[arg(long, short)]
     quiet: bool,
 }
@@ -63,7 +62,7 @@ enum Format {
     Json,
 }
 
-/// Judges what was merged and prints the cost.
+/// Judges the merged changes and prints the cost of the policy.
 pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) -> Result<(), Failure> {
     let progress = TerminalProgress::new(arguments.quiet);
     let calibration = calibration(arguments, cancellation, &progress);
@@ -98,7 +97,7 @@ fn calibration(
     let count = usize::try_from(arguments.last).unwrap_or(usize::MAX);
     let merged = repository.merged(&request.head, count)?;
     let Some(newest) = merged.first() else {
-        let message = "the history has no commit with a parent, so nothing was merged yet";
+        let message = "the history has no commit with a parent, so there is no change to judge";
         return Err(Failure::usage(message, "in a shallow clone, fetch more of the history first"));
     };
     let registry = qa_lenses::registry();
@@ -109,12 +108,21 @@ fn calibration(
     // Changes are judged side by side, so each has one thread.
     let workers = match arguments.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(1),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
+        None => std::thread::available_parallelism().map(usize::from).unwrap_or(1),
     };
     in_force.policy.max_concurrency = 1;
     let bench = Bench { request: &request, in_force: &in_force, registry: &registry, cancellation };
     let costs = bench.judge_all(&merged, workers.min(merged.len()), progress)?;
     Ok(cost::sum(source, preset, &merged, costs))
+}
+
+/// Changes that threads take from, and the costs of those that are done.
+struct Queue<'a> {
+    merged: &'a [Merged],
+    next: AtomicUsize,
+    done: AtomicUsize,
+    costs: Mutex<BTreeMap<usize, cost::ChangeCost>>,
+    progress: &'a dyn Progress,
 }
 
 impl Bench<'_> {
@@ -125,35 +133,36 @@ impl Bench<'_> {
         progress: &dyn Progress,
     ) -> Result<Vec<cost::ChangeCost>, Failure> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let costs = Mutex::new(Vec::with_capacity(merged.len()));
-        let work = || -> Result<(), Failure> {
-            // One handle for each thread.
-            let repository = OpenRepository::discover(&self.request.repository)?;
-            let objects = GitObjects::new(&repository)?;
-            let mut opened = Opened { repository, objects, resolved: merged[0].resolved.clone() };
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(change) = merged.get(index) else { return Ok(()) };
-                opened.resolved = change.resolved.clone();
-                let outcome = self.judge(&opened).inspect_err(|_| {
-                    // The others need not go on.
-                    next.store(merged.len(), Ordering::Relaxed);
-                })?;
-                let mut costs = costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                costs.push((index, cost::measure(&outcome)));
-                progress.step("judging changes", done.fetch_add(1, Ordering::Relaxed) + 1, merged.len());
-            }
-        };
+        let queue = Queue { merged, next, done, costs: Mutex::default(), progress };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(|| self.judge_queued(&queue))).collect();
             threads.into_iter().try_for_each(|thread| match thread.join() {
-                Ok(ended) => ended,
+                Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
             })
         })?;
-        let mut costs = costs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        costs.sort_by_key(|(index, _)| *index);
-        Ok(costs.into_iter().map(|(_, cost)| cost).collect())
+        let costs = queue.costs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(costs.into_values().collect())
+    }
+
+    /// Judges changes of the queue until none is left, with a repository handle of its own.
+    fn judge_queued(&self, queue: &Queue<'_>) -> Result<(), Failure> {
+        let repository = OpenRepository::discover(&self.request.repository)?;
+        let objects = GitObjects::new(&repository)?;
+        let mut opened = Opened { repository, objects, resolved: queue.merged[0].resolved.clone() };
+        loop {
+            let index = queue.next.fetch_add(1, Ordering::Relaxed);
+            let Some(change) = queue.merged.get(index) else { return Ok(()) };
+            opened.resolved = change.resolved.clone();
+            let outcome = self.judge(&opened).inspect_err(|_| {
+                // Ends the other threads.
+                queue.next.store(queue.merged.len(), Ordering::Relaxed);
+            })?;
+            let mut costs = queue.costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            costs.insert(index, cost::measure(&outcome));
+            let done = queue.done.fetch_add(1, Ordering::Relaxed) + 1;
+            queue.progress.step("judging changes", done, queue.merged.len());
+        }
     }
 
     fn judge(&self, opened: &Opened) -> Result<Outcome, Failure> {
@@ -166,7 +175,7 @@ impl Bench<'_> {
     }
 }
 
-/// The files of one change are no step worth telling.
+/// Progress of a single change, which is not shown.
 struct Silent;
 
 impl Progress for Silent {
@@ -183,12 +192,12 @@ fn request(arguments: &CalibrateArgs) -> Request {
         artifact_root: None,
         refresh: false,
         head_trust: HeadTrust::Own,
-        models: super::ask_models::ModelUse::default(),
+        models: super::inputs::ModelUse::default(),
         settings: Vec::new(),
     }
 }
 
-/// The policy, and where it was read: of the newest change, which is what the next one is judged by, or of a file.
+/// Returns the policy and its source for display: that of the newest change, which judges the next one, or that of a file.
 fn in_force(
     arguments: &CalibrateArgs,
     request: &Request,
@@ -199,15 +208,15 @@ fn in_force(
     let mut resolved = newest.resolved.clone();
     resolved.base = resolved.head.clone();
     let mut in_force = read_policy(objects, resolved.sides(), &request.overrides, registry)?;
-    // What head says about itself is looked at in runs alone.
+    // Only runs preview the policy of head.
     in_force.texts.head_policy = None;
     let Some(path) = &arguments.file else {
-        let found =
+        let source =
             if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
-        return Ok((in_force, format!("{found} at {}", resolved.head.short())));
+        return Ok((in_force, format!("{source} at {}", resolved.head.short())));
     };
-    let (policy, text, shown) = policy_in_file(path, &request.overrides, registry)?;
-    in_force.policy = policy;
-    in_force.texts.base_policy = Some(text);
-    Ok((in_force, shown))
+    let file = policy_in_file(path, &request.overrides, registry)?;
+    in_force.policy = file.policy;
+    in_force.texts.base_policy = Some(file.text);
+    Ok((in_force, file.display_path))
 }

@@ -1,4 +1,4 @@
-//! The cost of a policy as a person reads it.
+//! Renders the cost of a policy as text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const FINDINGS_LISTED: usize = 5;
 /// Number of changes without a verdict that are listed.
 const UNJUDGED_LISTED: usize = 10;
 
-/// The whole report.
+/// Renders the report.
 pub(super) fn render_text(cost: &Calibration) -> String {
     let mut text = format!(
         "{} merged changes up to {}, judged by {} (preset {})\n\n",
@@ -32,7 +32,7 @@ pub(super) fn render_text(cost: &Calibration) -> String {
         advised as f64 / cost.changes as f64
     );
     let _ = writeln!(text, "no verdict  {}", cost.without_verdict.len());
-    text.push_str("Quality gates are left out: their reports are of one moment.\n");
+    text.push_str("Quality gates are not included: there are no reports of past changes.\n");
     if !cost.rules.is_empty() {
         let _ = writeln!(
             text,
@@ -64,7 +64,9 @@ pub(super) fn render_text(cost: &Calibration) -> String {
     }
     more(&mut text, cost.without_verdict.len() as u64, UNJUDGED_LISTED, "");
     if cost.changes < 3000 {
-        text.push_str("\nA rate of so few changes is a guess; the interval says how good. Read the changes that are listed.\n");
+        text.push_str(
+            "\nFewer than 3,000 changes give a rough rate; see its interval, and read the listed changes.\n",
+        );
     }
     text
 }
@@ -89,7 +91,7 @@ fn more(text: &mut String, all: u64, listed: usize, indent: &str) {
     }
 }
 
-/// The 95 % Wilson interval of a rate, per 1,000.
+/// Returns the 95 % Wilson interval of a rate, per 1,000.
 fn wilson(hits: u64, total: u64) -> (f64, f64) {
     let (hits, total, z) = (hits as f64, total as f64, 1.959_964);
     let rate = hits / total;

@@ -1,5 +1,5 @@
-//! The second tier of drift: asks recorded questions again, and says whether the model answers otherwise than it answers
-//! itself. It decides nothing: what a model says next is not what a verdict was made of.
+//! Model drift: sends recorded requests again, and compares the new answers with the recorded ones and with each other. It
+//! affects no verdict, since a verdict follows from the recorded answers.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -27,14 +27,14 @@ use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
 use qa_run::reviews::{NoStore, RepliesMode, ReplyCollector, SampleFindings, findings_by_sample};
 
-/// All questions of a night together.
+/// Time limit of all requests of a drift check together.
 const BUDGET: Duration = Duration::from_secs(2 * 3600);
 
 /// Inputs of a live comparison.
 pub(crate) struct Live {
     http: NetClient,
-    /// The checkout's own policy. A stored run may have been made by anybody, and its policy must not say where a key goes
-    /// nor what may be spent.
+    /// The checkout's own policy. Anybody may have made a stored run, so its policy does not decide where a key is sent or
+    /// how much is spent.
     trusted: Policy,
     /// Remaining budget for further runs.
     tokens_left: Cell<u64>,
@@ -44,8 +44,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Asks the models that the policy at the head of a checkout names.
-    pub(crate) fn of(
+    /// Prepares a comparison with the models that the policy at a checkout's HEAD names.
+    pub(crate) fn new(
         checkout: &Path,
         samples: u64,
         token: Option<Secret>,
@@ -53,7 +53,10 @@ impl Live {
     ) -> Result<Self, Failure> {
         let repository = OpenRepository::discover(checkout)?;
         let head = repository.commit_named("HEAD")?.ok_or_else(|| {
-            Failure::usage("the checkout has no commit", "--live asks the models that its policy names")
+            Failure::usage(
+                "the checkout has no commit",
+                "--live needs the models that the policy of its HEAD names",
+            )
         })?;
         let text = super::super::inputs::text_in_force(&GitObjects::new(&repository)?, &head, POLICY_PATH)?;
         let policy = effective_policy(text.as_deref(), &Overrides::default(), &qa_lenses::registry())
@@ -62,30 +65,29 @@ impl Live {
         Ok(Self { http: client(BUDGET, cancellation)?, trusted: policy, tokens_left, samples, token })
     }
 
-    /// Outcome of each request of a run.
-    pub(super) fn ask(
+    /// Compares the answers to each request of a run.
+    pub(super) fn compare_models(
         &self,
         run: &RunDirectory,
         cancellation: &Cancellation,
         progress: &dyn Progress,
     ) -> Result<Vec<ModelDrift>, Failure> {
-        with_recording(run, cancellation, progress, |inputs, ports| self.ask_recorded(inputs, ports))?
+        with_recording(run, cancellation, progress, |inputs, ports| self.compare_recorded(inputs, ports))?
     }
 
-    fn ask_recorded(&self, inputs: &Inputs, ports: &Ports<'_>) -> Result<Vec<ModelDrift>, Failure> {
+    fn compare_recorded(&self, inputs: &Inputs, ports: &Ports<'_>) -> Result<Vec<ModelDrift>, Failure> {
         let reviews = reviews(inputs, ports);
         let all = plans(inputs, ports);
         let refusals = plan::reserve(&all, &inputs.in_force.policy);
         let admitted = all.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
-        let asked: Vec<&LensPlan> = admitted
+        let requesting: Vec<&LensPlan> = admitted
             .map(|(plan, _)| plan)
             .filter(|plan| plan.review.is_some() && !plan.changed_files.is_empty())
             .collect();
         let (known, unknown): (Vec<&LensPlan>, Vec<&LensPlan>) =
-            asked.into_iter().partition(|plan| self.is_trusted(plan, inputs));
-        let samples = |plan: &LensPlan| plan.review.as_ref().map_or(1, |review| review.samples);
+            requesting.into_iter().partition(|plan| self.is_trusted(plan, inputs));
         let again: Vec<LensPlan> =
-            known.iter().map(|plan| with_samples(plan, self.samples.max(samples(plan)))).collect();
+            known.iter().map(|plan| with_samples(plan, self.samples.max(samples_of(plan)))).collect();
         let budget = Policy { max_tokens: self.tokens_left.get(), ..self.trusted.clone() };
         let refusals = plan::reserve(&again, &budget);
         let affordable = again.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
@@ -111,9 +113,10 @@ impl Live {
             progress: ports.progress,
         };
         let live = collector.collect()?;
-        let before = conclusion(inputs, ports)?;
-        let replies = chosen(&live, &inputs.replies);
-        let now = conclusion(&Inputs { replies, ..inputs.clone() }, ports)?;
+        let recorded = conclusion(inputs, ports)?;
+        let replies = replace_replies(&live, &inputs.replies);
+        let live_conclusion = conclusion(&Inputs { replies, ..inputs.clone() }, ports)?;
+        let conclusions = Conclusions { recorded, live: live_conclusion };
         let mut drifts = Vec::new();
         for ((plan, again), refusal) in known.iter().zip(&again).zip(&refusals) {
             if let Some(refusal) = refusal {
@@ -121,10 +124,10 @@ impl Live {
                 drifts.push(ModelDrift { detail, ..entry(plan, ModelDriftClass::Unavailable) });
                 continue;
             }
-            let then = findings_by_sample(&reviews, &inputs.replies, plan)?;
-            let now_said = findings_by_sample(&reviews, &live, again)?;
+            let recorded = findings_by_sample(&reviews, &inputs.replies, plan)?;
+            let new = findings_by_sample(&reviews, &live, again)?;
             let unchanged = entry(plan, ModelDriftClass::Identical);
-            drifts.push(compared(unchanged, &then, &now_said, (before, now)));
+            drifts.push(compare_samples(unchanged, &recorded, &new, conclusions));
         }
         drifts.extend(unknown.into_iter().map(|plan| ModelDrift {
             detail: "the policy of this checkout names another model, so no request was sent".to_owned(),
@@ -136,24 +139,36 @@ impl Live {
     fn is_trusted(&self, plan: &LensPlan, inputs: &Inputs) -> bool {
         let name = &plan.provider_binding_id;
         let model = inputs.in_force.policy.models.get(name);
-        model.is_some_and(|model| self.trusted.models.get(name) == Some(model))
+        model.is_some() && self.trusted.models.get(name) == model
+    }
+}
+
+/// Returns the number of samples of a plan's request, at least 1.
+fn samples_of(plan: &LensPlan) -> u64 {
+    match &plan.review {
+        Some(review) => review.samples.max(1),
+        None => 1,
     }
 }
 
 fn with_samples(plan: &LensPlan, samples: u64) -> LensPlan {
-    let before = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
-    let more = |tokens: u64| (tokens / before).saturating_mul(samples);
+    let before = samples_of(plan);
     LensPlan {
         review: plan.review.clone().map(|review| PlannedReview { samples, ..review }),
-        max_input_tokens: more(plan.max_input_tokens),
-        max_output_tokens: more(plan.max_output_tokens),
-        max_cost_usd: plan.max_cost_usd.map(|cost| usd(more(micro_usd(cost)))),
+        max_input_tokens: scale(plan.max_input_tokens, before, samples),
+        max_output_tokens: scale(plan.max_output_tokens, before, samples),
+        max_cost_usd: plan.max_cost_usd.map(|cost| usd(scale(micro_usd(cost), before, samples))),
         ..plan.clone()
     }
 }
 
-/// The new answer in the place of each recorded one, where there is one.
-fn chosen(live: &RecordedReplies, recorded: &RecordedReplies) -> RecordedReplies {
+/// Scales the usage of `before` samples to `samples`.
+fn scale(usage: u64, before: u64, samples: u64) -> u64 {
+    (usage / before).saturating_mul(samples)
+}
+
+/// Replaces each recorded reply by the new one to the same request, if there is one.
+fn replace_replies(live: &RecordedReplies, recorded: &RecordedReplies) -> RecordedReplies {
     let replies = recorded.replies.iter().map(|old| {
         let mut live = live.replies.iter();
         let new = live.find(|new| new.request_hash == old.request_hash && new.sample == old.sample);
@@ -181,49 +196,58 @@ fn entry(plan: &LensPlan, class: ModelDriftClass) -> ModelDrift {
     }
 }
 
-/// Holds new answers against the recorded ones, by what they find and where.
-fn compared(
+/// Conclusions of a run, by its recorded replies and by the new ones.
+#[derive(Clone, Copy)]
+struct Conclusions {
+    recorded: Conclusion,
+    live: Conclusion,
+}
+
+/// Compares new answers with the recorded ones, by their findings and places.
+fn compare_samples(
     entry: ModelDrift,
-    then: &[Result<SampleFindings, Code>],
-    now: &[Result<SampleFindings, Code>],
-    (before, after): (Conclusion, Conclusion),
+    recorded: &[Result<SampleFindings, Code>],
+    live: &[Result<SampleFindings, Code>],
+    conclusions: Conclusions,
 ) -> ModelDrift {
-    let (old, new): (Vec<&SampleFindings>, Vec<&SampleFindings>) = (answers(then), answers(now));
-    let mut drift = ModelDrift { samples: now.len() as u64, ..entry };
+    let (old, new) = (answers(recorded), answers(live));
+    let mut drift = ModelDrift { samples: live.len() as u64, ..entry };
     if new.is_empty() || old.is_empty() {
         let codes: BTreeSet<Code> =
-            now.iter().chain(then).filter_map(|it| it.as_ref().err().copied()).collect();
-        let refuses = now.iter().any(|answer| matches!(answer, Err(Code::ProviderRefusal)));
-        let is_out_of_form = now.iter().all(|answer| matches!(answer, Err(Code::ProviderOutputInvalid)));
+            live.iter().chain(recorded).filter_map(|it| it.as_ref().err().copied()).collect();
+        let refuses = live.iter().any(|answer| matches!(answer, Err(Code::ProviderRefusal)));
+        let is_malformed = live.iter().all(|answer| matches!(answer, Err(Code::ProviderOutputInvalid)));
         drift.class = if refuses { ModelDriftClass::Refusal } else { ModelDriftClass::Unavailable };
-        // An outage says nothing of the model; that it never keeps to the form any more does.
-        drift.code = ((refuses || is_out_of_form) && !old.is_empty()).then_some(Code::ModelDriftDetected);
+        // An outage is no drift; refusals and answers that are all malformed are.
+        drift.code = ((refuses || is_malformed) && !old.is_empty()).then_some(Code::ModelDriftDetected);
         let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
-        drift.detail = format!("there is no answer to compare: {}", codes.join(", "));
+        drift.detail = format!("no answer to compare: {}", codes.join(", "));
         return drift;
     }
     let among: Vec<u64> = pairs(&new).map(|(left, right)| overlap(left, right)).collect();
     let with: Vec<u64> = old.iter().flat_map(|old| new.iter().map(|new| overlap(old, new))).collect();
-    // One answer says nothing about how far two of them are apart.
+    // A single answer has no variation of its own.
     let (among, with) = (mean(&among).unwrap_or(1000), mean(&with).unwrap_or(1000));
     drift.among_themselves_permille = Some(among);
     drift.with_recorded_permille = Some(with);
     let same_words = old.iter().all(|old| new.iter().all(|new| old.json == new.json));
     let moved = with < among;
-    drift.class = match (same_words, with == 1000, moved && before != after) {
+    drift.class = match (same_words, with == 1000, moved && conclusions.recorded != conclusions.live) {
         (true, ..) => ModelDriftClass::Identical,
         (false, true, _) => ModelDriftClass::Wording,
         (false, false, true) => ModelDriftClass::Verdict,
         (false, false, false) => ModelDriftClass::Findings,
     };
     drift.code = (moved && !same_words).then_some(Code::ModelDriftDetected);
-    let numbers =
-        format!("they agree with the recorded ones to {with} of 1000 and among themselves to {among}");
+    let numbers = format!("agreement with the recorded answers {with} ‰, among the new answers {among} ‰");
     drift.detail = match (drift.class, moved) {
-        (ModelDriftClass::Identical, _) => "the replies are identical".to_owned(),
-        (ModelDriftClass::Wording, _) => "it names the same places in other words".to_owned(),
-        (_, true) => format!("its answers moved: {numbers}; the verdict would be {after}, and was {before}"),
-        (_, false) => format!("its answers differ as much from each other: {numbers}"),
+        (ModelDriftClass::Identical, _) => "the answers are identical".to_owned(),
+        (ModelDriftClass::Wording, _) => "the answers name the same places in other words".to_owned(),
+        (_, true) => {
+            let Conclusions { recorded, live } = conclusions;
+            format!("the answers changed: {numbers}; the verdict would be {live}, and was {recorded}")
+        }
+        (_, false) => format!("the new answers differ as much from each other: {numbers}"),
     };
     drift
 }
@@ -238,7 +262,7 @@ fn pairs<'s>(
     all.iter().enumerate().flat_map(|(at, left)| all[at + 1..].iter().map(|right| (*left, *right)))
 }
 
-/// The share of places that two answers name both, in thousandths; two that name none agree.
+/// Returns the share of places that both answers name, in thousandths; 1000 if neither names any.
 fn overlap(left: &SampleFindings, right: &SampleFindings) -> u64 {
     let either = left.places.union(&right.places).count() as u64;
     let both = left.places.intersection(&right.places).count() as u64;
@@ -295,7 +319,7 @@ mod tests {
             detail: String::new(),
         };
         for (then, now, after, class, drifted) in cases {
-            let drift = compared(entry(), &then, &now, (pass, after));
+            let drift = compare_samples(entry(), &then, &now, Conclusions { recorded: pass, live: after });
             assert_eq!((drift.class, drift.code.is_some()), (class, drifted), "{drift:?}");
         }
     }

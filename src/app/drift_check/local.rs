@@ -1,4 +1,4 @@
-//! Runs in directories and archives: found, taken apart where they are packed, and replayed or compared.
+//! Finds runs in directories and archives, and replays or compares them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,13 @@ use qa_run::ports::{Cancellation, Progress};
 /// Search depth for run directories below the named path: an artifact root has them two levels below.
 const DEEPEST: usize = 3;
 
-/// Replays the runs of every path; two directories of one run each and no repository are compared with each other.
+/// Replays the runs of every path. Two directories of one run each, without a repository, are compared with each other.
 pub(crate) fn check_paths(
     paths: &[PathBuf],
     repository: Option<&Path>,
     scratch: &Path,
-    (live, cancellation): (Option<&Live>, &Cancellation),
+    live: Option<&Live>,
+    cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<DriftReport, Failure> {
     if let ([left, right], None, None) = (paths, repository, live)
@@ -26,14 +27,17 @@ pub(crate) fn check_paths(
     {
         return Ok(super::report(vec![compare(&left, &right)], None));
     }
-    let against = repository.map_or(Against::Recording, Against::Repository);
+    let against = match repository {
+        Some(repository) => Against::Repository(repository),
+        None => Against::Recording,
+    };
     let replayer = Replayer { against, cancellation, progress, live };
     let mut runs = Vec::new();
     for path in paths {
         cancellation.check()?;
         if path.is_dir() {
-            for (place, run) in named_runs(path, &path.display().to_string()) {
-                runs.push(replayer.replay(&run, entry(&place))?);
+            for run in runs_or_itself(path) {
+                runs.push(replayer.replay(&run, entry(&run.display().to_string()))?);
             }
         } else {
             runs.extend(replay_archive(&replayer, path, entry(&path.display().to_string()), scratch)?);
@@ -47,7 +51,7 @@ fn only_run(path: &Path) -> Option<PathBuf> {
     if runs.len() == 1 && path.is_dir() { runs.pop() } else { None }
 }
 
-/// Replays every run of an archive. An archive that is refused, or has no run in it, is an entry that says so.
+/// Replays every run of an archive. An archive that is refused or holds no run is reported as an entry.
 pub(super) fn replay_archive(
     replayer: &Replayer<'_>,
     archive: &Path,
@@ -56,11 +60,11 @@ pub(super) fn replay_archive(
 ) -> Result<Vec<DriftRun>, Failure> {
     let directory = match unpack(archive, Caps::DEFAULT, scratch) {
         Ok(directory) => directory,
-        Err(error) => return Ok(vec![refused(entry, error.code(), format!("failed to {error}"))]),
+        Err(error) => return Ok(vec![not_replayed(entry, error.code(), format!("failed to {error}"))]),
     };
     let runs = runs_below(directory.path());
     if runs.is_empty() {
-        return Ok(vec![refused(entry, Code::RecordingMissing, "there is no run in it".to_owned())]);
+        return Ok(vec![not_replayed(entry, Code::RecordingMissing, "it holds no run".to_owned())]);
     }
     runs.iter()
         .map(|run| {
@@ -72,46 +76,44 @@ pub(super) fn replay_archive(
         .collect()
 }
 
-/// An entry that could not be replayed.
-pub(super) fn refused(entry: DriftRun, code: Code, detail: String) -> DriftRun {
+/// Returns the entry of a run that could not be replayed.
+pub(super) fn not_replayed(entry: DriftRun, code: Code, detail: String) -> DriftRun {
     let mover =
         [Code::ArtifactArchiveRefused, Code::RecordingMissing].contains(&code).then_some(Mover::Recording);
     DriftRun { status: DriftStatus::CouldNotReplay, code: Some(code), mover, detail, ..entry }
 }
 
-/// The runs of a directory with how they are called; what has none is taken for a run itself, and will be found wanting.
-fn named_runs(path: &Path, place: &str) -> Vec<(String, PathBuf)> {
+/// Returns the runs of a directory, or the directory itself if it has none: its replay reports what is wrong.
+fn runs_or_itself(path: &Path) -> Vec<PathBuf> {
     let runs = runs_below(path);
-    if runs.is_empty() {
-        return vec![(place.to_owned(), path.to_owned())];
-    }
-    runs.into_iter().map(|run| (run.display().to_string(), run)).collect()
+    if runs.is_empty() { vec![path.to_owned()] } else { runs }
 }
 
-/// The run directories at or below a path, in the order of their names; links are not followed. A directory with a
-/// manifest is one, and so is one that is named like a key: one without its manifest must not go unseen.
+/// Returns the run directories at or below a path, sorted; links are not followed. A directory with a manifest is a run, and
+/// so is one with the name of a key, so that a run without its manifest is reported.
 pub(crate) fn runs_below(path: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    collect(path, DEEPEST, &mut found);
-    found.sort();
-    found
+    let mut runs = Vec::new();
+    collect_runs(path, DEEPEST, &mut runs);
+    runs.sort();
+    runs
 }
 
-fn collect(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+fn collect_runs(path: &Path, depth: usize, runs: &mut Vec<PathBuf>) {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let key = name.split('.').next().unwrap_or_default();
     let named_like_a_key = key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
     if path.join("hashes.json").is_file() || named_like_a_key {
-        found.push(path.to_owned());
+        runs.push(path.to_owned());
         return;
     }
     let Ok(entries) = std::fs::read_dir(path) else { return };
     for entry in entries.flatten() {
-        // Unfinished runs, and the parts of runs, are none.
+        // Skips unfinished runs and parts of runs.
         let name = entry.file_name();
         let other = name.to_string_lossy().starts_with(".tmp-") || name == "parts";
-        if depth > 0 && !other && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            collect(&entry.path(), depth - 1, found);
+        let is_directory = matches!(entry.file_type(), Ok(kind) if kind.is_dir());
+        if depth > 0 && !other && is_directory {
+            collect_runs(&entry.path(), depth - 1, runs);
         }
     }
 }

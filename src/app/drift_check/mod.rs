@@ -1,4 +1,4 @@
-//! `qa-skill drift-check`: derives stored runs once more, wherever they are, and says what moved.
+//! `qa-skill drift-check`: derives stored runs again and reports the differences.
 
 mod live;
 mod local;
@@ -9,9 +9,9 @@ mod report;
 
 pub(crate) use live::Live;
 pub(crate) use local::{check_paths, runs_below};
-pub(crate) use remote::{RemoteRuns, check_artifacts};
+pub(crate) use remote::{RemoteRuns, check_artifacts, temporary_archive};
 pub(crate) use replay::{Against, Replayer};
-pub(crate) use report::{markdown, text};
+pub(crate) use report::{markdown, render_text};
 
 use super::exit::{Exit, Failure};
 use qa_contracts::codes::Code;
@@ -34,10 +34,10 @@ fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     }
 }
 
-/// Returns the result of a report: success, or the worst run's failure. A replay that was impossible is worse than one
-/// that agrees and better than one that differs. If there were artifacts and none was replayed, nothing was checked,
-/// which must not look like a night without drift; without artifacts there was nothing to check. Runs of forks are
-/// replayed and decide nothing: anyone who can open a pull request can make one that does not replay.
+/// Returns the failure of the worst run, or `None` if the check succeeds. A replay that was impossible is worse than one
+/// that agrees and better than one that differs. If there are artifacts and none was replayed, the check fails, since
+/// nothing was checked; without artifacts it succeeds. Runs of forks are replayed and do not count: anyone who can open a
+/// pull request can make one that does not replay.
 pub(crate) fn failure(report: &DriftReport, fail_on_engine_change: bool) -> Option<Failure> {
     // The first of the worst: `max_by_key` would give the last.
     let failed = report.runs.iter().filter(|run| is_failure(run, fail_on_engine_change));
@@ -48,7 +48,7 @@ pub(crate) fn failure(report: &DriftReport, fail_on_engine_change: bool) -> Opti
             return None;
         }
         let message =
-            format!("none of {} artifacts could be replayed: {} expired", listing.found, listing.expired);
+            format!("none of {} artifacts was replayed: {} expired", listing.found, listing.expired);
         return Some(Failure::with_code(Code::ArtifactUnavailable, message));
     };
     let same_kind = report.runs.iter().filter(|run| run.status == worst.status).count();

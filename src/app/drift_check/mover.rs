@@ -1,4 +1,4 @@
-//! Says what most likely moved, from the preimages of two keys: what explains the rest is asked first.
+//! Finds the most likely cause of a difference, from the preimages of two keys: causes that explain others come first.
 
 use qa_contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
 
@@ -9,17 +9,30 @@ pub(super) struct Preimages<'a> {
     pub(super) config: &'a ConfigPreimage,
 }
 
-/// Names the difference between two preimages, or returns `None` if the keys are equal.
-pub(super) fn moved(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<(Mover, String)> {
+/// Cause of a difference, with a description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cause {
+    pub(super) mover: Mover,
+    pub(super) detail: String,
+}
+
+impl Cause {
+    pub(super) fn new(mover: Mover, detail: impl Into<String>) -> Self {
+        Self { mover, detail: detail.into() }
+    }
+}
+
+/// Returns the cause of the difference between two preimages, or `None` if the keys are equal.
+pub(super) fn key_cause(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<Cause> {
     let (was, is) = (recorded.config, derived.config);
     if was.engine_version != is.engine_version {
         let versions = format!("{} → {}", was.engine_version, is.engine_version);
-        return Some((Mover::Engine, format!("made by another engine version: {versions}")));
+        return Some(Cause::new(Mover::Engine, format!("made by another engine version: {versions}")));
     }
     if let Some(versions) =
         lens_versions(&recorded.key.selected_lens_versions, &derived.key.selected_lens_versions)
     {
-        return Some((Mover::LensVersion, format!("made by another lens version: {versions}")));
+        return Some(Cause::new(Mover::LensVersion, format!("made by another lens version: {versions}")));
     }
     let built_alike = was.registry_hash == is.registry_hash
         && was.schema_set_hash == is.schema_set_hash
@@ -30,21 +43,20 @@ pub(super) fn moved(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<(
         let detail = format!(
             "made by another engine build of version {version}: its rules, schemas, adapters or diff differ"
         );
-        return Some((Mover::Engine, detail));
+        return Some(Cause::new(Mover::Engine, detail));
     }
     if was.policy_hash != is.policy_hash {
-        return Some((Mover::Policy, "the policy is not the one the key was made from".to_owned()));
+        return Some(Cause::new(Mover::Policy, "the policy differs from the recorded one"));
     }
     if was.waivers_hash != is.waivers_hash {
-        return Some((Mover::Policy, "the waivers are not the ones the key was made from".to_owned()));
+        return Some(Cause::new(Mover::Policy, "the waivers differ from the recorded ones"));
     }
     let same = was == is && recorded.key == derived.key;
-    (!same)
-        .then(|| (Mover::Input, "the commits or options are not the ones the key was made from".to_owned()))
+    (!same).then(|| Cause::new(Mover::Input, "the commits or options differ from the recorded ones"))
 }
 
-/// The lenses of both lists whose versions differ. A lens that is in one list alone was switched by policy or option,
-/// or is new with another engine, and each of these shows elsewhere.
+/// Lists the lenses whose versions differ. A lens that is in one list only was switched by the policy or an option, or is new
+/// in another engine; other members of the preimages show each of these.
 fn lens_versions(was: &[SelectedLens], is: &[SelectedLens]) -> Option<String> {
     let changed: Vec<String> = was
         .iter()
@@ -57,7 +69,7 @@ fn lens_versions(was: &[SelectedLens], is: &[SelectedLens]) -> Option<String> {
     (!changed.is_empty()).then(|| changed.join(", "))
 }
 
-/// Names the cause by the file of the first difference, if the keys agree.
+/// Returns the cause by the file of the first difference, for equal keys.
 pub(super) fn mover_of_file(file: &str, pointer: &str) -> Mover {
     if file == "recordings/inputs.json"
         && (pointer.starts_with("/basePolicy") || pointer.starts_with("/baseWaivers"))
@@ -135,17 +147,17 @@ mod tests {
         ];
         let (key, config) = preimages();
         let is = Preimages { key: &key, config: &config };
-        assert_eq!(moved(is, is), None);
+        assert_eq!(key_cause(is, is), None);
         // Whatever an earlier case changed, a later one does not hide.
         let (mut was_key, mut was_config) = (key.clone(), config.clone());
-        for (change, mover, said) in cases.iter().rev() {
+        for (change, mover, detail) in cases.iter().rev() {
             for stacked in [false, true] {
                 let (mut key, mut config) = (key.clone(), config.clone());
                 let (key, config) =
                     if stacked { (&mut was_key, &mut was_config) } else { (&mut key, &mut config) };
                 change(key, config);
-                let (found, detail) = moved(Preimages { key, config }, is).unwrap();
-                assert!(found == *mover && detail.contains(said), "{found} {detail}");
+                let cause = key_cause(Preimages { key, config }, is).unwrap();
+                assert!(cause.mover == *mover && cause.detail.contains(detail), "{cause:?}");
             }
         }
     }

@@ -1,13 +1,14 @@
-//! Runs that a repository keeps as artifacts: the recent ones of a name are fetched one by one and replayed.
+//! Downloads recent run artifacts of a repository one by one and replays them.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::super::exit::Failure;
-use super::local::{refused, replay_archive};
+use super::local::{not_replayed, replay_archive};
 use super::replay::{Replayer, entry};
-use crate::publish::artifact::{ArtifactError, ArtifactName, Listed, Repository, moment};
+use crate::publish::artifact::{ArtifactError, ArtifactName, ListedArtifact, Repository, moment};
 use crate::store::Caps;
+use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftListing, DriftReport, DriftRun};
 
 /// Artifacts to replay.
@@ -27,8 +28,8 @@ impl From<ArtifactError> for Failure {
     }
 }
 
-/// Replays the recent runs of a repository. That they could not be listed is a failure; that one of them could not be
-/// fetched is an entry.
+/// Replays the recent runs of a repository. A listing that fails is an error; an artifact that cannot be downloaded is
+/// reported as an entry.
 pub(crate) fn check_artifacts(
     wanted: &RemoteRuns<'_>,
     replayer: &Replayer<'_>,
@@ -36,16 +37,16 @@ pub(crate) fn check_artifacts(
     let age = Duration::from_secs(wanted.since_days.saturating_mul(86_400));
     let oldest = wanted.now.checked_sub(age).and_then(moment).unwrap_or_default();
     let listed = wanted.repository.list_since(&wanted.name, &oldest)?;
-    // An artifact without a date cannot be said to be old.
-    let is_recent = |artifact: &&Listed| artifact.created_at.as_ref().is_none_or(|date| *date >= oldest);
-    let recent: Vec<&Listed> = listed.artifacts.iter().filter(is_recent).collect();
-    let mut usable: Vec<&Listed> = recent.iter().copied().filter(|artifact| !artifact.expired).collect();
-    // Anybody can make runs of forks, so they come after all of ours and cannot push one beyond the limit.
+    let recent: Vec<&ListedArtifact> =
+        listed.artifacts.iter().filter(|artifact| is_recent(artifact, &oldest)).collect();
+    let mut usable: Vec<&ListedArtifact> =
+        recent.iter().copied().filter(|artifact| !artifact.expired).collect();
+    // Anybody can make runs of forks, so they come last and cannot push other runs beyond the limit.
     usable.sort_by_key(|artifact| artifact.is_foreign());
     let foreign = usable.iter().filter(|artifact| artifact.is_foreign()).count();
     let listing = DriftListing {
         repository: wanted.repository.name.clone(),
-        artifact_name: wanted.name.text().to_owned(),
+        artifact_name: wanted.name.as_str().to_owned(),
         since_days: wanted.since_days,
         found: recent.len() as u64,
         expired: (recent.len() - usable.len()) as u64,
@@ -61,10 +62,26 @@ pub(crate) fn check_artifacts(
     Ok(super::report(runs, Some(listing)))
 }
 
+/// Returns whether an artifact is not older than a date. One without a date counts as recent.
+fn is_recent(artifact: &ListedArtifact, oldest: &str) -> bool {
+    match &artifact.created_at {
+        Some(date) => date.as_str() >= oldest,
+        None => true,
+    }
+}
+
+/// Creates a file for the download of an archive.
+pub(crate) fn temporary_archive(scratch: &Path) -> Result<tempfile::NamedTempFile, Failure> {
+    tempfile::Builder::new().prefix("qa-skill-").tempfile_in(scratch).map_err(|error| {
+        let message = format!("failed to create a temporary file for the download: {error}");
+        Failure::with_code(Code::ArtifactWriteFailed, message)
+    })
+}
+
 fn replay_artifact(
     wanted: &RemoteRuns<'_>,
     replayer: &Replayer<'_>,
-    artifact: &Listed,
+    artifact: &ListedArtifact,
 ) -> Result<Vec<DriftRun>, Failure> {
     let entry = DriftRun {
         artifact_id: Some(artifact.id),
@@ -72,19 +89,12 @@ fn replay_artifact(
         foreign: artifact.is_foreign(),
         ..entry(&format!("artifact {}", artifact.id))
     };
-    let failed = |error: std::io::Error| {
-        Failure::with_code(
-            qa_contracts::codes::Code::ArtifactWriteFailed,
-            format!("failed to create a temporary file for downloads: {error}"),
-        )
-    };
-    let mut file =
-        tempfile::Builder::new().prefix("qa-skill-").tempfile_in(wanted.scratch).map_err(failed)?;
+    let mut file = temporary_archive(wanted.scratch)?;
     match wanted.repository.download(artifact, Caps::DEFAULT.archive_bytes, file.as_file_mut()) {
         Ok(_) => replay_archive(replayer, file.path(), entry, wanted.scratch),
         Err(error) => {
             replayer.cancellation.check()?;
-            Ok(vec![refused(entry, error.code(), format!("failed to {error}"))])
+            Ok(vec![not_replayed(entry, error.code(), format!("failed to {error}"))])
         }
     }
 }

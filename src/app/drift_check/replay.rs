@@ -1,4 +1,4 @@
-//! One stored run, held against a replay or another run: same, moved, damaged, or not to be replayed.
+//! Compares one stored run with its replay or with another run.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::super::exit::Failure;
 use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
 use super::live::Live;
-use super::mover::{Preimages, moved, mover_of_file};
+use super::mover::{Cause, Preimages, key_cause, mover_of_file};
 use crate::git::{GitError, OpenRepository, Remote};
 use crate::store::{RunDirectory, intact_trace};
 use qa_contracts::codes::Code;
@@ -23,11 +23,11 @@ use qa_run::ports::{Cancellation, Progress};
 /// Source of a replay.
 #[derive(Clone, Copy)]
 pub(crate) enum Against<'a> {
-    /// Its own recording.
+    /// The run's own recording.
     Recording,
-    /// The objects of this repository; without them there is no replay.
+    /// The objects of this repository, which have to be complete.
     Repository(&'a Path),
-    /// The objects of this checkout and, where it lacks some, of its remote; without them the recording.
+    /// The objects of this checkout, completed from its remote; the recording if they are incomplete.
     Completed { checkout: &'a Path, remote: &'a Remote<'a> },
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct Replayer<'a> {
     pub(crate) against: Against<'a>,
     pub(crate) cancellation: &'a Cancellation,
     pub(crate) progress: &'a dyn Progress,
-    /// Asks models again, where that is wanted.
+    /// Comparison of new model answers with the recorded ones, if requested.
     pub(crate) live: Option<&'a Live>,
 }
 
-/// An entry of which nothing is known yet but where it is.
+/// Returns an entry of which only the location is known.
 pub(super) fn entry(place: &str) -> DriftRun {
     DriftRun {
         place: masking::sanitize(place),
@@ -62,7 +62,7 @@ pub(super) fn entry(place: &str) -> DriftRun {
     }
 }
 
-/// Record of a run that could be opened.
+/// A stored run, with the facts that a replay needs.
 struct Recorded {
     run: RunDirectory,
     trace: Trace,
@@ -96,13 +96,13 @@ impl Recorded {
 }
 
 impl Replayer<'_> {
-    /// Replays the run of a directory. What goes wrong becomes part of the entry; only the end of the whole does not.
+    /// Replays the run of a directory. Failures become part of the entry, except cancellation.
     pub(crate) fn replay(&self, path: &Path, mut entry: DriftRun) -> Result<DriftRun, Failure> {
         match self.try_replay(path, &mut entry) {
             Ok(()) => {}
             Err(failure) => {
                 self.cancellation.check()?;
-                could_not(&mut entry, path, &failure);
+                describe_failure(&mut entry, path, &failure);
             }
         }
         Ok(entry)
@@ -126,14 +126,14 @@ impl Replayer<'_> {
         let replayed = replay(&recorded.run, source, self.cancellation, self.progress)?;
         entry.derived_conclusion = Some(replayed.conclusion);
         let derived = Preimages { key: &replayed.key_preimage, config: &replayed.config_preimage };
-        judge(entry, replayed.difference, moved(recorded.preimages(), derived));
-        // What does not follow from its record is no record to compare with.
+        describe_comparison(entry, replayed.difference, key_cause(recorded.preimages(), derived));
+        // Only a run that follows from its recording can be compared with new answers.
         if let Some(live) = self.live.filter(|_| entry.status == DriftStatus::Same && !entry.foreign) {
-            entry.models = live.ask(&recorded.run, self.cancellation, self.progress)?;
+            entry.models = live.compare_models(&recorded.run, self.cancellation, self.progress)?;
         }
         if let Some(reason) = unavailable {
             entry.detail.push_str(&format!(
-                "; from the recording alone, as the repository was not to be had: {reason}"
+                "; from the recording only, since the repository is not available: {reason}"
             ));
         }
         Ok(())
@@ -151,61 +151,62 @@ impl Replayer<'_> {
     }
 }
 
-/// Holds one run directory against another. The second's entry is not made: the first says what differs from it.
+/// Compares two run directories. The entry is that of the first and describes the difference from the second.
 pub(super) fn compare(left: &Path, right: &Path) -> DriftRun {
     let mut entry = entry(&left.display().to_string());
     entry.source = DriftSource::Run;
     let recorded = match open(left) {
         Ok(recorded) => recorded,
         Err(failure) => {
-            could_not(&mut entry, left, &failure);
+            describe_failure(&mut entry, left, &failure);
             return entry;
         }
     };
     recorded.describe(&mut entry);
-    let compared = (|| {
-        let other = open(right)?;
-        entry.derived_conclusion = Some(other.conclusion);
-        let difference = drift::compare(&recorded.run, &other.run)?;
-        let environment =
-            if difference.is_none() { drift::compare_whole(&recorded.run, &other.run)? } else { None };
-        judge(&mut entry, difference, moved(recorded.preimages(), other.preimages()));
-        if let Some(difference) = environment {
-            entry.mover = Some(Mover::Environment);
-            entry.detail = "the same run; only what may differ from machine to machine does".to_owned();
-            entry.difference = Some(sanitize_difference(difference));
-        }
-        Ok(())
-    })();
-    if let Err(failure) = compared {
+    if let Err(failure) = compare_with(&recorded, right, &mut entry) {
         entry.place = masking::sanitize(&right.display().to_string());
-        could_not(&mut entry, right, &failure);
+        describe_failure(&mut entry, right, &failure);
     }
     entry
 }
 
-/// Fills in what a difference means.
-fn judge(entry: &mut DriftRun, difference: Option<Difference>, moved: Option<(Mover, String)>) {
+fn compare_with(recorded: &Recorded, right: &Path, entry: &mut DriftRun) -> Result<(), Failure> {
+    let other = open(right)?;
+    entry.derived_conclusion = Some(other.conclusion);
+    let difference = drift::compare(&recorded.run, &other.run)?;
+    let environment =
+        if difference.is_none() { drift::compare_whole(&recorded.run, &other.run)? } else { None };
+    describe_comparison(entry, difference, key_cause(recorded.preimages(), other.preimages()));
+    if let Some(difference) = environment {
+        entry.mover = Some(Mover::Environment);
+        entry.detail = "the same run; only members that vary between machines differ".to_owned();
+        entry.difference = Some(sanitize_difference(difference));
+    }
+    Ok(())
+}
+
+/// Fills in the result of a comparison.
+fn describe_comparison(entry: &mut DriftRun, difference: Option<Difference>, cause: Option<Cause>) {
     let Some(difference) = difference else {
         entry.status = DriftStatus::Same;
-        entry.detail = "every digest and the verdict follow".to_owned();
+        entry.detail = "every digest and the verdict are reproduced".to_owned();
         return;
     };
-    let (mover, why) = moved.unwrap_or_else(|| {
+    let Cause { mover, detail } = cause.unwrap_or_else(|| {
         let mover = mover_of_file(&difference.path, &difference.pointer);
-        let why = match mover {
-            Mover::Policy => "the base's policy is not the recorded one",
-            Mover::Input => "what was judged is not what was recorded",
+        let detail = match mover {
+            Mover::Policy => "the policy of the base differs from the recorded one",
+            Mover::Input => "the judged change differs from the recorded one",
             Mover::Engine
             | Mover::LensVersion
             | Mover::Rubric
             | Mover::Environment
             | Mover::Recording
             | Mover::Unexplained => {
-                "nothing that the key covers differs: a result was edited, or the engine is not deterministic"
+                "the keys are equal: a result was edited, or the engine is not deterministic"
             }
         };
-        (mover, why.to_owned())
+        Cause::new(mover, detail)
     });
     let engine = matches!(mover, Mover::Engine | Mover::LensVersion);
     (entry.status, entry.code) = if engine {
@@ -218,7 +219,7 @@ fn judge(entry: &mut DriftRun, difference: Option<Difference>, moved: Option<(Mo
         _ => "the verdict is the same".to_owned(),
     };
     entry.detail =
-        format!("{}; {verdict}; {}", sanitize_cut(&why, 400), masking::sanitize(&difference.to_string()));
+        format!("{}; {verdict}; {}", sanitize_cut(&detail, 400), masking::sanitize(&difference.to_string()));
     entry.mover = Some(mover);
     entry.difference = Some(sanitize_difference(difference));
 }
@@ -232,9 +233,9 @@ fn sanitize_difference(difference: Difference) -> DriftDifference {
     }
 }
 
-/// Fills in why there was no replay. A directory whose bytes are as its manifest says, and that another engine made, is
-/// not damaged: this engine just cannot read it.
-fn could_not(entry: &mut DriftRun, path: &Path, failure: &Failure) {
+/// Fills in why there was no replay. A directory of another engine that matches its manifest is not damaged: this engine
+/// cannot read it.
+fn describe_failure(entry: &mut DriftRun, path: &Path, failure: &Failure) {
     entry.difference = None;
     entry.status = DriftStatus::CouldNotReplay;
     entry.code = Some(failure.code.unwrap_or(Code::InternalError));
@@ -250,7 +251,7 @@ fn could_not(entry: &mut DriftRun, path: &Path, failure: &Failure) {
         entry.code = Some(Code::EngineChanged);
         entry.mover = Some(Mover::Engine);
         entry.detail = format!(
-            "made by another engine version: {version} → {ENGINE_VERSION}; this one cannot replay it: {}",
+            "made by another engine version: {version} → {ENGINE_VERSION}; this version cannot replay it: {}",
             failure.message
         );
         entry.made_by = Some(version);

@@ -1,12 +1,13 @@
-//! A drift report for people: plain text for a terminal, Markdown for a job summary or an issue.
+//! Renders a drift report: plain text for a terminal, Markdown for a job summary or an issue.
 
 use std::fmt::Write;
 
 use crate::app::consistency_check;
+use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, ModelDrift};
 use qa_core::escape::{markdown as escaped, markdown_cell_code, markdown_code};
 
-/// Number of runs that are listed in Markdown; further ones are counted. An issue's body is limited.
+/// Maximum number of runs that Markdown lists, since the body of an issue is limited; further runs are counted.
 const MOST_LISTED: usize = 100;
 
 /// Formats the result of one replay; runs of forks are marked.
@@ -24,8 +25,8 @@ fn word(status: DriftStatus) -> &'static str {
     }
 }
 
-/// `3 runs: 1 drift, 2 same`, the worst first.
-fn counted(report: &DriftReport) -> String {
+/// Counts the runs by status, the worst first: `3 runs: 1 drift, 2 same`.
+fn count_by_status(report: &DriftReport) -> String {
     let mut parts = Vec::new();
     for status in DriftStatus::ALL.iter().rev() {
         let count = report.runs.iter().filter(|run| run.status == *status).count();
@@ -41,7 +42,7 @@ fn counted(report: &DriftReport) -> String {
     }
 }
 
-/// Searched artifacts and omitted ones.
+/// Describes the searched artifacts and the omitted ones.
 fn searched_artifacts(report: &DriftReport) -> Option<String> {
     let listing = report.listing.as_ref()?;
     let mut line = format!(
@@ -50,7 +51,7 @@ fn searched_artifacts(report: &DriftReport) -> Option<String> {
     );
     for (count, what) in [
         (listing.expired, "expired"),
-        (listing.foreign, "of other repositories, which decide nothing"),
+        (listing.foreign, "of forks, which do not count"),
         (listing.beyond_limit, "beyond the limit"),
     ] {
         if count > 0 {
@@ -58,12 +59,12 @@ fn searched_artifacts(report: &DriftReport) -> Option<String> {
         }
     }
     if !listing.complete {
-        line.push_str("; there are more than were listed");
+        line.push_str("; the listing is incomplete");
     }
     Some(line)
 }
 
-/// The worst first, otherwise in the order of the report.
+/// Returns the runs, the worst first, otherwise in the order of the report.
 fn ordered(report: &DriftReport) -> Vec<&DriftRun> {
     let mut runs: Vec<&DriftRun> = report.runs.iter().collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.status));
@@ -71,22 +72,38 @@ fn ordered(report: &DriftReport) -> Vec<&DriftRun> {
 }
 
 fn key(run: &DriftRun) -> &str {
-    run.execution_key.as_ref().map_or("unknown", |key| key.short())
+    match &run.execution_key {
+        Some(key) => key.short(),
+        None => "unknown",
+    }
 }
 
-/// Describes the current replies of a model on one line.
+fn bracketed(code: Option<Code>) -> String {
+    match code {
+        Some(code) => format!(" [{code}]"),
+        None => String::new(),
+    }
+}
+
+/// Describes the new answers of a model on one line.
 fn describe(model: &ModelDrift) -> String {
-    let part = model.sub_lens_id.as_ref().map_or(String::new(), |part| format!("/{part}"));
-    let code = model.code.map_or(String::new(), |code| format!(" [{code}]"));
+    let part = match &model.sub_lens_id {
+        Some(part) => format!("/{part}"),
+        None => String::new(),
+    };
+    let code = bracketed(model.code);
     format!("{}{part} by {}: {}{code}: {}", model.lens_id, model.model, model.class, model.detail)
 }
 
-/// For a terminal.
-pub(crate) fn text(report: &DriftReport) -> String {
+/// Renders a report as text for a terminal.
+pub(crate) fn render_text(report: &DriftReport) -> String {
     let mut out = String::new();
     for run in ordered(report) {
-        let code = run.code.map_or(String::new(), |code| format!(" [{code}]"));
-        let mover = run.mover.map_or(String::new(), |mover| format!(" ({mover})"));
+        let code = bracketed(run.code);
+        let mover = match run.mover {
+            Some(mover) => format!(" ({mover})"),
+            None => String::new(),
+        };
         let _infallible = writeln!(out, "{}{code}{mover}  key {}  {}", result(run), key(run), run.place);
         let _infallible = writeln!(out, "  {}", run.detail);
         for model in &run.models {
@@ -96,36 +113,46 @@ pub(crate) fn text(report: &DriftReport) -> String {
     if let Some(line) = searched_artifacts(report) {
         let _infallible = writeln!(out, "{line}");
     }
-    let _infallible = writeln!(out, "{}, replayed by qa-skill {}", counted(report), report.engine_version);
+    let _infallible =
+        writeln!(out, "{}, replayed by qa-skill {}", count_by_status(report), report.engine_version);
     out.extend(report.rubric.as_ref().map(consistency_check::describe));
     out
 }
 
-/// For a job summary or an issue.
+/// Renders a report in Markdown for a job summary or an issue.
 pub(crate) fn markdown(report: &DriftReport) -> String {
-    let mut out = format!("## Drift check: {}\n\n", counted(report));
+    let mut out = format!("## Drift check: {}\n\n", count_by_status(report));
     if let Some(line) = searched_artifacts(report) {
         let _infallible = writeln!(out, "{}.\n", escaped(&line));
     }
     let (shown, runs) = (ordered(report), report.runs.len());
     if runs > 0 {
-        out.push_str("| Result | Key | Made by | What moved | Where |\n|---|---|---|---|---|\n");
+        out.push_str("| Result | Key | Made by | Cause | Run |\n|---|---|---|---|---|\n");
     }
     for run in shown.iter().take(MOST_LISTED) {
-        let code = run.code.map_or(String::new(), |code| format!(" {}", markdown_code(code.as_str())));
-        let made_by = run.made_by.as_deref().map_or_else(|| "unknown".to_owned(), markdown_cell_code);
+        let code = match run.code {
+            Some(code) => format!(" {}", markdown_code(code.as_str())),
+            None => String::new(),
+        };
+        let made_by = match &run.made_by {
+            Some(version) => markdown_cell_code(version),
+            None => "unknown".to_owned(),
+        };
+        let cause = match run.mover {
+            Some(mover) => mover.as_str(),
+            None => "nothing",
+        };
         let _infallible = writeln!(
             out,
-            "| {}{code} | {} | {made_by} | {} | {} |",
+            "| {}{code} | {} | {made_by} | {cause} | {} |",
             result(run),
             markdown_cell_code(key(run)),
-            run.mover.map_or("nothing", |mover| mover.as_str()),
             markdown_cell_code(&run.place)
         );
     }
     let models: Vec<_> = shown.iter().flat_map(|run| &run.models).take(MOST_LISTED).collect();
     if !models.is_empty() {
-        out.push_str("\n### Models that were asked again\n\n");
+        out.push_str("\n### Model answers compared\n\n");
     }
     for model in models {
         let _infallible = writeln!(out, "- {}", escaped(&describe(model)));

@@ -1,4 +1,4 @@
-//! Asks again as long as another try could end otherwise, and remembers whether the server may have acted unseen.
+//! Retries requests to the artifact services, and records whether a server may have processed one without a response.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply};
 use qa_run::retry;
 
-/// The longest wait that a server may ask for; nobody waits longer for an artifact.
+/// Longest wait that a server may request; a longer one ends the attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Outcome of a request.
@@ -18,9 +18,9 @@ pub(super) struct PublishResponse {
     pub(super) uncertain: bool,
 }
 
-/// One exchange, tried up to six times. `once` is called for each try. An answer is final unless its status says that
-/// another try could help, or `usable` finds that it is not what it should be.
-pub(super) fn ask(
+/// Sends a request up to six times; `once` makes an attempt. A response is final unless its status is transient, or it is a
+/// success whose body is not `usable`.
+pub(super) fn send_with_retries(
     http: &dyn Http,
     seed: &str,
     operation: &str,
@@ -33,13 +33,13 @@ pub(super) fn ask(
         let pause = match once() {
             Ok((reply, body)) => {
                 let hint = retry::server_hint(|name| reply.header(name).map(str::to_owned));
-                let again =
+                let is_retryable =
                     is_transient(reply.status, hint.is_some()) || reply.is_success() && !usable(&body);
                 let pause = wait.map(|wait| hint.unwrap_or(wait)).filter(|wait| *wait <= LONGEST_WAIT);
-                let (true, Some(pause)) = (again, pause) else {
+                let (true, Some(pause)) = (is_retryable, pause) else {
                     return Ok(PublishResponse { reply, body, uncertain });
                 };
-                // A refusal for want of room was not acted on; anything else may have been.
+                // A rate-limited request was not processed; any other may have been.
                 uncertain |= ![403, 429].contains(&reply.status);
                 pause
             }
@@ -54,7 +54,7 @@ pub(super) fn ask(
     unreachable!("the waits come to an end")
 }
 
-/// A 403 is final unless the server says how long to wait, as it does for its rate limits.
+/// Returns whether a retry may succeed. A 403 is a rate limit if the server says how long to wait, else it is final.
 fn is_transient(status: u16, hinted: bool) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || status == 403 && hinted
 }
@@ -63,8 +63,8 @@ fn is_transient(status: u16, hinted: bool) -> bool {
 pub(super) fn server_message(secrets: &[&Secret], status: u16, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(4096)]);
     let message = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|value| {
-        let told = value.get("msg").or_else(|| value.get("message"))?;
-        Some(told.as_str()?.to_owned())
+        let message = value.get("msg").or_else(|| value.get("message"))?;
+        Some(message.as_str()?.to_owned())
     });
     let text = message.unwrap_or_else(|| text.into_owned());
     let text = secrets.iter().fold(text, |text, secret| secret.masked_in(&text));
@@ -76,7 +76,7 @@ pub(super) fn server_message(secrets: &[&Secret], status: u16, body: &[u8]) -> S
     }
 }
 
-/// A text with the value of every `sig` parameter masked: it is what lets its owner write to the store.
+/// Masks the value of every `sig` parameter, which authorizes writes to the store.
 pub(super) fn without_signatures(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -91,7 +91,7 @@ pub(super) fn without_signatures(text: &str) -> String {
     out + rest
 }
 
-/// Text as a value in a query.
+/// Encodes a text as a value of a query.
 pub(super) fn in_query(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         match byte {
@@ -113,7 +113,7 @@ mod tests {
     use qa_run::http::{HttpRequest, Method};
 
     fn send(http: &dyn Http) -> Result<PublishResponse, HttpError> {
-        ask(http, "seed", "op", &|body| body.starts_with(b"{"), || {
+        send_with_retries(http, "seed", "op", &|body| body.starts_with(b"{"), || {
             http.fetch(HttpRequest::new(Method::Get, "http://a/"))
         })
     }

@@ -1,9 +1,9 @@
-//! Finds the artifact of a merged pull request by commits alone, from a successful run of the repository itself.
+//! Finds the artifact of a merged pull request by its commits, from a successful run of the repository itself.
 
 use serde::Deserialize;
 
-use super::exchange::ask;
-use super::repository::{Listed, Repository};
+use super::exchange::send_with_retries;
+use super::repository::{ListedArtifact, ListedRun, Repository};
 use super::{ArtifactError, ArtifactName};
 use qa_contracts::ids::CommitId;
 
@@ -52,43 +52,43 @@ struct Run {
 }
 
 impl Repository<'_> {
-    /// The pull request that a commit of a branch merged.
+    /// Returns the pull request that a commit of a branch merged, if it merged one.
     pub(crate) fn merged_by(&self, commit: &CommitId, branch: &str) -> Result<Option<Merged>, ArtifactError> {
         let route = format!("commits/{commit}/pulls?per_page=100");
-        let pulls: Vec<Pull> = self.read("find the pull request that was merged", &route)?;
+        let pulls: Vec<Pull> = self.fetch_json("find the pull request that was merged", &route)?;
         let merged = pulls.into_iter().find(|pull| {
             pull.merged_at.is_some()
                 && pull.merge_commit_sha.as_deref() == Some(commit.as_str())
                 && pull.base.name == branch
         });
         let Some(Pull { number, head, base, .. }) = merged else { return Ok(None) };
-        let unusable = |_| ArtifactError::Unavailable {
+        let head_commit = CommitId::parse(&head.sha).map_err(|_| ArtifactError::Unavailable {
             what: format!("find the head of the pull request {number}"),
-            reason: "the answer names no commit".to_owned(),
-        };
+            reason: "the response names no commit".to_owned(),
+        })?;
         let from_fork = match (&head.repo, &base.repo) {
             (Some(head), Some(base)) => head.id != base.id,
             (None, _) | (_, None) => true,
         };
-        Ok(Some(Merged { number, head: CommitId::parse(&head.sha).map_err(unusable)?, from_fork }))
+        Ok(Some(Merged { number, head: head_commit, from_fork }))
     }
 
-    /// The newest artifact of a name that a successful run of this repository made of a commit.
-    pub(crate) fn of_head(
+    /// Returns the newest artifact of a name from a successful run of this repository on a commit.
+    pub(crate) fn artifact_of_head(
         &self,
         name: &ArtifactName,
         head: &CommitId,
-    ) -> Result<Option<Listed>, ArtifactError> {
+    ) -> Result<Option<ListedArtifact>, ArtifactError> {
         for artifact in self.list_since(name, "")?.artifacts {
-            let run = artifact.workflow_run.as_ref();
-            let is_of_head = run.is_some_and(|run| run.head_sha.as_deref() == Some(head.as_str()));
-            let Some(id) = run.and_then(|run| run.id).filter(|_| is_of_head) else { continue };
-            if artifact.expired || artifact.is_foreign() {
+            let Some(ListedRun { id: Some(id), head_sha: Some(head_sha), .. }) = &artifact.workflow_run
+            else {
+                continue;
+            };
+            if head_sha != head.as_str() || artifact.expired || artifact.is_foreign() {
                 continue;
             }
-            let run: Run =
-                self.read("look at the run that made an artifact", &format!("actions/runs/{id}"))?;
-            let is_own = run.head_repository.is_some_and(|head| head.id == run.repository.id);
+            let run: Run = self.fetch_json("read the run of an artifact", &format!("actions/runs/{id}"))?;
+            let is_own = matches!(&run.head_repository, Some(head) if head.id == run.repository.id);
             if is_own && run.head_sha == head.as_str() && run.conclusion.as_deref() == Some("success") {
                 return Ok(Some(artifact));
             }
@@ -96,20 +96,25 @@ impl Repository<'_> {
         Ok(None)
     }
 
-    /// An answer in JSON.
-    fn read<T: for<'de> Deserialize<'de>>(
+    /// Fetches a route of the repository and parses the response as JSON.
+    pub(super) fn fetch_json<T: for<'de> Deserialize<'de>>(
         &self,
         what: &'static str,
         route: &str,
     ) -> Result<T, ArtifactError> {
         self.check_name()?;
         let url = format!("{}/repos/{}/{route}", self.api, self.name);
-        let parsed = |body: &[u8]| serde_json::from_slice::<T>(body).ok();
-        let asked = ask(self.http, &self.name, what, &|body| parsed(body).is_some(), || {
-            self.http.fetch(self.authorized(&url))
-        });
-        let asked = asked.map_err(|error| ArtifactError::unavailable(what, error))?;
-        let found = if asked.reply.is_success() { parsed(&asked.body) } else { None };
-        found.ok_or_else(|| self.refused(what, &asked))
+        let response = send_with_retries(
+            self.http,
+            &self.name,
+            what,
+            &|body| serde_json::from_slice::<T>(body).is_ok(),
+            || self.http.fetch(self.authorized(&url)),
+        );
+        let response = response.map_err(|error| ArtifactError::unavailable(what, error))?;
+        if !response.reply.is_success() {
+            return Err(self.refused(what, &response));
+        }
+        serde_json::from_slice(&response.body).map_err(|_| self.refused(what, &response))
     }
 }

@@ -1,4 +1,4 @@
-//! Artifacts of workflow runs: uploaded to the run's own service, found and downloaded again through the REST interface.
+//! Artifacts of workflow runs: uploads to the run's own service, listings and downloads through the REST API.
 
 mod exchange;
 mod merged;
@@ -6,19 +6,18 @@ mod repository;
 mod service;
 mod upload;
 
-pub(crate) use repository::{Listed, Repository};
+pub(crate) use repository::{ListedArtifact, Repository};
 pub(crate) use service::{RunService, expiry, moment};
 pub(crate) use upload::{Upload, upload};
 
 use qa_contracts::codes::Code;
 use qa_run::http::HttpError;
 
-/// Default name of a run's artifact. It is constant, because the nightly replay can only request exact names; the
-/// execution key is inside.
+/// Default name of a run's artifact. It is constant, since the nightly replay can only request exact names.
 pub(crate) const DEFAULT_NAME: &str = "qa-skill-run";
 /// Highest ordinal of an artifact's name in a workflow run: the largest number of jobs in a matrix.
 pub(crate) const MOST_NAMES: usize = 256;
-/// Characters that no artifact's name may have, since some file system forbids them.
+/// Characters that an artifact's name cannot have, since some file systems forbid them.
 const FORBIDDEN: &[char] = &['"', ':', '<', '>', '|', '*', '?', '\r', '\n', '\\', '/'];
 
 /// The name of an artifact.
@@ -27,31 +26,40 @@ pub(crate) struct ArtifactName(String);
 
 impl ArtifactName {
     pub(crate) fn new(name: &str) -> Result<Self, ArtifactError> {
-        let refused =
-            |reason| Err(ArtifactError::Name { name: qa_core::masking::sanitize_cut(name, 80), reason });
-        match name {
-            "" => refused("it is empty".to_owned()),
-            _ if name.len() > 200 => refused("it is longer than 200 bytes".to_owned()),
-            _ if name.trim() != name => refused("it begins or ends with white space".to_owned()),
-            _ => match name.chars().find(|character| FORBIDDEN.contains(character) || character.is_control())
-            {
-                Some(character) => refused(format!("it contains {character:?}")),
-                None => Ok(Self(name.to_owned())),
-            },
+        match Self::fault(name) {
+            Some(reason) => {
+                Err(ArtifactError::Name { name: qa_core::masking::sanitize_cut(name, 80), reason })
+            }
+            None => Ok(Self(name.to_owned())),
         }
     }
 
-    /// The name of one more artifact of a workflow run, from 2.
+    fn fault(name: &str) -> Option<String> {
+        if name.is_empty() {
+            return Some("it is empty".to_owned());
+        }
+        if name.len() > 200 {
+            return Some("it is longer than 200 bytes".to_owned());
+        }
+        if name.trim() != name {
+            return Some("it begins or ends with white space".to_owned());
+        }
+        let forbidden =
+            name.chars().find(|character| FORBIDDEN.contains(character) || character.is_control());
+        forbidden.map(|character| format!("it contains {character:?}"))
+    }
+
+    /// Returns the name of a further artifact of a workflow run; `number` starts at 2.
     pub(crate) fn ordinal(&self, number: usize) -> Self {
         Self(format!("{}-{number}", self.0))
     }
 
-    /// The name for one shard of several.
+    /// Returns the name for one of several shards.
     pub(crate) fn of_shard(&self, shard: u64, of: u64) -> Self {
         Self(format!("{}-{shard}of{of}", self.0))
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -93,7 +101,7 @@ impl ArtifactError {
     /// Returns the hint.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Name { .. } => "choose a name without \" : < > | * ? \\ / and line ends",
+            Self::Name { .. } => "choose a name without \" : < > | * ? \\ / and line breaks",
             Self::UnsupportedHost { .. }
             | Self::Environment(_)
             | Self::NameTaken { .. }
@@ -130,7 +138,7 @@ mod tests {
     #[test]
     fn a_name_is_one_that_every_file_system_takes() {
         for name in ["qa-skill-run", "a b", "ü.1"] {
-            assert_eq!(ArtifactName::new(name).unwrap().text(), name);
+            assert_eq!(ArtifactName::new(name).unwrap().as_str(), name);
         }
         for name in
             ["", " a", "a/b", "a\\b", "a:b", "a\nb", "a\"", "<", ">", "|", "*", "?", "\0", &"a".repeat(201)]
@@ -138,6 +146,6 @@ mod tests {
             let error = ArtifactName::new(name).unwrap_err();
             assert_eq!(error.code(), Code::ArtifactUploadFailed, "{error}");
         }
-        assert_eq!(ArtifactName::new(DEFAULT_NAME).unwrap().of_shard(1, 4).text(), "qa-skill-run-1of4");
+        assert_eq!(ArtifactName::new(DEFAULT_NAME).unwrap().of_shard(1, 4).as_str(), "qa-skill-run-1of4");
     }
 }

@@ -1,4 +1,4 @@
-//! Artifacts of a repository's past runs: listed by exact name, distrusted, and downloaded without the token.
+//! Artifacts of a repository's past runs: listed by exact name, verified, and downloaded without the token.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::exchange::{PublishResponse, ask, in_query, server_message, without_signatures};
+use super::exchange::{PublishResponse, in_query, send_with_retries, server_message, without_signatures};
 use super::{ArtifactError, ArtifactName, MOST_NAMES};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
@@ -15,30 +15,30 @@ use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method};
 
 const PER_PAGE: usize = 100;
-/// The newest five thousand. The token's budget of a thousand requests an hour is everybody's.
+/// Page limit of a listing, which is the newest 5,000 artifacts: all jobs share the token's 1,000 requests per hour.
 const MOST_PAGES: usize = 50;
 const API_VERSION: &str = "2022-11-28";
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A repository behind the REST interface.
+/// A repository, through the REST API.
 pub(crate) struct Repository<'a> {
     pub(crate) http: &'a dyn Http,
-    /// The interface's address, without a slash at its end.
+    /// Base URL of the REST API, without a slash at its end.
     pub(crate) api: String,
     /// Owner and name.
     pub(crate) name: String,
     pub(crate) token: Option<Secret>,
 }
 
-/// An artifact as the interface lists it.
+/// An artifact, as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedArtifact {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) size_in_bytes: u64,
     #[serde(default)]
     pub(crate) expired: bool,
-    /// RFC 3339 in UTC, so that times compare as texts.
+    /// RFC 3339 in UTC; times compare as texts.
     #[serde(default)]
     pub(crate) created_at: Option<String>,
     /// `sha256:` and the digest of the archive.
@@ -48,7 +48,7 @@ pub(crate) struct Listed {
     pub(crate) workflow_run: Option<ListedRun>,
 }
 
-/// The run that made an artifact.
+/// The workflow run of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct ListedRun {
     #[serde(default)]
@@ -61,12 +61,15 @@ pub(crate) struct ListedRun {
     pub(crate) head_sha: Option<String>,
 }
 
-impl Listed {
-    /// True if code of another repository may have written it, or the origin is unknown.
+impl ListedArtifact {
+    /// Returns whether code of another repository may have written it, or its origin is unknown.
     pub(crate) fn is_foreign(&self) -> bool {
-        let run = self.workflow_run.as_ref();
-        let ids = run.and_then(|run| Some((run.repository_id?, run.head_repository_id?)));
-        ids.is_none_or(|(repository, head)| repository != head)
+        match &self.workflow_run {
+            Some(ListedRun { repository_id: Some(repository), head_repository_id: Some(head), .. }) => {
+                repository != head
+            }
+            _ => true,
+        }
     }
 }
 
@@ -74,19 +77,19 @@ impl Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listing {
     /// Newest first.
-    pub(crate) artifacts: Vec<Listed>,
+    pub(crate) artifacts: Vec<ListedArtifact>,
     /// True if the listing was not cut at its limit.
     pub(crate) complete: bool,
 }
 
 #[derive(Deserialize)]
 struct Page {
-    artifacts: Vec<Listed>,
+    artifacts: Vec<ListedArtifact>,
 }
 
 impl Repository<'_> {
-    /// Artifacts of a name, expired and foreign ones included, that are not older than a moment, and with them those that
-    /// were called `NAME-2`, `NAME-3` and so on because another job of the same workflow run had the name.
+    /// Lists the artifacts of a name since a time, expired and foreign ones included. Includes `NAME-2`, `NAME-3` and so on,
+    /// which further jobs of a workflow run use.
     pub(crate) fn list_since(&self, name: &ArtifactName, oldest: &str) -> Result<Listing, ArtifactError> {
         let mut all = self.list(name, oldest)?;
         for ordinal in 2..=MOST_NAMES {
@@ -101,58 +104,46 @@ impl Repository<'_> {
         Ok(all)
     }
 
-    /// Artifacts of exactly a name that are not older than a moment, and perhaps some that are.
+    /// Lists the artifacts of an exact name since a time, and possibly some older ones.
     pub(super) fn list(&self, name: &ArtifactName, oldest: &str) -> Result<Listing, ArtifactError> {
-        const WHAT: &str = "list the artifacts";
-        self.check_name()?;
-        let mut artifacts: Vec<Listed> = Vec::new();
+        let mut artifacts: Vec<ListedArtifact> = Vec::new();
         let mut complete = false;
         for page in 1..=MOST_PAGES {
-            let url = format!(
-                "{}/repos/{}/actions/artifacts?name={}&per_page={PER_PAGE}&page={page}",
-                self.api,
-                self.name,
-                in_query(name.text())
-            );
-            let parsed = |body: &[u8]| serde_json::from_slice::<Page>(body).ok();
-            let response = ask(self.http, &self.name, WHAT, &|body| parsed(body).is_some(), || {
-                self.http.fetch(self.authorized(&url))
-            });
-            let response = response.map_err(|error| ArtifactError::unavailable(WHAT, error))?;
-            let found = if response.reply.is_success() { parsed(&response.body) } else { None };
-            let found = found.ok_or_else(|| self.refused(WHAT, &response))?.artifacts;
-            // The newest come first, so what follows an old one is older.
-            let last_date = found.last().and_then(|artifact| artifact.created_at.as_ref());
-            complete = found.len() < PER_PAGE || last_date.is_some_and(|date| **date < *oldest);
+            let name = in_query(name.as_str());
+            let route = format!("actions/artifacts?name={name}&per_page={PER_PAGE}&page={page}");
+            let found = self.fetch_json::<Page>("list the artifacts", &route)?.artifacts;
+            // Sorted by date, newest first, so the artifacts after an old one are older.
+            let last_date = found.last().and_then(|artifact| artifact.created_at.as_deref());
+            complete = found.len() < PER_PAGE || matches!(last_date, Some(date) if date < oldest);
             artifacts.extend(found);
             if complete {
                 break;
             }
         }
-        artifacts.retain(|artifact| artifact.name == name.text());
+        artifacts.retain(|artifact| artifact.name == name.as_str());
         artifacts.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
-        // While pages are read new artifacts push old ones to the next page.
+        // New artifacts push old ones to the next page during the listing.
         artifacts.dedup_by_key(|artifact| artifact.id);
         Ok(Listing { artifacts, complete })
     }
 
-    /// Downloads an artifact of at most `cap` bytes to an empty file; its digest is the listed one where one is listed.
+    /// Downloads an artifact of at most `cap` bytes to an empty file, verifies the listed digest, if there is one, and returns
+    /// the digest.
     pub(crate) fn download(
         &self,
-        artifact: &Listed,
+        artifact: &ListedArtifact,
         cap: u64,
         to: &mut File,
     ) -> Result<Sha256Hex, ArtifactError> {
         let what = format!("download the artifact {}", artifact.id);
-        let wrong = |reason: String| ArtifactError::Unavailable { what: what.clone(), reason };
         self.check_name()?;
         if artifact.size_in_bytes > cap {
-            return Err(wrong(format!("it is larger than {cap} bytes")));
+            return Err(unavailable(&what, format!("it is larger than {cap} bytes")));
         }
         let url = format!("{}/repos/{}/actions/artifacts/{}/zip", self.api, self.name, artifact.id);
         let mut sink = Hashing { file: to, hasher: Hasher::default() };
-        // The address is valid for a minute, so every try asks for a new one.
-        let response = ask(self.http, &url, "download", &|_| true, || {
+        // A download URL is valid for a minute, so every attempt requests a new one.
+        let response = send_with_retries(self.http, &url, "download", &|_| true, || {
             let (reply, body) = self.http.fetch(self.authorized(&url))?;
             if ![301, 302, 303, 307, 308].contains(&reply.status) {
                 return Ok((
@@ -160,7 +151,7 @@ impl Repository<'_> {
                     body,
                 ));
             }
-            let Some(place) = reply.header("location").filter(|place| may_be_followed(place)) else {
+            let Some(place) = reply.header("location").filter(|place| is_secure(place)) else {
                 return Ok((HttpReply { status: 421, headers: Vec::new() }, Vec::new()));
             };
             sink.restart()?;
@@ -174,16 +165,16 @@ impl Repository<'_> {
         let response = response.map_err(|error| ArtifactError::unavailable(&what, error))?;
         match response.reply.status {
             200 => {}
-            410 => return Err(wrong("it has expired".to_owned())),
-            421 => return Err(wrong("the answer names no address to download it from".to_owned())),
+            410 => return Err(unavailable(&what, "it has expired")),
+            421 => return Err(unavailable(&what, "the response has no download URL")),
             _ => return Err(self.refused(&what, &response)),
         }
         let sha256 = sink.hasher.finish();
         match &artifact.digest {
-            Some(digest) if *digest != format!("sha256:{sha256}") => Err(wrong(format!(
-                "its digest is sha256:{sha256} and not the listed {}",
-                sanitize_cut(digest, 100)
-            ))),
+            Some(digest) if *digest != format!("sha256:{sha256}") => {
+                let listed = sanitize_cut(digest, 100);
+                Err(unavailable(&what, format!("its digest is sha256:{sha256}, and {listed} is listed")))
+            }
             _ => Ok(sha256),
         }
     }
@@ -196,14 +187,14 @@ impl Repository<'_> {
             .authorization(bearer)
     }
 
-    /// The name becomes part of addresses that the token is sent to.
+    /// Validates the name, which becomes part of URLs that the token is sent to.
     pub(super) fn check_name(&self) -> Result<(), ArtifactError> {
         let parts: Vec<&str> = self.name.split('/').collect();
         if parts.len() == 2 && parts.into_iter().all(is_plain_name) {
             return Ok(());
         }
         let reason = format!("`{}` is not the name of a repository", sanitize_cut(&self.name, 100));
-        Err(ArtifactError::Unavailable { what: "look for artifacts".to_owned(), reason })
+        Err(ArtifactError::Unavailable { what: "find artifacts".to_owned(), reason })
     }
 
     pub(super) fn refused(&self, what: &str, response: &PublishResponse) -> ArtifactError {
@@ -216,14 +207,18 @@ impl Repository<'_> {
     }
 }
 
-/// Encrypted, or not leaving the machine.
-fn may_be_followed(place: &str) -> bool {
+/// Returns whether a URL is encrypted or local.
+fn is_secure(place: &str) -> bool {
     let Ok(uri) = place.parse::<http::Uri>() else { return false };
     match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(_)) => true,
         (Some("http"), Some(host)) => is_local(host),
         _ => false,
     }
+}
+
+fn unavailable(what: &str, reason: impl Into<String>) -> ArtifactError {
+    ArtifactError::Unavailable { what: what.to_owned(), reason: reason.into() }
 }
 
 fn is_plain_name(name: &str) -> bool {
@@ -233,12 +228,12 @@ fn is_plain_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Returns whether a host is this machine, by the names that can mean nothing else.
+/// Returns whether a host is this machine, by its reserved names.
 pub(super) fn is_local(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || host == "127.0.0.1"
 }
 
-/// Writes a download and digests it.
+/// Writes a download to a file and computes its digest.
 struct Hashing<'a> {
     file: &'a mut File,
     hasher: Hasher,

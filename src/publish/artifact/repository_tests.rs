@@ -25,7 +25,7 @@ fn item(id: u64) -> Value {
     })
 }
 
-fn listed(value: Value) -> Listed {
+fn listed(value: Value) -> ListedArtifact {
     serde_json::from_value(value).unwrap()
 }
 
@@ -33,7 +33,11 @@ fn name() -> ArtifactName {
     ArtifactName::new("qa-skill-run").unwrap()
 }
 
-fn fetched(http: &dyn Http, artifact: &Listed, cap: u64) -> Result<(Sha256Hex, Vec<u8>), ArtifactError> {
+fn fetched(
+    http: &dyn Http,
+    artifact: &ListedArtifact,
+    cap: u64,
+) -> Result<(Sha256Hex, Vec<u8>), ArtifactError> {
     let mut file = tempfile::tempfile().unwrap();
     let sha256 = repository(http).download(artifact, cap, &mut file)?;
     let mut bytes = Vec::new();
@@ -184,7 +188,7 @@ fn what_is_too_large_expired_misplaced_or_not_what_was_listed_is_not_taken() {
             _ => Ok((second.0, Vec::new(), second.1.to_vec())),
         }
     };
-    let refuses = |http: &dyn Http, artifact: &Listed, reason: &str| {
+    let refuses = |http: &dyn Http, artifact: &ListedArtifact, reason: &str| {
         let error = fetched(http, artifact, 10).unwrap_err().to_string();
         assert!(error.contains(reason) && !error.contains("geheim"), "{error}");
     };
@@ -196,7 +200,7 @@ fn what_is_too_large_expired_misplaced_or_not_what_was_listed_is_not_taken() {
     assert!(http.targets().is_empty());
     let mut other = item(1);
     other["digest"] = format!("sha256:{}", sha256(b"other")).into();
-    refuses(&Scripted::new(through((200, b"bytes"))), &listed(other), "not the listed");
+    refuses(&Scripted::new(through((200, b"bytes"))), &listed(other), "is listed");
     refuses(&Scripted::new(through((302, b"again"))), &listed(item(1)), "302");
     refuses(
         &Scripted::new(|_, _: &HttpRequest| answer(410, json!({"message": "Gone"}))),
@@ -208,10 +212,10 @@ fn what_is_too_large_expired_misplaced_or_not_what_was_listed_is_not_taken() {
         &listed(item(1)),
         "actions: read",
     );
-    refuses(&Scripted::new(|_, _: &HttpRequest| answer(200, json!({}))), &listed(item(1)), "no address");
+    refuses(&Scripted::new(|_, _: &HttpRequest| answer(200, json!({}))), &listed(item(1)), "no download URL");
     for place in ["http://store.example/z", "ftp://store.example/z", "/relative", ""] {
         let http = Scripted::new(move |_, _: &HttpRequest| redirect(place));
-        refuses(&http, &listed(item(1)), "no address");
+        refuses(&http, &listed(item(1)), "no download URL");
         assert_eq!(http.targets().len(), 1, "{place}");
     }
 }

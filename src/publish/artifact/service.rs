@@ -1,4 +1,4 @@
-//! The artifact service of the running workflow: where it is, who we are to it, and until when it keeps things.
+//! The artifact service of the running workflow: its URL, credentials and retention.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,13 +18,13 @@ pub(crate) struct RunService {
     pub(super) token: Secret,
     pub(super) workflow_run: String,
     pub(super) workflow_job_run: String,
-    /// 1 unless the run was started again.
+    /// 1 unless the run was restarted.
     pub(super) run_attempt: u64,
 }
 
 impl RunService {
-    /// Reads the address and the token. `server` is the host of the repository: only github.com, its tenants and local
-    /// stand-ins have this service, a GitHub Enterprise Server has not.
+    /// Parses the URL and the token. `server` is the host of the repository: github.com and its tenants have this service, a
+    /// GitHub Enterprise Server does not.
     pub(crate) fn new(
         server: &str,
         results_url: Option<&str>,
@@ -37,15 +37,19 @@ impl RunService {
             return Err(ArtifactError::UnsupportedHost { host: sanitize_cut(&host, 100) });
         }
         let token = token.ok_or_else(|| {
-            missing(
-                "ACTIONS_RUNTIME_TOKEN is not set; the runner gives it to actions and not to `run:` steps",
-            )
+            missing("ACTIONS_RUNTIME_TOKEN is not set; the runner sets it for actions, not for `run:` steps")
         })?;
         let results_url = results_url.ok_or_else(|| missing("ACTIONS_RESULTS_URL is not set"))?;
-        let (workflow_run, workflow_job_run) = backend_ids(token.expose())
-            .ok_or_else(|| missing("ACTIONS_RUNTIME_TOKEN does not say which run and job it is for"))?;
-        let origin = origin(results_url).ok_or_else(|| missing("ACTIONS_RESULTS_URL is not an address"))?;
-        Ok(Self { origin, token: token.clone(), workflow_run, workflow_job_run, run_attempt })
+        let ids = backend_ids(token.expose())
+            .ok_or_else(|| missing("ACTIONS_RUNTIME_TOKEN does not name its run and job"))?;
+        let origin = origin(results_url).ok_or_else(|| missing("ACTIONS_RESULTS_URL is not a URL"))?;
+        Ok(Self {
+            origin,
+            token: token.clone(),
+            workflow_run: ids.run,
+            workflow_job_run: ids.job,
+            run_attempt,
+        })
     }
 }
 
@@ -61,8 +65,15 @@ fn origin(url: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}"))
 }
 
-/// Run and job from the token's scopes. Nobody but the service can check its signature, and the service does.
-fn backend_ids(token: &str) -> Option<(String, String)> {
+/// Ids of a workflow run and its job.
+#[derive(Debug, PartialEq, Eq)]
+struct BackendIds {
+    run: String,
+    job: String,
+}
+
+/// Returns the ids in the token's scopes. Only the service can verify the token's signature, and it does.
+fn backend_ids(token: &str) -> Option<BackendIds> {
     let payload = token.split('.').nth(1)?.trim_end_matches('=');
     let bytes = URL_SAFE_NO_PAD.decode(payload).or_else(|_| STANDARD_NO_PAD.decode(payload)).ok()?;
     let claims: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
@@ -70,19 +81,29 @@ fn backend_ids(token: &str) -> Option<(String, String)> {
         claims.get("scp")?.as_str()?.split(' ').find(|scope| scope.starts_with("Actions.Results:"))?;
     let parts: Vec<&str> = scope.split(':').collect();
     match parts[..] {
-        [_, run, job] if !run.is_empty() && !job.is_empty() => Some((run.to_owned(), job.to_owned())),
+        [_, run, job] if !run.is_empty() && !job.is_empty() => {
+            Some(BackendIds { run: run.to_owned(), job: job.to_owned() })
+        }
         _ => None,
     }
 }
 
-/// Returns the expiry of an artifact kept for `days`, and the days until then, at most as many as the repository
-/// allows. Without `days` the service's own default applies.
-pub(crate) fn expiry(now: SystemTime, days: Option<u64>, most: Option<u64>) -> Option<(String, u64)> {
-    let days = days?.max(1).min(most.filter(|most| *most > 0).unwrap_or(u64::MAX)).min(400);
-    Some((moment(now.checked_add(Duration::from_secs(days * 86_400))?)?, days))
+/// Expiry of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expiry {
+    /// RFC 3339 in UTC.
+    pub(crate) moment: String,
+    pub(crate) days: u64,
 }
 
-/// A time after 1970 as RFC 3339 in UTC.
+/// Returns the expiry of an artifact that is kept for `days`, or `most` of the repository if that is less. Without `days`
+/// the service's own default applies.
+pub(crate) fn expiry(now: SystemTime, days: Option<u64>, most: Option<u64>) -> Option<Expiry> {
+    let days = days?.max(1).min(most.filter(|most| *most > 0).unwrap_or(u64::MAX)).min(400);
+    Some(Expiry { moment: moment(now.checked_add(Duration::from_secs(days * 86_400))?)?, days })
+}
+
+/// Formats a time after 1970 as RFC 3339 in UTC.
 pub(crate) fn moment(time: SystemTime) -> Option<String> {
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     Some(calendar::timestamp_millis(since))
@@ -96,7 +117,8 @@ mod tests {
     #[test]
     fn run_and_job_come_from_the_scope_of_three_parts() {
         let ids = |scopes: &str| backend_ids(token(scopes).expose());
-        assert_eq!(ids("Actions.Example Actions.Results:r-1:j-2"), Some(("r-1".into(), "j-2".into())));
+        let expected = BackendIds { run: "r-1".to_owned(), job: "j-2".to_owned() };
+        assert_eq!(ids("Actions.Example Actions.Results:r-1:j-2"), Some(expected));
         for scopes in [
             "",
             "Actions.Results",
@@ -141,9 +163,15 @@ mod tests {
     fn an_end_is_within_what_the_repository_allows() {
         let now = UNIX_EPOCH + Duration::from_millis(1_798_243_628_226);
         assert_eq!(expiry(now, None, Some(90)), None);
-        assert_eq!(expiry(now, Some(1), Some(90)), Some(("2026-12-27T00:07:08.226Z".into(), 1)));
-        assert_eq!(expiry(now, Some(500), Some(3)), Some(("2026-12-29T00:07:08.226Z".into(), 3)));
-        assert_eq!(expiry(now, Some(0), None).unwrap().1, 1);
+        assert_eq!(
+            expiry(now, Some(1), Some(90)),
+            Some(Expiry { moment: "2026-12-27T00:07:08.226Z".to_owned(), days: 1 })
+        );
+        assert_eq!(
+            expiry(now, Some(500), Some(3)),
+            Some(Expiry { moment: "2026-12-29T00:07:08.226Z".to_owned(), days: 3 })
+        );
+        assert_eq!(expiry(now, Some(0), None).unwrap().days, 1);
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400, "2000-02-29T00:00:00.000Z"),

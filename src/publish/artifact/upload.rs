@@ -1,4 +1,4 @@
-//! Uploads one artifact: announced, sent in blocks to the store the service names, and made final with its digest.
+//! Uploads one artifact: creates it, sends its blocks to the store that the service names, and finalizes it.
 
 use std::io::Read;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use base64::Engine;
 use serde_json::{Value, json};
 
-use super::exchange::{PublishResponse, ask, in_query, server_message};
+use super::exchange::{PublishResponse, in_query, send_with_retries, server_message};
 use super::{ArtifactError, ArtifactName, RunService};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpRequest, Method};
 
-/// A block is in memory while it is sent.
+/// Size of a block, which is in memory while it is sent.
 const BLOCK_BYTES: usize = if cfg!(test) { 8 << 10 } else { 8 << 20 };
-/// A version of the store's protocol that all of it understands.
+/// Version of the store's protocol.
 const STORE_VERSION: &str = "2023-11-03";
 const BLOCK_TIMEOUT: Duration = Duration::from_secs(300);
-/// Protocol version sent to the service, which has content types.
+/// Version of the service's protocol, the first with content types.
 const PROTOCOL_VERSION: u64 = 7;
 
 /// Content of an upload.
@@ -29,7 +29,7 @@ pub(crate) struct Upload<'a> {
     pub(crate) sha256: &'a Sha256Hex,
     /// Expiry, as RFC 3339.
     pub(crate) expires_at: Option<String>,
-    /// Makes the waits of this run its own.
+    /// Seed for retry jitter.
     pub(crate) seed: &'a str,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Upload<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Uploaded {
     pub(crate) id: u64,
-    /// The same bytes were there already, from an earlier try.
+    /// True if an earlier attempt uploaded the same bytes.
     pub(crate) already_there: bool,
 }
 
-/// Uploads an artifact. Trying again after any failure is safe: what is there with the same digest counts as uploaded,
-/// what is there with another is never overwritten.
+/// Uploads an artifact. A retry after any failure is safe: an existing artifact with the same digest counts as uploaded, and
+/// one with another digest is never overwritten.
 pub(crate) fn upload(
     http: &dyn Http,
     service: &RunService,
@@ -59,7 +59,7 @@ pub(crate) fn upload(
     Ok(Uploaded { id, already_there: false })
 }
 
-/// Response to the announcement of an artifact.
+/// Response to the creation of an artifact.
 enum Created {
     /// URL that its bytes are sent to.
     At(String),
@@ -84,9 +84,9 @@ struct Calls<'a> {
 
 impl Calls<'_> {
     fn create(&self, upload: &Upload<'_>) -> Result<Created, ArtifactError> {
-        const WHAT: &str = "announce the artifact";
+        const WHAT: &str = "create the artifact";
         let mut body = json!({
-            "name": self.name.text(), "version": PROTOCOL_VERSION, "mime_type": "application/zip"
+            "name": self.name.as_str(), "version": PROTOCOL_VERSION, "mime_type": "application/zip"
         });
         if let Some(expires_at) = &upload.expires_at {
             body["expires_at"] = expires_at.as_str().into();
@@ -95,33 +95,33 @@ impl Calls<'_> {
         if response.reply.status != 409 {
             return self.signed_url(WHAT, &response).map(Created::At);
         }
-        match self.find()? {
+        match self.find_finalized()? {
             Some(present) if present.digest.as_deref() == Some(&digest_text(upload.sha256)) => {
                 Ok(Created::Same(present.id))
             }
-            // Nothing of the name is final, and a try of ours had no answer: what is in the way is what it left.
+            // No artifact of the name is final, and an attempt had no response, so its unfinished artifact is in the way.
             None if response.uncertain => {
-                let removed = self.call("remove the unfinished artifact", "DeleteArtifact", json!({"name": self.name.text()}))?;
+                let removed = self.call("remove the unfinished artifact", "DeleteArtifact", json!({"name": self.name.as_str()}))?;
                 if !removed.reply.is_success() {
-                    return Err(self.taken("an announcement of ours had no answer, and what it left could not be removed"));
+                    return Err(self.taken("an attempt without a response left an unfinished artifact, which could not be removed"));
                 }
                 let response = self.call(WHAT, "CreateArtifact", body)?;
                 match response.reply.status {
-                    409 => Err(self.taken("it is being uploaded by another job or step")),
+                    409 => Err(self.taken("another job or step is uploading it")),
                     _ => self.signed_url(WHAT, &response).map(Created::At),
                 }
             }
-            None => Err(self.taken("an upload of this name was begun by another job or step, or by an earlier try that was ended, and is not finished")),
+            None => Err(self.taken("another job or step, or an earlier attempt, began an upload of this name and did not finish it")),
             Some(_) if self.service.run_attempt > 1 => Err(self.taken(
-                "this run has one of this name with other contents; artifacts of earlier attempts stay and are never overwritten",
+                "an earlier attempt of this run uploaded other contents under this name, and artifacts are never overwritten",
             )),
-            Some(_) => Err(self.taken("this run has one of this name with other contents, and artifacts are never overwritten")),
+            Some(_) => Err(self.taken("this run uploaded other contents under this name, and artifacts are never overwritten")),
         }
     }
 
     fn taken(&self, reason: &str) -> ArtifactError {
         ArtifactError::NameTaken {
-            name: qa_core::masking::sanitize_cut(self.name.text(), 100),
+            name: qa_core::masking::sanitize_cut(self.name.as_str(), 100),
             reason: reason.to_owned(),
         }
     }
@@ -129,19 +129,18 @@ impl Calls<'_> {
     fn signed_url(&self, what: &'static str, response: &PublishResponse) -> Result<String, ArtifactError> {
         let value = self.accepted(what, response)?;
         let url = member(&value, "signed_upload_url").and_then(Value::as_str).unwrap_or_default();
-        let wrong = |reason: &str| ArtifactError::Upload { what, reason: reason.to_owned() };
-        let uri: http::Uri = url.parse().map_err(|_| wrong("the service named no address to upload to"))?;
+        let uri: http::Uri = url.parse().map_err(|_| upload_error(what, "the response has no upload URL"))?;
         match (uri.scheme_str(), uri.host(), uri.query()) {
             (Some("https"), Some(_), Some(_)) => Ok(url.to_owned()),
             (Some("http"), Some(host), Some(_)) if super::repository::is_local(host) => Ok(url.to_owned()),
-            _ => Err(wrong("the service named no signed https address to upload to")),
+            _ => Err(upload_error(what, "the upload URL is not a signed https URL")),
         }
     }
 
-    /// The artifact of this name that is final in this run, the newest of several.
-    fn find(&self) -> Result<Option<Present>, ArtifactError> {
-        const WHAT: &str = "look for the artifact";
-        let response = self.call(WHAT, "ListArtifacts", json!({"name_filter": self.name.text()}))?;
+    /// Returns the newest finalized artifact of this name in this run.
+    fn find_finalized(&self) -> Result<Option<Present>, ArtifactError> {
+        const WHAT: &str = "find the artifact";
+        let response = self.call(WHAT, "ListArtifacts", json!({"name_filter": self.name.as_str()}))?;
         if response.reply.status == 404 {
             return Ok(None);
         }
@@ -152,7 +151,7 @@ impl Calls<'_> {
         };
         let listed = value.get("artifacts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let of_name =
-            listed.iter().filter(|item| item.get("name").and_then(Value::as_str) == Some(self.name.text()));
+            listed.iter().filter(|item| item.get("name").and_then(Value::as_str) == Some(self.name.as_str()));
         let present = of_name.filter_map(|item| {
             let digest = member(item, "digest");
             let digest = digest.and_then(|digest| digest.as_str().or_else(|| digest.get("value")?.as_str()));
@@ -176,20 +175,27 @@ impl Calls<'_> {
             // All ids of a blob have to be of one length.
             let id = base64::engine::general_purpose::STANDARD.encode(format!("qa-skill-{number:06}"));
             let query = format!("comp=block&blockid={}", in_query(&id));
-            self.put(WHAT, &format!("{WHAT} {number}"), url, &query, &[], &block)?;
+            self.put_to_store(WHAT, &format!("{WHAT} {number}"), url, &query, &[], &block)?;
             list.push_str(&format!("<Latest>{id}</Latest>"));
         }
         if sent != upload.bytes {
-            let reason = format!("the archive has {sent} bytes and not {}", upload.bytes);
+            let reason = format!("the archive has {sent} bytes instead of {}", upload.bytes);
             return Err(ArtifactError::Upload { what: WHAT, reason });
         }
         list.push_str("</BlockList>");
         let headers = [("x-ms-blob-content-type", "application/zip"), ("content-type", "application/xml")];
-        self.put("join the artifact's blocks", "join", url, "comp=blocklist", &headers, list.as_bytes())
+        self.put_to_store(
+            "join the artifact's blocks",
+            "join",
+            url,
+            "comp=blocklist",
+            &headers,
+            list.as_bytes(),
+        )
     }
 
-    /// One request to the store. It is of another host, so it gets no token: the address itself is the permission.
-    fn put(
+    /// Sends a request to the store. The signed URL authorizes it; the store's host gets no token.
+    fn put_to_store(
         &self,
         what: &'static str,
         operation: &str,
@@ -198,7 +204,7 @@ impl Calls<'_> {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<(), ArtifactError> {
-        let response = ask(self.http, self.seed, operation, &|_| true, || {
+        let response = send_with_retries(self.http, self.seed, operation, &|_| true, || {
             let request =
                 HttpRequest::new(Method::Put, format!("{url}&{query}")).header("x-ms-version", STORE_VERSION);
             let mut request =
@@ -214,15 +220,15 @@ impl Calls<'_> {
     }
 
     fn finalize(&self, upload: &Upload<'_>) -> Result<u64, ArtifactError> {
-        const WHAT: &str = "make the artifact final";
+        const WHAT: &str = "finalize the artifact";
         let body = json!({
-            "name": self.name.text(), "size": upload.bytes.to_string(), "hash": digest_text(upload.sha256)
+            "name": self.name.as_str(), "size": upload.bytes.to_string(), "hash": digest_text(upload.sha256)
         });
         let response = self.call(WHAT, "FinalizeArtifact", body)?;
-        // A try whose answer was lost may have done it, and then the next one is refused.
+        // An attempt without a response may have finalized it; then the next one is refused.
         if response.uncertain
             && !response.reply.is_success()
-            && let Some(present) = self.find()?
+            && let Some(present) = self.find_finalized()?
             && present.digest.as_deref() == Some(&digest_text(upload.sha256))
         {
             return Ok(present.id);
@@ -230,10 +236,10 @@ impl Calls<'_> {
         let value = self.accepted(WHAT, &response)?;
         member(&value, "artifact_id")
             .and_then(number)
-            .ok_or_else(|| ArtifactError::Upload { what: WHAT, reason: "the service gave no id".to_owned() })
+            .ok_or_else(|| upload_error(WHAT, "the response has no id"))
     }
 
-    /// One call of the service, with the ids of run and job in it.
+    /// Calls a method of the service, with the ids of run and job.
     fn call(
         &self,
         what: &'static str,
@@ -244,8 +250,7 @@ impl Calls<'_> {
         body["workflow_run_backend_id"] = service.workflow_run.as_str().into();
         body["workflow_job_run_backend_id"] = service.workflow_job_run.as_str().into();
         let url = format!("{}/twirp/github.actions.results.api.v1.ArtifactService/{method}", service.origin);
-        let is_json = |body: &[u8]| serde_json::from_slice::<Value>(body).is_ok();
-        let response = ask(self.http, self.seed, method, &is_json, || {
+        let response = send_with_retries(self.http, self.seed, method, &is_json, || {
             let bearer = Secret::new(&format!("Bearer {}", service.token.expose()));
             let request = HttpRequest::new(Method::Post, url.as_str())
                 .header("content-type", "application/json")
@@ -271,11 +276,19 @@ impl Calls<'_> {
     }
 }
 
+fn is_json(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok()
+}
+
+fn upload_error(what: &'static str, reason: &str) -> ArtifactError {
+    ArtifactError::Upload { what, reason: reason.to_owned() }
+}
+
 fn digest_text(sha256: &Sha256Hex) -> String {
     format!("sha256:{sha256}")
 }
 
-/// A member in either spelling: servers answer `artifact_id` or `artifactId`.
+/// Returns a member in either spelling: servers send `artifact_id` or `artifactId`.
 fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let mut camel = String::new();
     let mut words = name.split('_');
@@ -287,12 +300,12 @@ fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.get(name).or_else(|| value.get(&camel))
 }
 
-/// A 64-bit number, which JSON of this kind writes as text.
+/// Parses a 64-bit number, which the service writes as text.
 fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// The signature of a signed address as it stands there.
+/// Returns the signature of a signed URL, as it is encoded there.
 fn signature(url: &str) -> Option<Secret> {
     let query = url.split_once('?')?.1;
     Secret::new(query.split('&').find_map(|pair| pair.strip_prefix("sig="))?)

@@ -175,7 +175,7 @@ fn the_same_bytes_from_an_earlier_try_count_and_others_are_never_overwritten() {
     let http = losing(&world, |_, _| false);
     send(&http, &service(1), b"one").unwrap();
     assert_eq!(send(&http, &service(1), b"one").unwrap(), Uploaded { id: 101, already_there: true });
-    for (attempt, reason) in [(1, "never overwritten"), (2, "artifacts of earlier attempts stay")] {
+    for (attempt, reason) in [(1, "never overwritten"), (2, "an earlier attempt of this run")] {
         let error = send(&http, &service(attempt), b"two").unwrap_err();
         assert_eq!(error.code(), qa_contracts::codes::Code::ArtifactNameTaken);
         assert!(error.to_string().contains(reason), "{error}");
@@ -190,7 +190,7 @@ fn an_unfinished_upload_of_somebody_else_is_not_removed() {
     let http = losing(&world, |_, _| false);
     let error = send(&http, &service(1), b"one").unwrap_err();
     assert!(
-        matches!(&error, ArtifactError::NameTaken { reason, .. } if reason.contains("not finished")),
+        matches!(&error, ArtifactError::NameTaken { reason, .. } if reason.contains("did not finish it")),
         "{error}"
     );
     assert!(world.lock().unwrap().announced);

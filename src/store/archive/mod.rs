@@ -1,4 +1,4 @@
-//! Run directories as zip archives: always the same bytes going out, nothing unexpected coming in.
+//! Run directories as zip archives: packed to the same bytes every time, and unpacked within limits.
 
 mod pack;
 mod unpack;
@@ -11,7 +11,7 @@ use qa_contracts::codes::Code;
 /// Error of an archive that was not created or extracted. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArchiveError {
-    /// Nothing of the archive is kept.
+    /// The archive is refused; nothing of it is kept.
     #[error("accept the archive: {entry}{reason}")]
     Refused { entry: String, reason: String },
     #[error("archive {path}: {reason}")]

@@ -1,5 +1,6 @@
-//! Writes run directories as a zip whose bytes depend on their files and on nothing else.
+//! Packs run directories into a zip whose bytes depend on their files only.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,9 +15,9 @@ use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
 use qa_core::canonical::Hasher;
 
-/// Size of the buffer for a file. It is always filled, so that the compressor gets the same chunks on every machine.
+/// Size of the buffer for a file. It is always filled, so that the compressor gets the same blocks on every machine.
 const BLOCK_BYTES: usize = 256 << 10;
-/// Part of the format: another level gives other bytes.
+/// Compression level. Another level gives other bytes, so it is part of the format.
 const LEVEL: i64 = 6;
 
 /// An archive that was written.
@@ -26,9 +27,9 @@ pub(crate) struct Packed {
     pub(crate) sha256: Sha256Hex,
 }
 
-/// Writes directories to `target`, each under its own name, the entries in the order of their names' bytes. The time is
-/// 1980-01-01, the method deflate at one level, the mode 0644, and there are no other fields, so the same files give the
-/// same bytes on every machine. A file that holds a secret ends it, and what was written then is no archive.
+/// Packs directories into `target`, each under its own name, with entries sorted by name. Every entry has the time
+/// 1980-01-01, the method deflate, the mode 0644 and no further fields, so the same files give the same bytes on every
+/// machine. Fails on a file that holds a secret; `target` is no valid archive then.
 pub(crate) fn pack(
     directories: &[&Path],
     secrets: &[Secret],
@@ -37,16 +38,15 @@ pub(crate) fn pack(
     let mut files = Vec::new();
     for directory in directories {
         let name = directory.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| unfit(directory, "it has no name that an archive can hold"))?;
-        list(directory, name, &mut files)?;
+        let name = name.ok_or_else(|| unfit(directory, "its name is not valid in an archive"))?;
+        list_files(directory, name, &mut files)?;
     }
     files.sort();
-    if files.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+    if files.windows(2).any(|pair| pair[0].name == pair[1].name) {
         return Err(unfit(directories[0], "two directories have the same name"));
     }
     let needles = needles(secrets);
-    let finders: Vec<Finder<'_>> = needles.iter().map(Finder::new).collect();
-    let written = |error| ArchiveError::Write { path: "the archive".to_owned(), source: error };
+    let finders: Vec<Finder<'_>> = needles.iter().map(|needle| Finder::new(needle.as_bytes())).collect();
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(LEVEL))
@@ -54,34 +54,50 @@ pub(crate) fn pack(
         .unix_permissions(0o644)
         .system(System::Unix);
     let mut writer = ZipWriter::new(BufWriter::new(&mut *target));
-    for (name, path) in &files {
-        writer.start_file(name.as_str(), options).map_err(|error| written(error.into()))?;
-        copy(path, &finders, &mut writer)?;
+    for ArchiveFile { name, path } in &files {
+        writer.start_file(name.as_str(), options).map_err(|error| not_written(error.into()))?;
+        copy_file(path, &finders, &mut writer)?;
     }
-    let mut inner = writer.finish().map_err(|error| written(error.into()))?;
-    inner.flush().map_err(written)?;
+    let mut inner = writer.finish().map_err(|error| not_written(error.into()))?;
+    inner.flush().map_err(not_written)?;
     drop(inner);
-    measure(target).map_err(written)
+    measure(target).map_err(not_written)
+}
+
+/// A file to pack.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct ArchiveFile {
+    /// Name in the archive.
+    name: String,
+    path: PathBuf,
+}
+
+fn not_written(error: std::io::Error) -> ArchiveError {
+    ArchiveError::Write { path: "the archive".to_owned(), source: error }
+}
+
+fn not_read(path: &Path, error: std::io::Error) -> ArchiveError {
+    ArchiveError::Read { path: display_path(path), source: error }
 }
 
 fn unfit(path: &Path, reason: &'static str) -> ArchiveError {
     ArchiveError::Unfit { path: display_path(path), reason }
 }
 
-/// Adds every file below a directory with its name in the archive. A link could bring in anything, so it ends the list.
-fn list(directory: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), ArchiveError> {
-    let failed = |error| ArchiveError::Read { path: display_path(directory), source: error };
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+/// Adds every file below a directory with its name in the archive. Fails on a link, which could lead to any file.
+fn list_files(directory: &Path, prefix: &str, files: &mut Vec<ArchiveFile>) -> Result<(), ArchiveError> {
+    for entry in fs::read_dir(directory).map_err(|error| not_read(directory, error))? {
+        let entry = entry.map_err(|error| not_read(directory, error))?;
+        let kind = entry.file_type().map_err(|error| not_read(directory, error))?;
+        let path = entry.path();
         let name = entry.file_name();
         let name = name.to_str().filter(|name| super::unpack::is_plain(name));
-        let name = name.ok_or_else(|| unfit(&path, "its name is not one that a run writes"))?;
+        let name = name.ok_or_else(|| unfit(&path, "a run has no file of this name"))?;
         let name = format!("{prefix}/{name}");
         if kind.is_dir() {
-            list(&path, &name, files)?;
+            list_files(&path, &name, files)?;
         } else if kind.is_file() {
-            files.push((name, path));
+            files.push(ArchiveFile { name, path });
         } else {
             return Err(unfit(&path, "it is neither a file nor a directory"));
         }
@@ -89,36 +105,32 @@ fn list(directory: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> R
     Ok(())
 }
 
-/// A secret as it is, and as it stands inside a JSON string.
-fn needles(secrets: &[Secret]) -> Vec<Vec<u8>> {
-    let mut needles: Vec<Vec<u8>> = Vec::new();
+/// Returns each secret as it is and as it is escaped in a JSON string.
+fn needles(secrets: &[Secret]) -> BTreeSet<String> {
+    let mut needles = BTreeSet::new();
     for secret in secrets {
         let quoted = serde_json::to_string(secret.expose()).expect("a text can be written as JSON");
-        needles.push(secret.expose().as_bytes().to_vec());
-        needles.push(quoted.as_bytes()[1..quoted.len() - 1].to_vec());
+        needles.insert(secret.expose().to_owned());
+        needles.insert(quoted[1..quoted.len() - 1].to_owned());
     }
-    needles.sort();
-    needles.dedup();
     needles
 }
 
-/// Copies a file block by block and looks for the needles, also across the edges of blocks.
-fn copy(path: &Path, finders: &[Finder<'_>], to: &mut impl Write) -> Result<(), ArchiveError> {
-    let failed = |error| ArchiveError::Read { path: display_path(path), source: error };
+/// Copies a file block by block. Fails if it contains a needle, also one across the edges of blocks.
+fn copy_file(path: &Path, finders: &[Finder<'_>], to: &mut impl Write) -> Result<(), ArchiveError> {
     let overlap = finders.iter().map(|finder| finder.needle().len() - 1).max().unwrap_or(0);
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|error| not_read(path, error))?;
     let mut window = Vec::new();
     loop {
         let kept = window.len();
-        (&file).take(BLOCK_BYTES as u64).read_to_end(&mut window).map_err(failed)?;
+        (&file).take(BLOCK_BYTES as u64).read_to_end(&mut window).map_err(|error| not_read(path, error))?;
         if window.len() == kept {
             return Ok(());
         }
         if finders.iter().any(|finder| finder.find(&window).is_some()) {
             return Err(ArchiveError::Secret { path: display_path(path) });
         }
-        to.write_all(&window[kept..])
-            .map_err(|error| ArchiveError::Write { path: "the archive".to_owned(), source: error })?;
+        to.write_all(&window[kept..]).map_err(not_written)?;
         window.drain(..window.len() - overlap.min(window.len()));
     }
 }

@@ -100,7 +100,7 @@ fn names_that_lead_elsewhere_or_mean_two_things_are_refused() {
         "a b",
         "~/a/*",
     ] {
-        refuses(&archive(&[(name, b"x")]), "no run writes such a name");
+        refuses(&archive(&[(name, b"x")]), "a run has no file of this name");
     }
     refuses(&archive(&[("a/b/c/d/e/f/g/h/i", b"")]), "too deep");
     refuses(&archive(&[(&"a".repeat(301), b"")]), "too long");
@@ -176,9 +176,9 @@ fn what_is_cut_damaged_or_not_an_archive_is_refused() {
     for length in 0..whole.len() {
         refuses(&whole[..length], "");
     }
-    refuses(&[&whole[..], b"more"].concat(), "something follows");
-    refuses(&[b"before", &whole[..]].concat(), "not where its end record says");
-    refuses(b"<html>Sign in</html> and some more text", "does not end as");
+    refuses(&[&whole[..], b"more"].concat(), "data follows");
+    refuses(&[b"before", &whole[..]].concat(), "not directly before its end record");
+    refuses(b"<html>Sign in</html> and some more text", "does not end with");
     let data = 30 + "k/a.json".len();
     for bit in 0..8 {
         let mut damaged = whole.clone();

@@ -1,4 +1,4 @@
-//! What providers answer, whole and valid by their own SDKs (`tests/foreign/providers.rs`), and policies that ask them.
+//! Responses of providers, valid by their own SDKs (`tests/foreign/providers.rs`), and policies that use them.
 
 use serde_json::{Value, json};
 
@@ -7,20 +7,23 @@ pub(crate) const RESPONSES: &str = "openai.responses";
 pub(crate) const MESSAGES: &str = "anthropic.messages";
 pub(crate) const SURFACES: [&str; 3] = [CHAT, RESPONSES, MESSAGES];
 
-/// A policy with one model, `review`, at an address; `more` adds settings or takes their place.
+/// Returns a policy with one model, `review`, at a URL; `more` adds or overrides settings.
 pub(crate) fn policy(surface: &str, url: &str, more: &str) -> String {
     let (provider, model, base) = match surface {
         MESSAGES => ("anthropic-claude", "claude-opus-5-5", url.to_owned()),
         _ => ("openai-codex", "gpt-4.1-2025-04-14", format!("{url}/v1")),
     };
     let own = [("provider", provider), ("model", model), ("surface", surface), ("endpoint", &base)];
-    let stated = |name: &str| more.lines().any(|line| line.starts_with(&format!("{name} =")));
-    let own = own.iter().filter(|(name, _)| !stated(name));
+    let own = own.iter().filter(|(name, _)| !sets(more, name));
     let own: String = own.map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
     format!("[models.review]\n{own}{more}\n")
 }
 
-/// An answer with a text, as the surface gives it.
+fn sets(settings: &str, name: &str) -> bool {
+    settings.lines().any(|line| line.starts_with(&format!("{name} =")))
+}
+
+/// Returns a response with a text, in the form of a surface.
 pub(crate) fn answer(surface: &str, text: &str) -> Value {
     match surface {
         CHAT => json!({

@@ -1,4 +1,4 @@
-//! GitHub as far as this program knows it: state, limits, permissions and faults. It answers in memory, or on loopback.
+//! A fake of GitHub's API: state, limits, permissions and faults. It answers in memory, or on loopback.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::github_shapes::Names;
 use super::server::{Request, Response, Server, Spoilt};
 
-/// Never long ago.
+/// A date in the future.
 pub(crate) const LATER: &str = "2999-01-01T00:00:00Z";
 
-/// Who writes with the token.
+/// Account of the token.
 pub(crate) const BOT: &str = "github-actions[bot]";
 
-/// What a request is about.
+/// Operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Route {
     CreateCheck,
@@ -36,11 +36,11 @@ pub(crate) enum Route {
     UploadSarif,
     ListArtifacts,
     DownloadArtifact,
-    /// Where downloads are redirected to; no token belongs there.
+    /// Target of redirected downloads, which gets no token.
     Blob,
 }
 
-/// Those that change something.
+/// Routes that change state.
 const WRITES: [Route; 8] = [
     Route::CreateCheck,
     Route::UpdateCheck,
@@ -52,7 +52,7 @@ const WRITES: [Route; 8] = [
     Route::UploadSarif,
 ];
 
-/// What goes wrong with one call.
+/// Fault of one call.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
     /// An answer without anything done.
@@ -85,11 +85,11 @@ pub(crate) struct Check {
     pub(crate) title: Option<String>,
     pub(crate) summary: Option<String>,
     pub(crate) text: Option<String>,
-    /// As they were sent.
+    /// Annotations, as they were sent.
     pub(crate) annotations: Vec<Value>,
     /// Start time; now if absent.
     pub(crate) started_at: Option<String>,
-    /// Whose it is; the token's own app's where nothing is said.
+    /// Slug of its app; `None` for the token's app.
     pub(crate) app: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Artifact {
     pub(crate) head_repository_id: u64,
 }
 
-/// What there is, for a test to arrange and to look at.
+/// State of the fake, for tests to arrange and inspect.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) checks: Vec<Check>,
@@ -151,9 +151,29 @@ pub(crate) struct State {
     pub(crate) denied: BTreeSet<Route>,
     /// Every call that was understood, in order.
     pub(crate) calls: Vec<Route>,
-    faults: Vec<(Route, usize, Fault)>,
-    hold: Option<(usize, bool, Sender<Route>)>,
+    faults: Vec<PlannedFault>,
+    hold: Option<Hold>,
     last_id: u64,
+}
+
+/// A fault of one call of a route, counted from 1.
+struct PlannedFault {
+    route: Route,
+    call: usize,
+    fault: Fault,
+}
+
+/// A call that gets no response until it is released.
+struct Hold {
+    call: usize,
+    acts: bool,
+    sender: Sender<Route>,
+}
+
+/// Route of a request, with the variable parts of its path.
+struct Routed {
+    route: Route,
+    parts: Vec<String>,
 }
 
 impl State {
@@ -170,7 +190,7 @@ pub(crate) struct FakeGitHub {
     released: Arc<(Mutex<bool>, Condvar)>,
     token: String,
     repository: String,
-    /// What stands before `/repos`, for example `/api/v3`.
+    /// Path before `/repos`, for example `/api/v3`.
     prefix: String,
 }
 
@@ -185,7 +205,7 @@ impl FakeGitHub {
         }
     }
 
-    /// As a GitHub Enterprise Server has it.
+    /// Serves below a path, as a GitHub Enterprise Server does.
     pub(crate) fn below(mut self, prefix: &str) -> Self {
         self.prefix = prefix.to_owned();
         self
@@ -195,14 +215,14 @@ impl FakeGitHub {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Whether this request is of a kind that the token has no permission for.
+    /// Returns whether the token lacks the permission for a request.
     pub(crate) fn denies(&self, request: &Request) -> bool {
-        self.route(request).is_some_and(|(route, _)| self.state().denied.contains(&route))
+        matches!(self.route(request), Some(routed) if self.state().denied.contains(&routed.route))
     }
 
     /// Spoils the `call`-th request of a route, counted from 1 over the fake's life.
     pub(crate) fn fault(&self, route: Route, call: usize, fault: Fault) {
-        self.state().faults.push((route, call, fault));
+        self.state().faults.push(PlannedFault { route, call, fault });
     }
 
     /// A token that can only read, as on a pull request from a fork.
@@ -216,8 +236,8 @@ impl FakeGitHub {
         let (sender, receiver) = channel();
         *self.released.0.lock().unwrap() = false;
         let mut state = self.state();
-        let at = state.calls.len() + call;
-        state.hold = Some((at, acts, sender));
+        let call = state.calls.len() + call;
+        state.hold = Some(Hold { call, acts, sender });
         receiver
     }
 
@@ -241,17 +261,16 @@ impl FakeGitHub {
 
     /// Answers one request.
     pub(crate) fn answer(&self, request: &Request) -> Response {
-        let Some((route, parts)) = self.route(request) else {
+        let Some(Routed { route, parts }) = self.route(request) else {
             return problem(404, "Not Found", &[]);
         };
         let held = {
             let mut state = self.state();
             state.calls.push(route);
             let now = state.calls.len();
-            let held = state.hold.take_if(|(at, ..)| *at == now);
-            held.map(|(_, acts, sender)| (acts, sender))
+            state.hold.take_if(|hold| hold.call == now)
         };
-        if let Some((acts, sender)) = held {
+        if let Some(Hold { acts, sender, .. }) = held {
             if acts {
                 let _lost_answer = self.act(route, &parts, request);
             }
@@ -263,8 +282,9 @@ impl FakeGitHub {
         let fault = {
             let mut state = self.state();
             let call = state.calls.iter().filter(|known| **known == route).count();
-            let found = state.faults.iter().position(|(of, at, _)| *of == route && *at == call);
-            found.map(|index| state.faults.swap_remove(index).2)
+            let found =
+                state.faults.iter().position(|planned| planned.route == route && planned.call == call);
+            found.map(|index| state.faults.swap_remove(index).fault)
         };
         match fault {
             None => self.act(route, &parts, request),
@@ -292,11 +312,10 @@ impl FakeGitHub {
         }
     }
 
-    /// What a request is about, and the changing parts of its path.
-    fn route(&self, request: &Request) -> Option<(Route, Vec<String>)> {
+    fn route(&self, request: &Request) -> Option<Routed> {
         let path = request.path().strip_prefix(&*self.prefix)?;
         if let Some(id) = path.strip_prefix("/blobs/") {
-            return Some((Route::Blob, vec![id.to_owned()]));
+            return Some(Routed { route: Route::Blob, parts: vec![id.to_owned()] });
         }
         let path = path.strip_prefix("/repos/")?.strip_prefix(&*self.repository)?.strip_prefix('/')?;
         let words: Vec<&str> = path.split('/').collect();
@@ -319,7 +338,7 @@ impl FakeGitHub {
             ("GET", ["actions", "artifacts", id, "zip"]) => (Route::DownloadArtifact, &[id]),
             _ => return None,
         };
-        Some((route, parts.iter().map(|part| (*part).to_owned()).collect()))
+        Some(Routed { route, parts: parts.iter().map(|part| (*part).to_owned()).collect() })
     }
 
     fn act(&self, route: Route, parts: &[String], request: &Request) -> Response {
@@ -367,11 +386,12 @@ impl FakeGitHub {
             return problem(400, "a token was sent where none belongs", &[]);
         }
         let state = self.state();
-        let artifact = state.artifacts.iter().find(|artifact| artifact.id.to_string() == id);
-        artifact.map_or_else(
-            || problem(404, "Not Found", &[]),
-            |artifact| Response::new(200, artifact.zip.clone()).header("content-type", "application/zip"),
-        )
+        match state.artifacts.iter().find(|artifact| artifact.id.to_string() == id) {
+            Some(artifact) => {
+                Response::new(200, artifact.zip.clone()).header("content-type", "application/zip")
+            }
+            None => problem(404, "Not Found", &[]),
+        }
     }
 }
 
@@ -399,13 +419,14 @@ impl Call<'_> {
         self.body[name].as_str().map(str::to_owned)
     }
 
+    fn number(&self, name: &str, default: usize) -> usize {
+        self.request.query(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+
     /// A page of a list with GitHub's `Link` header; `wrap` puts it where the route has it.
     fn page(&self, all: &[Value], wrap: impl Fn(&[Value]) -> Value) -> Response {
-        let number = |name: &str, default: usize| {
-            self.request.query(name).and_then(|text| text.parse().ok()).unwrap_or(default)
-        };
-        let per_page = number("per_page", 30).clamp(1, 100);
-        let page = number("page", 1).max(1);
+        let per_page = self.number("per_page", 30).clamp(1, 100);
+        let page = self.number("page", 1).max(1);
         let from = ((page - 1) * per_page).min(all.len());
         let to = (from + per_page).min(all.len());
         let response = Response::json(200, &wrap(&all[from..to]));
@@ -453,17 +474,17 @@ impl Call<'_> {
 
     fn get_check(&self, id: u64) -> Response {
         let check = self.state.checks.iter().find(|check| check.id == id);
-        check.map_or_else(
-            || problem(404, "Not Found", &[]),
-            |check| Response::json(200, &self.names.check_run(check)),
-        )
+        match check {
+            Some(check) => Response::json(200, &self.names.check_run(check)),
+            None => problem(404, "Not Found", &[]),
+        }
     }
 
     fn list_checks(&self, head: &str) -> Response {
         let name = self.request.query("check_name");
         let mut found: Vec<&Check> =
             self.state.checks.iter().filter(|check| check.head_sha == head).collect();
-        found.retain(|check| name.as_ref().is_none_or(|name| check.name == *name));
+        found.retain(|check| *name.as_ref().unwrap_or(&check.name) == check.name);
         found.sort_by_key(|check| std::cmp::Reverse(check.id));
         if self.request.query("filter").as_deref() != Some("all") {
             let mut seen = BTreeSet::new();
@@ -484,10 +505,10 @@ impl Call<'_> {
 
     fn get_pull(&self, number: u64) -> Response {
         let head = self.state.pulls.get(&number);
-        head.map_or_else(
-            || problem(404, "Not Found", &[]),
-            |head| Response::json(200, &self.names.pull(number, head)),
-        )
+        match head {
+            Some(head) => Response::json(200, &self.names.pull(number, head)),
+            None => problem(404, "Not Found", &[]),
+        }
     }
 
     fn list_comments(&self, number: u64) -> Response {
@@ -563,7 +584,9 @@ impl Call<'_> {
         };
         issue.title = title.unwrap_or_else(|| issue.title.clone());
         issue.body = body.unwrap_or_else(|| issue.body.clone());
-        issue.open = state.map_or(issue.open, |state| state == "open");
+        if let Some(state) = state {
+            issue.open = state == "open";
+        }
         Response::json(200, &self.names.issue(issue))
     }
 
@@ -597,7 +620,7 @@ impl Call<'_> {
     fn list_artifacts(&self) -> Response {
         let name = self.request.query("name");
         let mut found: Vec<&Artifact> = self.state.artifacts.iter().collect();
-        found.retain(|artifact| name.as_ref().is_none_or(|name| artifact.name == *name));
+        found.retain(|artifact| *name.as_ref().unwrap_or(&artifact.name) == artifact.name);
         found.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         let shown: Vec<Value> = found.iter().map(|artifact| self.names.artifact(artifact)).collect();
         self.page(&shown, |page| json!({ "total_count": shown.len(), "artifacts": page }))
@@ -616,8 +639,11 @@ impl Call<'_> {
     }
 }
 
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
 fn apply(check: &mut Check, body: &Value) {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
     check.external_id = text(&body["external_id"]).or(check.external_id.take());
     check.details_url = text(&body["details_url"]).or(check.details_url.take());
     if let Some(status) = text(&body["status"]) {
@@ -637,54 +663,63 @@ fn apply(check: &mut Check, body: &Value) {
     }
 }
 
-/// What GitHub would find wrong with the body of a request about a check run.
+/// Lists the errors that GitHub reports about the body of a request for a check run.
 fn check_errors(body: &Value, is_new: bool) -> Vec<String> {
-    let mut errors = Vec::new();
-    let mut expect = |holds: bool, error: &str| {
-        if !holds {
-            errors.push(error.to_owned());
-        }
-    };
-    let one_of = |value: &Value, words: &[&str]| {
-        value.is_null() || value.as_str().is_some_and(|text| words.contains(&text))
-    };
+    let mut errors = Errors::default();
     if is_new {
-        expect(body["name"].as_str().is_some_and(|name| !name.is_empty()), "name is required");
-        expect(body["head_sha"].as_str().is_some_and(is_commit), "head_sha is no commit");
+        errors.expect(!body["name"].as_str().unwrap_or_default().is_empty(), "name is required");
+        errors.expect(is_commit(body["head_sha"].as_str().unwrap_or_default()), "head_sha is no commit");
     }
     let conclusions =
         ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"];
-    expect(one_of(&body["status"], &["queued", "in_progress", "completed"]), "status is not one of the list");
-    expect(one_of(&body["conclusion"], &conclusions), "conclusion is not one of the list");
-    expect(body["status"] != "completed" || body["conclusion"].is_string(), "conclusion is required");
-    expect(body["conclusion"].is_null() || body["status"] == "completed", "a conclusion of what goes on");
+    let statuses = ["queued", "in_progress", "completed"];
+    errors.expect(is_null_or_one_of(&body["status"], &statuses), "status is not one of the list");
+    errors.expect(is_null_or_one_of(&body["conclusion"], &conclusions), "conclusion is not one of the list");
+    let (is_completed, is_concluded) = (body["status"] == "completed", body["conclusion"].is_string());
+    errors.expect(!is_completed || is_concluded, "conclusion is required");
+    errors.expect(body["conclusion"].is_null() || is_completed, "a conclusion of what goes on");
     let known = ["name", "head_sha", "external_id", "details_url", "status", "conclusion", "output"];
-    expect(
-        body.as_object().is_some_and(|members| members.keys().all(|name| known.contains(&name.as_str()))),
-        "unknown member",
-    );
+    let has_known_members =
+        matches!(body, Value::Object(members) if members.keys().all(|name| known.contains(&name.as_str())));
+    errors.expect(has_known_members, "unknown member");
     let output = &body["output"];
     if !output.is_null() {
-        expect(
+        errors.expect(
             output["summary"].is_string() && (!is_new || output["title"].is_string()),
             "output needs title and summary",
         );
         for name in ["summary", "text"] {
-            let length = output[name].as_str().map_or(0, |text| text.chars().count());
-            expect(length <= 65_535, &format!("Only 65535 characters are allowed; {length} were supplied."));
+            let length = output[name].as_str().unwrap_or_default().chars().count();
+            errors.expect(
+                length <= 65_535,
+                &format!("Only 65535 characters are allowed; {length} were supplied."),
+            );
         }
         let annotations = output["annotations"].as_array().cloned().unwrap_or_default();
-        expect(annotations.len() <= 50, "No more than 50 items are allowed");
+        errors.expect(annotations.len() <= 50, "No more than 50 items are allowed");
         for annotation in &annotations {
-            expect(is_annotation(annotation), &format!("annotation is not valid: {annotation}"));
+            errors.expect(is_annotation(annotation), &format!("annotation is not valid: {annotation}"));
         }
     }
-    errors
+    errors.0
+}
+
+#[derive(Default)]
+struct Errors(Vec<String>);
+
+impl Errors {
+    fn expect(&mut self, is_valid: bool, error: &str) {
+        if !is_valid {
+            self.0.push(error.to_owned());
+        }
+    }
+}
+
+fn is_null_or_one_of(value: &Value, words: &[&str]) -> bool {
+    value.is_null() || words.contains(&value.as_str().unwrap_or_default())
 }
 
 fn is_annotation(annotation: &Value) -> bool {
-    let line = |name: &str| annotation[name].as_u64().filter(|line| *line >= 1);
-    let length = |name: &str| annotation[name].as_str().map_or(0, str::len);
     let path = annotation["path"].as_str().unwrap_or_default();
     let columns = ["start_column", "end_column"].map(|name| annotation[name].as_u64());
     let columns_fit = match columns {
@@ -694,15 +729,21 @@ fn is_annotation(annotation: &Value) -> bool {
         }
         _ => false,
     };
+    let lines_fit = match ["start_line", "end_line"].map(|name| annotation[name].as_u64()) {
+        [Some(start), Some(end)] => 1 <= start && start <= end,
+        _ => false,
+    };
+    let [message, raw_details, title] =
+        ["message", "raw_details", "title"].map(|name| annotation[name].as_str().unwrap_or_default().len());
     !path.is_empty()
         && !path.starts_with('/')
-        && line("start_line").is_some_and(|start| line("end_line").is_some_and(|end| end >= start))
+        && lines_fit
         && columns_fit
         && ["notice", "warning", "failure"]
             .contains(&annotation["annotation_level"].as_str().unwrap_or_default())
-        && (1..=64 << 10).contains(&length("message"))
-        && length("raw_details") <= 64 << 10
-        && length("title") <= 255
+        && (1..=64 << 10).contains(&message)
+        && raw_details <= 64 << 10
+        && title <= 255
 }
 
 fn is_commit(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Commands run in the fence, with something outside worth getting at.
+//! Runs commands in the sandbox, with targets of attacks outside of it.
 
 use std::fs;
 use std::io::Write;
@@ -12,21 +12,21 @@ use std::sync::OnceLock;
 
 use super::{Outcome, Program, qa_skill, temp};
 
-/// As whom the program runs.
+/// User of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum As {
     Root,
-    /// Somebody who cannot become anybody else.
+    /// A user without the right to change users.
     Nobody,
 }
 
-/// Who has no rights: the user that runs jobs on GitHub's machines.
+/// User id without rights, that of jobs on GitHub's machines.
 const NOBODY: u32 = 1001;
 
-/// Whether tests can be run as somebody. Where not, it says so; in CI that is a failure.
+/// Returns whether tests can run as a user. If not, prints a notice, and fails in CI.
 pub(crate) fn can_be(user: As) -> bool {
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    // Whoever is not root is nobody already.
+    // Any user but root has no rights already.
     let can = root || user == As::Nobody;
     if !can {
         eprintln!("SKIPPED: only root can change users");
@@ -35,7 +35,7 @@ pub(crate) fn can_be(user: As) -> bool {
     can
 }
 
-/// The words before a program that make it somebody's.
+/// Returns the arguments before a program that make it run as a user.
 pub(crate) fn becoming(user: As) -> Vec<String> {
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if user == As::Root || !root {
@@ -45,10 +45,10 @@ pub(crate) fn becoming(user: As) -> Vec<String> {
     ["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--"].map(str::to_owned).to_vec()
 }
 
-/// A directory that everybody may read, with the compiled C programs in it and the program itself.
-pub(crate) fn workshop() -> &'static Path {
-    static WORKSHOP: OnceLock<PathBuf> = OnceLock::new();
-    WORKSHOP.get_or_init(|| {
+/// Returns a directory that everybody may read, with the compiled C programs.
+pub(crate) fn compiled_probes() -> &'static Path {
+    static PROBES: OnceLock<PathBuf> = OnceLock::new();
+    PROBES.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fence");
         fs::create_dir_all(&directory).unwrap();
         let lock = fs::File::create(directory.join("lock")).unwrap();
@@ -62,8 +62,7 @@ pub(crate) fn workshop() -> &'static Path {
 
 fn compile(name: &str, program: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/probes/{name}.c"));
-    let time = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    if time(program) > time(&source) {
+    if modified(program) > modified(&source) {
         return;
     }
     let output = Command::new("cc")
@@ -74,7 +73,11 @@ fn compile(name: &str, program: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A place of its own for one test: where everybody may pass, with copies of programs that everybody may run.
+fn modified(path: &Path) -> Option<std::time::SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// Directory of one test that everybody may enter, with copies of programs that everybody may run.
 pub(crate) struct Yard {
     pub(crate) directory: tempfile::TempDir,
     user: As,
@@ -97,7 +100,7 @@ impl Yard {
     /// One of the C programs, where the fence lets it be run from.
     pub(crate) fn tool(&self, name: &str) -> String {
         let place = self.path("tools").join(name);
-        place_copy(&workshop().join(name), &place);
+        place_copy(&compiled_probes().join(name), &place);
         place.to_str().unwrap().to_owned()
     }
 
@@ -119,7 +122,7 @@ impl Yard {
             all.push("--empty");
         }
         all.extend(options);
-        let program = qa_skill(all).of(&binary).under(before);
+        let program = qa_skill(all).with_binary(&binary).under(before);
         let program = program.arg("--scratch").arg(self.path("scratch"));
         let program = program.arg("--readable").arg(self.path("tools")).arg("--");
         command.iter().fold(program, |program, word| program.arg(word))
@@ -127,12 +130,12 @@ impl Yard {
 
     /// Runs a command in the fence to its end; the document, and the exit code of the program.
     pub(crate) fn run(&self, options: &[&str], command: &[&str]) -> Outcome {
-        let outcome = Outcome::of(&self.fence(options, command).bare_command().output().unwrap());
+        let outcome = Outcome::from_output(&self.fence(options, command).bare_command().output().unwrap());
         assert!([0, 1, 2, 3].contains(&outcome.exit), "{}: {}", outcome.exit, outcome.stderr);
         outcome
     }
 
-    /// As [`Yard::run`], for a command that has to succeed: what it printed.
+    /// Runs a command that has to succeed, and returns its output.
     #[track_caller]
     pub(crate) fn prints(&self, options: &[&str], command: &[&str]) -> String {
         let outcome = self.run(options, command);
@@ -171,7 +174,7 @@ fn place_copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a command must not get at: files, sockets, a process with a secret. All as open as a careless owner leaves it.
+/// Targets outside the sandbox, with open permissions: files, sockets, a process with a secret.
 pub(crate) struct Outside {
     pub(crate) directory: PathBuf,
     victim: Child,
@@ -228,7 +231,7 @@ impl Outside {
         ]
     }
 
-    /// Whether anybody connected.
+    /// Returns whether a client connected.
     pub(crate) fn was_connected(&self) -> bool {
         self.tcp.set_nonblocking(true).unwrap();
         self.tcp.accept().is_ok()

@@ -18,12 +18,12 @@ pub(crate) struct HubState {
     /// The finished archive of each name.
     pub(crate) blobs: BTreeMap<String, Vec<u8>>,
     joined: Vec<u8>,
-    /// What the listing says, and the archive of each id.
+    /// Listed artifacts, and the archive of each id.
     listed: Vec<Value>,
     archives: BTreeMap<u64, Vec<u8>>,
     /// Nothing can be stored.
     pub(crate) out_of_order: bool,
-    /// Where archives are redirected to.
+    /// URL that downloads are redirected to.
     pub(crate) store: String,
 }
 

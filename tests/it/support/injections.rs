@@ -1,4 +1,4 @@
-//! What hostile authors write to talk a reviewing model out of its review, and changes that have it.
+//! Prompt injections against a reviewing model, and changes that contain them.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use git2::{ObjectType, Oid};
 use super::reviews::reviewing;
 use super::{Files, Repo, Server, conflict, token};
 
-/// As many texts stand in one change: a terminal shows at most 50 findings whole, and there may be three for each.
+/// Number of texts in one change: a terminal shows at most 50 findings in full, and each text may have three.
 const TOGETHER: usize = 10;
-/// The characters of a line that a model sees at most.
+/// Maximum number of characters of a line that a model gets.
 pub(crate) const SHOWN: usize = 2_000;
 
-/// Where a text stands.
+/// Place of a text in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Line,
@@ -33,7 +33,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn of(word: &str) -> Self {
+    fn parse(word: &str) -> Self {
         match word {
             "line" => Self::Line,
             "comment" => Self::Comment,
@@ -54,12 +54,12 @@ impl Place {
         }
     }
 
-    /// Whether a reader of the rendered file does not see it, so that a model must not either.
+    /// Returns whether the rendered file does not show it, so that the model must not get it either.
     pub(crate) fn is_unseen(self) -> bool {
         matches!(self, Self::MarkupComment | Self::AltText | Self::Title | Self::Definition)
     }
 
-    /// Whether something has to be taken out before a model sees the file.
+    /// Returns whether text is removed before a model gets the file.
     pub(crate) fn is_cleaned(self) -> bool {
         self.is_unseen() || self == Self::Hidden
     }
@@ -72,7 +72,7 @@ pub(crate) struct Injection {
     pub(crate) place: Place,
     pub(crate) text: String,
     pub(crate) path: String,
-    /// Whether a rule blocks a change that has it.
+    /// True if a rule blocks a change that contains it.
     pub(crate) is_blocked: bool,
 }
 
@@ -82,30 +82,22 @@ pub(crate) fn injections() -> Vec<Injection> {
     let mut files: Vec<_> =
         std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    files.retain(|path| path.extension().is_some_and(|end| end == "txt"));
+    files.retain(|path| path.extension() == Some("txt".as_ref()));
     files.iter().flat_map(|path| parse(&std::fs::read_to_string(path).unwrap())).collect()
 }
 
 fn parse(text: &str) -> Vec<Injection> {
-    let mut all: Vec<(String, String)> = Vec::new();
-    for line in text.lines() {
-        match line.strip_prefix("=== ") {
-            Some(head) => all.push((head.to_owned(), String::new())),
-            None => {
-                let (_, text) = all.last_mut().expect("a file begins with a name");
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
-    }
-    all.into_iter().map(|(head, text)| injection(&head, &decoded(text.trim_end_matches('\n')))).collect()
+    let text = format!("\n{text}");
+    let sections = text.split("\n=== ").skip(1).map(|section| section.split_once('\n').unwrap());
+    sections.map(|(head, text)| injection(head, &decoded(text.trim_end_matches('\n')))).collect()
 }
 
 fn injection(head: &str, text: &str) -> Injection {
     let mut parts = head.split(" | ");
     let name = parts.next().unwrap();
-    let place = Place::of(parts.next().unwrap());
-    let (name, is_blocked) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
+    let place = Place::parse(parts.next().unwrap());
+    let is_blocked = name.ends_with('!');
+    let name = name.trim_end_matches('!');
     let path = match (place, parts.next()) {
         (Place::File, Some(path)) => path.to_owned(),
         (Place::File, None) | (_, Some(_)) => panic!("{head}: only a file has a path"),
@@ -125,8 +117,8 @@ fn decoded(text: &str) -> String {
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        if let Some((count, inner, after)) = repeated(rest) {
-            out.push_str(&decoded(inner).repeat(count));
+        if let Some(Repeated { count, text, after }) = repeated(rest) {
+            out.push_str(&decoded(text).repeat(count));
             rest = after;
         } else if let Some((digits, after)) = rest.strip_prefix("\\u{").and_then(|rest| rest.split_once('}'))
         {
@@ -143,8 +135,15 @@ fn decoded(text: &str) -> String {
     out + rest
 }
 
-/// The number, the text and what follows of a `\rep{N:text}`, whose text may have escapes with braces of their own.
-fn repeated(text: &str) -> Option<(usize, &str, &str)> {
+/// A `\rep{N:text}`, and the text after it.
+struct Repeated<'a> {
+    count: usize,
+    /// May have escapes with braces.
+    text: &'a str,
+    after: &'a str,
+}
+
+fn repeated(text: &str) -> Option<Repeated<'_>> {
     let (count, inner) = text.strip_prefix("\\rep{")?.split_once(':')?;
     let mut depth = 1;
     let end = inner.find(|character| {
@@ -155,11 +154,11 @@ fn repeated(text: &str) -> Option<(usize, &str, &str)> {
         };
         depth == 0
     })?;
-    Some((count.parse().unwrap(), &inner[..end], &inner[end + 1..]))
+    Some(Repeated { count: count.parse().unwrap(), text: &inner[..end], after: &inner[end + 1..] })
 }
 
 impl Injection {
-    /// What its file has at head.
+    /// Returns the content of its file at head.
     fn head(&self) -> String {
         let text = &self.text;
         match self.place {
@@ -179,44 +178,52 @@ impl Injection {
         }
     }
 
-    /// What its file has at the base, if it is there.
+    /// Returns the content of its file at the base, if it exists there.
     fn base(&self) -> Option<String> {
-        let removed = || format!("first\n{}\nlast\n", self.text);
-        let heading = || self.head().replace("last = 2", "last = 1");
-        let is_removed = (self.place == Place::Removed).then(removed);
-        is_removed.or_else(|| (self.place == Place::Heading).then(heading))
+        if self.place == Place::Removed {
+            return Some(format!("first\n{}\nlast\n", self.text));
+        }
+        (self.place == Place::Heading).then(|| self.head().replace("last = 2", "last = 1"))
     }
 
-    /// The lines of it that a model may see.
+    /// Returns its lines that a model may get.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         let lines = if self.place == Place::Commit { "" } else { &self.text };
         lines.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|line| !line.is_empty())
     }
 }
 
-/// Changes that have all of the texts together, each with several: those that a rule blocks apart from those that none
-/// does.
-pub(crate) fn together() -> Vec<Vec<Injection>> {
-    let mut groups: Vec<(BTreeSet<String>, Vec<Injection>)> = Vec::new();
-    for injection in injections() {
-        let fits = |group: &&mut (BTreeSet<String>, Vec<Injection>)| {
-            let (paths, members) = group;
-            members.len() < TOGETHER
-                && members[0].is_blocked == injection.is_blocked
-                && !paths.contains(&injection.path)
-        };
-        match groups.iter_mut().find(fits) {
-            Some((paths, members)) => {
-                paths.insert(injection.path.clone());
-                members.push(injection);
-            }
-            None => groups.push((BTreeSet::from([injection.path.clone()]), vec![injection])),
-        }
-    }
-    groups.into_iter().map(|(_, members)| members).collect()
+/// A change with several texts.
+struct Group {
+    paths: BTreeSet<String>,
+    injections: Vec<Injection>,
 }
 
-/// Whether a change has faults that rules find.
+impl Group {
+    fn accepts(&self, injection: &Injection) -> bool {
+        self.injections.len() < TOGETHER
+            && self.injections[0].is_blocked == injection.is_blocked
+            && !self.paths.contains(&injection.path)
+    }
+}
+
+/// Returns changes with several texts each, all texts together. Texts that a rule blocks have changes of their own.
+pub(crate) fn together() -> Vec<Vec<Injection>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for injection in injections() {
+        match groups.iter_mut().find(|group| group.accepts(&injection)) {
+            Some(group) => {
+                group.paths.insert(injection.path.clone());
+                group.injections.push(injection);
+            }
+            None => groups
+                .push(Group { paths: BTreeSet::from([injection.path.clone()]), injections: vec![injection] }),
+        }
+    }
+    groups.into_iter().map(|group| group.injections).collect()
+}
+
+/// Presence of faults that rules find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Faults {
     With,

@@ -11,11 +11,16 @@ use git2::Oid;
 use super::repo::{Files, Repo, git};
 use super::server::{Request, Response, Server};
 
-/// Its name on the server.
+/// Name of the repository on the server.
 pub(crate) const NAME: &str = "acme/widget";
 
-/// When the first commit was made.
+/// Time of the first commit.
 const START: i64 = 1_714_000_000;
+
+/// Commits files, `minutes` after the first commit.
+fn commit_after(repo: &Repo, files: &Files, parents: &[Oid], minutes: i64) -> Oid {
+    repo.commit_at(repo.tree(files), parents, START + minutes * 60)
+}
 
 /// A pull request on a main branch that has gone on since.
 pub(crate) struct Origin {
@@ -35,14 +40,16 @@ impl Origin {
     pub(crate) fn with_topic(topic: &Files) -> Self {
         let repo = Repo::new();
         let start = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
-        let commit = |files: &Files, parents: &[Oid], time: i64| {
-            repo.commit_at(repo.tree(files), parents, START + time * 60)
-        };
-        let root = commit(&start, &[], 0);
-        let fork_point = commit(&start.clone().with("docs/a.md", "one\n"), &[root], 1);
+        let root = commit_after(&repo, &start, &[], 0);
+        let fork_point = commit_after(&repo, &start.clone().with("docs/a.md", "one\n"), &[root], 1);
         let mut base = fork_point;
         for step in 2..7 {
-            base = commit(&start.clone().with("docs/a.md", format!("step {step}\n")), &[base], step);
+            base = commit_after(
+                &repo,
+                &start.clone().with("docs/a.md", format!("step {step}\n")),
+                &[base],
+                step,
+            );
         }
         repo.reference("refs/heads/main", base);
         repo.git.set_head("refs/heads/main").unwrap();
@@ -56,22 +63,20 @@ impl Origin {
     }
 
     fn opened(repo: Rc<Repo>, number: u64, base: Oid, fork_point: Oid, topic: &Files) -> Self {
-        let commit = |files: &Files, parents: &[Oid], time: i64| {
-            repo.commit_at(repo.tree(files), parents, START + time * 60)
-        };
         let mut head = fork_point;
         for step in 0..2 {
-            head = commit(&topic.clone().with("notes.md", format!("{step}\n")), &[head], 10 + step);
+            head =
+                commit_after(&repo, &topic.clone().with("notes.md", format!("{step}\n")), &[head], 10 + step);
         }
-        let head = commit(topic, &[head], 20);
-        let merge = commit(&topic.clone().with("docs/a.md", "step 6\n"), &[base, head], 30);
+        let head = commit_after(&repo, topic, &[head], 20);
+        let merge = commit_after(&repo, &topic.clone().with("docs/a.md", "step 6\n"), &[base, head], 30);
         let merge_ref = format!("refs/pull/{number}/merge");
         repo.reference(&format!("refs/pull/{number}/head"), head);
         repo.reference(&merge_ref, merge);
         Self { repo, number, merge_ref, base, fork_point, head, merge }
     }
 
-    /// What serves it: `git http-backend`, git's own server.
+    /// Serves it with `git http-backend`.
     pub(crate) fn serve(&self) -> Server {
         let project = self.repo.path().join(".git");
         Server::start(move |request| git_answer(&project, request))
@@ -82,7 +87,7 @@ impl Origin {
         self.checkout_at(self.repo.beside(&format!("checkout-{depth}")), server, depth)
     }
 
-    /// As [`Origin::checkout`], at a place of its own.
+    /// Makes a checkout like [`Origin::checkout`] at a path.
     pub(crate) fn checkout_at(&self, place: PathBuf, server: &Server, depth: u32) -> PathBuf {
         std::fs::create_dir_all(&place).unwrap();
         let url = format!("file://{}", self.repo.path().display());
@@ -107,7 +112,7 @@ pub(crate) fn git_answer(project: &Path, request: &Request) -> Response {
     let Some(service) = service.map(|path| path.strip_prefix(".git").unwrap_or(path)) else {
         return Response::new(404, "no such repository");
     };
-    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    let (_, query) = request.target.split_once('?').unwrap_or_default();
     let mut child = Command::new("git")
         .arg("http-backend")
         .env_clear()

@@ -1,15 +1,16 @@
-//! Parts that nobody here wrote: `scripts/foreign.sh` installs them. Where one is missing a test says so, and in CI fails.
+//! Third-party programs and packages, installed by `scripts/foreign.sh`. A test without one prints a notice, and fails in
+//! CI.
 
 use std::path::{Path, PathBuf};
 
-/// Where the packages are, when these are among them.
+/// Returns the directory of packages, if these are installed.
 pub(crate) fn packages(names: &[&str]) -> Option<PathBuf> {
     let directory = Path::new("target/foreign");
     names.iter().try_for_each(|name| part(directory.join("node_modules").join(name)).map(drop))?;
     part(directory)
 }
 
-/// Where an installed part is; `path` counts from the root of the repository.
+/// Returns the path of an installed part; `path` is relative to the repository.
 pub(crate) fn part(path: impl AsRef<Path>) -> Option<PathBuf> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join(&path);
     if !place.exists() {

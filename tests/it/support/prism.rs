@@ -1,4 +1,4 @@
-//! Prism, which holds requests and answers to GitHub's own description of its API, between the program and a stand-in.
+//! Prism, a proxy that validates requests and responses against GitHub's own API description.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -45,7 +45,7 @@ impl Prism {
     /// The log up to the first line that has these words.
     pub(crate) fn read_until(&self, words: &str) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
-        while lines.last().is_none_or(|line| !line.contains(words)) {
+        while !matches!(lines.last(), Some(line) if line.contains(words)) {
             let line = self.log.recv().unwrap_or_else(|_| panic!("Prism ended: {lines:?}"));
             lines.push(line);
         }
@@ -60,7 +60,7 @@ impl Prism {
             method: method.to_owned(),
             target: format!("/repos/{NAME}{path}"),
             headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-            body: body.map_or_else(Vec::new, |body| body.to_string().into_bytes()),
+            body: body.map(|body| body.to_string().into_bytes()).unwrap_or_default(),
         };
         let answer = forward(&self.address, &request);
         (answer.status, String::from_utf8(answer.body).unwrap())

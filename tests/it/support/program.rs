@@ -1,12 +1,12 @@
-//! Runs the program: nothing of the test's own environment reaches it.
+//! Runs the program without the test's own environment.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Longer than anything may take; whatever does ends with exit 124.
+/// Time limit of the program, which then ends with exit 124.
 const DEADLINE_SECONDS: &str = "120";
-/// More address space than anything may want.
+/// Limit of the program's address space.
 const ADDRESS_SPACE: &str = "--as=4294967296";
 
 /// A command line being put together.
@@ -19,7 +19,7 @@ pub(crate) struct Program {
     binary: Option<OsString>,
 }
 
-/// How it ended.
+/// Exit code and output of the program.
 pub(crate) struct Outcome {
     pub(crate) exit: i32,
     pub(crate) stdout: Vec<u8>,
@@ -64,7 +64,7 @@ impl Program {
     }
 
     /// Runs a copy of the program, in a place of the test's choice.
-    pub(crate) fn of(mut self, binary: &Path) -> Self {
+    pub(crate) fn with_binary(mut self, binary: &Path) -> Self {
         self.binary = Some(binary.into());
         self
     }
@@ -110,7 +110,7 @@ impl Program {
 
     /// Runs it to its end. A crash, a signal or a broken deadline fails the test here.
     pub(crate) fn run(&self) -> Outcome {
-        let outcome = Outcome::of(&self.command().output().unwrap());
+        let outcome = Outcome::from_output(&self.command().output().unwrap());
         assert!(
             [0, 1, 2, 3, 4].contains(&outcome.exit),
             "{:?} ended with {}: {}",
@@ -126,7 +126,7 @@ impl Program {
 pub(crate) fn own_pids() -> Option<&'static [&'static str]> {
     let options: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
     let tried = Command::new(options[0]).args(&options[1..]).arg("true").output();
-    let possible = tried.is_ok_and(|output| output.status.success());
+    let possible = matches!(tried, Ok(output) if output.status.success());
     if !possible {
         eprintln!("skipped: processes cannot have ids of their own here, which takes root");
         let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
@@ -135,13 +135,13 @@ pub(crate) fn own_pids() -> Option<&'static [&'static str]> {
     possible.then_some(options)
 }
 
-/// What runs as a step can run in another program's place: the image, as a runner would (scripts/as-runner.sh).
+/// Returns the program that runs as a step instead, for example in the image (scripts/as-runner.sh).
 pub(crate) fn in_another_programs_place() -> Option<OsString> {
     std::env::var_os("QA_SKILL_BINARY")
 }
 
 impl Outcome {
-    pub(crate) fn of(output: &std::process::Output) -> Self {
+    pub(crate) fn from_output(output: &std::process::Output) -> Self {
         Self {
             exit: output.status.code().unwrap_or(-1),
             stdout: output.stdout.clone(),
@@ -160,7 +160,7 @@ impl Outcome {
     /// The stable code of the failure on standard error.
     pub(crate) fn code(&self) -> &str {
         let code = self.stderr.strip_prefix("error[").and_then(|rest| rest.split_once(']'));
-        code.map_or("", |(code, _)| code)
+        code.unwrap_or_default().0
     }
 
     /// Expects an exit code and shows what was said otherwise.

@@ -1,4 +1,4 @@
-//! Builds repositories from raw objects, so that nothing refuses what a hostile author would write.
+//! Builds repositories from raw objects, so that they may hold what git itself refuses.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use git2::{ObjectType, Oid, Repository};
 
-/// When every commit was made unless a test says otherwise: 2024-05-01 12:00 UTC.
+/// Default time of a commit: 2024-05-01 12:00 UTC.
 const TIME: i64 = 1_714_564_800;
 
 /// A repository in a directory of its own.
@@ -18,6 +18,13 @@ pub(crate) struct Repo {
 /// The files of a tree: path to mode and object.
 #[derive(Clone, Default)]
 pub(crate) struct Files(BTreeMap<Vec<u8>, (&'static str, Content)>);
+
+/// An entry of a tree.
+struct Entry<'a> {
+    mode: &'a str,
+    name: &'a [u8],
+    id: Oid,
+}
 
 #[derive(Clone)]
 enum Content {
@@ -104,7 +111,8 @@ impl Repo {
     /// A well-formed tree.
     pub(crate) fn tree(&self, files: &Files) -> Oid {
         let mut directories: BTreeMap<&[u8], Files> = BTreeMap::new();
-        let mut entries: Vec<(Vec<u8>, &str, Oid)> = Vec::new();
+        // By git's sort key: the name of a directory counts with a slash.
+        let mut entries: BTreeMap<Vec<u8>, Entry<'_>> = BTreeMap::new();
         for (path, (mode, content)) in &files.0 {
             match path.iter().position(|&byte| byte == b'/') {
                 Some(slash) => {
@@ -116,20 +124,15 @@ impl Repo {
                         Content::Bytes(bytes) => self.blob(bytes),
                         Content::Object(id) => *id,
                     };
-                    entries.push((path.clone(), mode, id));
+                    entries.insert(path.clone(), Entry { mode, name: path, id });
                 }
             }
         }
         for (name, inside) in &directories {
-            entries.push((name.to_vec(), "40000", self.tree(inside)));
+            let entry = Entry { mode: "40000", name, id: self.tree(inside) };
+            entries.insert([name, b"/".as_slice()].concat(), entry);
         }
-        let key = |(name, mode, _): &(Vec<u8>, &str, Oid)| {
-            let mut key = name.clone();
-            key.extend((*mode == "40000").then_some(b'/'));
-            key
-        };
-        entries.sort_by_key(key);
-        self.raw_tree(entries.iter().map(|(name, mode, id)| (*mode, name.as_slice(), *id)))
+        self.raw_tree(entries.values().map(|entry| (entry.mode, entry.name, entry.id)))
     }
 
     pub(crate) fn commit(&self, tree: Oid, parents: &[Oid]) -> Oid {
@@ -165,7 +168,7 @@ impl Repo {
         (base, head)
     }
 
-    /// As [`Repo::change_trees`], from files.
+    /// Sets `main` and `topic` like [`Repo::change_trees`], from files.
     pub(crate) fn change(&self, base: &Files, head: &Files) -> (Oid, Oid) {
         self.change_trees(self.tree(base), self.tree(head))
     }

@@ -1,4 +1,4 @@
-//! A model that reviews: what it is asked, and repositories whose policy asks it.
+//! A reviewing model: its requests and answers, and repositories whose policy uses it.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(crate) fn repository(policy: &str, files: &[(&str, &str)]) -> Repo {
 
 /// Text that a reviewer may stop at, on line 5 of `app.py`.
 pub(crate) const FAULT: &str = "import db\n\n\ndef find(name):\n    return db.run(\"select * from users where name = '\" + name + \"'\")\n";
-/// What stands on its line.
+/// The faulty line.
 pub(crate) const QUOTE: &str = "return db.run(\"select * from users where name = '\" + name + \"'\")";
 
 /// The change that has [`FAULT`].
@@ -37,10 +37,10 @@ pub(crate) fn faulty(surface: &str, server: &Server, settings: &str) -> Repo {
 
 /// A finding about [`FAULT`].
 pub(crate) fn finding() -> Value {
-    said("review-security/injection", "app.py", 5, QUOTE)
+    model_finding("review-security/injection", "app.py", 5, QUOTE)
 }
 
-pub(crate) fn said(rule: &str, file: &str, line: u64, quote: &str) -> Value {
+pub(crate) fn model_finding(rule: &str, file: &str, line: u64, quote: &str) -> Value {
     json!({
         "ruleId": rule, "file": file, "startLine": line, "endLine": line, "evidenceQuote": quote,
         "severity": "high", "summary": "The name becomes part of the statement.", "suggestion": null,
@@ -52,7 +52,7 @@ pub(crate) fn findings(surface: &str, findings: &[Value]) -> Response {
     Response::json(200, &answer(surface, &json!({ "findings": findings }).to_string()))
 }
 
-/// What a request to review says, whatever the dialect.
+/// Returns the packet of a request, in any dialect.
 pub(crate) fn packet(request: &Request) -> String {
     let body = request.json();
     let places = ["/input/0/content", "/messages/1/content", "/messages/0/content"];

@@ -44,7 +44,6 @@ impl RunDir {
     pub(crate) fn digests(&self) -> BTreeMap<String, String> {
         let hashes = self.json("hashes.json");
         let files = hashes["files"].as_array().unwrap();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
         files.iter().map(|file| (text(&file["path"]), text(&file["deterministic"]))).collect()
     }
 
@@ -110,6 +109,10 @@ impl RunDir {
         copy_tree(&self.0, to);
         Self(to.to_owned())
     }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
 }
 
 /// Copies a directory with everything below it.

@@ -63,7 +63,7 @@ pub(crate) struct Response {
     pub(crate) spoilt: Spoilt,
 }
 
-/// What happens to an answer after the server acted.
+/// Fault of a response after the server acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Spoilt {
     #[default]
@@ -180,7 +180,7 @@ fn read_request(reader: &mut BufReader<&TcpStream>, mut stream: &TcpStream) -> O
     if request.header("expect").is_some() {
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
     }
-    if request.header("transfer-encoding").is_some_and(|value| value.contains("chunked")) {
+    if request.header("transfer-encoding").unwrap_or_default().contains("chunked") {
         loop {
             let mut size = String::new();
             reader.read_line(&mut size).ok()?;
@@ -202,7 +202,10 @@ fn read_request(reader: &mut BufReader<&TcpStream>, mut stream: &TcpStream) -> O
 /// A proxy is sent whole addresses.
 fn origin_form(target: &str) -> String {
     match target.strip_prefix("http://") {
-        Some(rest) => rest.find('/').map_or("/", |slash| &rest[slash..]).to_owned(),
+        Some(rest) => match rest.find('/') {
+            Some(slash) => rest[slash..].to_owned(),
+            None => "/".to_owned(),
+        },
         None => target.to_owned(),
     }
 }

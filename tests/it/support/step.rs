@@ -34,7 +34,7 @@ impl<'a> Step<'a> {
         Self::on_pull_request_in(origin.checkout(server, depth), origin, server)
     }
 
-    /// As [`Step::on_pull_request`], in a checkout that is there already.
+    /// Prepares a step like [`Step::on_pull_request`] in an existing checkout.
     pub(crate) fn on_pull_request_in(checkout: PathBuf, origin: &'a Origin, server: &'a Server) -> Self {
         let event = json!({"action": "synchronize", "number": origin.number, "pull_request": {
             "number": origin.number,
@@ -45,9 +45,8 @@ impl<'a> Step<'a> {
     }
 
     pub(crate) fn program(&self) -> Program {
-        let beside = |name: &str| self.origin.repo.beside(name);
-        std::fs::write(beside("event.json"), self.event.to_string()).unwrap();
-        std::fs::create_dir_all(beside("temp")).unwrap();
+        std::fs::write(self.origin.repo.beside("event.json"), self.event.to_string()).unwrap();
+        std::fs::create_dir_all(self.origin.repo.beside("temp")).unwrap();
         let sha = match self.name {
             "push" => self.event["after"].as_str(),
             "merge_group" => self.event["merge_group"]["head_sha"].as_str(),
@@ -58,16 +57,16 @@ impl<'a> Step<'a> {
         qa_skill([""; 0])
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", self.name)
-            .env("GITHUB_EVENT_PATH", beside("event.json"))
+            .env("GITHUB_EVENT_PATH", self.origin.repo.beside("event.json"))
             .env("GITHUB_SHA", sha.unwrap_or(&merge))
             .env("GITHUB_REF", self.git_ref)
             .env("GITHUB_BASE_REF", base_ref)
             .env("GITHUB_REPOSITORY", NAME)
             .env("GITHUB_SERVER_URL", self.server.url())
             .env("GITHUB_WORKSPACE", &self.checkout)
-            .env("GITHUB_OUTPUT", beside("output"))
-            .env("GITHUB_STEP_SUMMARY", beside("summary.md"))
-            .env("RUNNER_TEMP", beside("temp"))
+            .env("GITHUB_OUTPUT", self.origin.repo.beside("output"))
+            .env("GITHUB_STEP_SUMMARY", self.origin.repo.beside("summary.md"))
+            .env("RUNNER_TEMP", self.origin.repo.beside("temp"))
             .env("INPUT_TOKEN", TOKEN)
             .env("INPUT_MODE", "")
             .env("INPUT_UPLOAD-ARTIFACT", "false")

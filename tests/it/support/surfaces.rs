@@ -1,4 +1,4 @@
-//! Where words of a model are shown, and what no such place may have: a link, a mention, a tag, a picture or a command.
+//! Surfaces that show a model's text, and the checks that it holds no link, mention, tag, picture or command.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Outcome, Repo, RunDir};
 
-/// What only a model of a test says. Nothing of it may be shown anywhere.
+/// Marks in the texts of a test's model, which no surface may show.
 pub(crate) const FOREIGN: [&str; 10] = [
     "://model.invalid",
     "www.model.invalid",
@@ -33,11 +33,11 @@ pub(crate) struct Surfaces {
 
 impl Surfaces {
     /// The only run of a repository, with what it printed and its workflow commands.
-    pub(crate) fn of(repo: Repo, outcome: &Outcome, commands: String) -> Self {
+    pub(crate) fn new(repo: Repo, outcome: &Outcome, commands: String) -> Self {
         let run = repo.run_dir();
-        let read = |name: &str| String::from_utf8(run.bytes(name)).unwrap();
         let stored = ["summary.md", "report.html", "results.sarif", "junit.xml", "lens-results.json"];
-        let mut texts: Vec<_> = stored.iter().map(|name| (*name, read(name))).collect();
+        let mut texts: Vec<_> =
+            stored.iter().map(|name| (*name, String::from_utf8(run.bytes(name)).unwrap())).collect();
         texts.push(("terminal", outcome.text()));
         texts.push(("progress", outcome.stderr.clone()));
         texts.push(("github", commands));
@@ -68,7 +68,7 @@ impl Surfaces {
     }
 }
 
-/// What of a model's own marks a text has.
+/// Lists a model's marks in a text.
 pub(crate) fn foreign(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
     let found = FOREIGN.iter().filter(|mark| lower.contains(&mark.to_lowercase()));
@@ -83,7 +83,7 @@ fn around(text: &str, mark: &str) -> String {
     format!("{:?}", before.chars().rev().collect::<String>() + &after)
 }
 
-/// What is live in Markdown: code spans, escaped signs and our own tags are not.
+/// Lists active syntax in Markdown, outside of code spans, escapes and our own tags.
 pub(crate) fn markdown(page: &str) -> Vec<String> {
     page.lines().flat_map(|line| signs(&live(line))).collect()
 }
@@ -109,7 +109,7 @@ fn live(line: &str) -> String {
             continue;
         }
         let next = rest[character.len_utf8()..].chars().next();
-        if character == '\\' && next.is_some_and(|next| next.is_ascii_punctuation()) {
+        if character == '\\' && matches!(next, Some(next) if next.is_ascii_punctuation()) {
             out.push('\u{1f}');
             rest = &rest[2..];
             continue;
@@ -148,7 +148,7 @@ fn signs(text: &str) -> Vec<String> {
     all
 }
 
-/// What a page may not have: a place elsewhere, something that runs or is loaded, and a tag that a report has no use for.
+/// Lists violations of a page: external links, scripts, loaded resources, and tags that a report does not use.
 pub(crate) fn html(page: &str) -> Vec<String> {
     static TAGS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<(/?)([a-zA-Z!][^\s>/]*)([^>]*)>").unwrap());
     static LINK: LazyLock<Regex> =
@@ -175,7 +175,7 @@ pub(crate) fn html(page: &str) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// What a document for code scanning may not have in its messages. A quote is the change's own text.
+/// Lists violations of messages for code scanning, except in quotes, which are the change's own text.
 pub(crate) fn sarif(document: &Value) -> Vec<String> {
     let mut all = Vec::new();
     for result in
@@ -202,7 +202,7 @@ pub(crate) fn sarif(document: &Value) -> Vec<String> {
     all
 }
 
-/// What no sentence of a review may have in the results.
+/// Lists violations of a review's sentences in the results.
 pub(crate) fn results(document: &Value) -> Vec<String> {
     let mut all = Vec::new();
     for result in document["lensResults"].as_array().into_iter().flatten() {
@@ -210,15 +210,15 @@ pub(crate) fn results(document: &Value) -> Vec<String> {
             continue;
         }
         let findings = result["findings"].as_array().into_iter().flatten();
-        let said = findings.flat_map(|finding| [&finding["summary"], &finding["fix"]]);
-        for text in said.chain(result["evidenceSummary"].as_array().into_iter().flatten()) {
+        let texts = findings.flat_map(|finding| [&finding["summary"], &finding["fix"]]);
+        for text in texts.chain(result["evidenceSummary"].as_array().into_iter().flatten()) {
             all.extend(sentence(text.as_str().unwrap_or_default()));
         }
     }
     all
 }
 
-/// What no sentence that a model said may have.
+/// Lists violations of a model's sentence.
 fn sentence(text: &str) -> Vec<String> {
     let mut all = signs(text);
     if text.contains("##[") || text.split_whitespace().any(|word| word.starts_with("::")) {
@@ -230,29 +230,28 @@ fn sentence(text: &str) -> Vec<String> {
     all
 }
 
-/// What no annotation of a check run may have. A quote is the change's own text.
+/// Lists violations of a check run's annotation, except in quotes, which are the change's own text.
 pub(crate) fn note(note: &Value) -> Vec<String> {
     let lines = [&note["title"], &note["message"]].into_iter().filter_map(Value::as_str).flat_map(str::lines);
     lines.filter(|line| !line.starts_with("Quote: ")).flat_map(sentence).collect()
 }
 
-/// What a runner obeys in the workflow commands of a run besides the annotations that it has to have.
+/// Lists lines of a run's workflow commands that are not its annotations, and control characters.
 pub(crate) fn commands(text: &str) -> Vec<String> {
-    let is_own =
-        |line: &&str| ["::error ", "::warning ", "::notice "].iter().any(|own| line.starts_with(own));
-    let mut all: Vec<String> =
-        text.lines().filter(|line| !is_own(line)).map(|line| format!("{line:?}")).collect();
-    let bad = |character: &char| character.is_control() && *character != '\n';
-    all.extend(text.chars().find(bad).map(|character| format!("{character:?}")));
-    all
+    const OWN: [&str; 3] = ["::error ", "::warning ", "::notice "];
+    let others = text.lines().filter(|line| !OWN.iter().any(|own| line.starts_with(own)));
+    let others = others.map(|line| format!("{line:?}"));
+    others.chain(first_control_character(text)).collect()
 }
 
-/// What a runner or a terminal obeys in a log: a command at the beginning of a line, and control characters.
+/// Lists commands at the beginning of a log's lines, and control characters.
 pub(crate) fn log(text: &str) -> Vec<String> {
-    let is_command = |line: &&str| line.trim_start().starts_with("::");
-    let mut all: Vec<String> =
-        text.lines().filter(is_command).map(|line| format!("a command {line:?}")).collect();
-    let bad = |character: &char| character.is_control() && *character != '\n';
-    all.extend(text.chars().find(bad).map(|character| format!("{character:?}")));
-    all
+    let commands = text.lines().filter(|line| line.trim_start().starts_with("::"));
+    let commands = commands.map(|line| format!("a command {line:?}"));
+    commands.chain(first_control_character(text)).collect()
+}
+
+fn first_control_character(text: &str) -> Option<String> {
+    let found = text.chars().find(|character| character.is_control() && *character != '\n');
+    found.map(|character| format!("{character:?}"))
 }

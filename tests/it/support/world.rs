@@ -1,4 +1,4 @@
-//! Everything that a step talks to, and the nights that follow its days.
+//! The servers of a step, and the nightly steps after it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -16,7 +16,7 @@ use super::server::{Request, Response, Server};
 use super::step::{Step, TOKEN, listing};
 use super::{Files, Outcome, Program, sha256};
 
-/// Who looks at night.
+/// User id of the nightly step.
 const ANOTHER_USER: u32 = 1002;
 
 /// It is reached through a proxy, as on runners that have one, so that every host may have the name it has in the world.
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) github: FakeGitHub,
     pub(crate) hub: Hub,
     pub(crate) proxy: Server,
-    /// Whether git gives out nothing but what a ref stands at.
+    /// True if git serves only commits of refs.
     pub(crate) only_refs: Arc<AtomicBool>,
 }
 
@@ -75,7 +75,7 @@ impl World {
             .env("GITHUB_RETENTION_DAYS", "90")
     }
 
-    /// What the last step uploaded. The next one is of another workflow run, which has artifacts of its own.
+    /// Takes the archive that the last step uploaded. The next step is one of another workflow run.
     pub(crate) fn uploaded(&self) -> Vec<u8> {
         self.hub.0.lock().unwrap().blobs.remove("qa-skill-run").unwrap()
     }
@@ -102,10 +102,9 @@ impl World {
         self.night_with(depth, &[])
     }
 
-    /// As [`World::night`], with variables of its own.
+    /// Runs a nightly step like [`World::night`], with further variables.
     pub(crate) fn night_with(&self, depth: u32, variables: &[(&str, &str)]) -> Outcome {
-        let beside = |name: &str| self.origin.repo.beside(name);
-        let house = beside("another house");
+        let house = self.origin.repo.beside("another house");
         fs::remove_dir_all(&house).ok();
         let checkout = self.origin.checkout_at(house.join("a week later"), &self.proxy, depth);
         let mut step = Step::on_pull_request_in(checkout, &self.origin, &self.proxy);
@@ -125,7 +124,6 @@ impl World {
     }
 
     fn as_another_user(&self, program: Program, house: &Path) -> Program {
-        let beside = |name: &str| self.origin.repo.beside(name);
         if in_another_programs_place().is_some() {
             return program.env("WORKSPACE_OWNER", ANOTHER_USER.to_string());
         }
@@ -136,9 +134,14 @@ impl World {
         // A checkout of root's may be below a directory that nobody else enters, and the program with it.
         let binary = house.join("qa-skill");
         fs::copy(env!("CARGO_BIN_EXE_qa-skill"), &binary).unwrap();
-        fs::set_permissions(beside("."), PermissionsExt::from_mode(0o755)).unwrap();
+        fs::set_permissions(self.origin.repo.beside("."), PermissionsExt::from_mode(0o755)).unwrap();
         let mut own = listing(house);
-        own.extend([house.to_owned(), beside("temp"), beside("output"), beside("summary.md")]);
+        own.extend([
+            house.to_owned(),
+            self.origin.repo.beside("temp"),
+            self.origin.repo.beside("output"),
+            self.origin.repo.beside("summary.md"),
+        ]);
         for path in own {
             fs::OpenOptions::new().create(true).append(true).open(&path).ok();
             chown(&path, Some(ANOTHER_USER), Some(ANOTHER_USER)).unwrap();
@@ -162,7 +165,7 @@ fn wants_what_no_ref_has(project: &Path, request: &Request) -> bool {
 /// An archive as a listing has it.
 pub(crate) struct Kept<'a> {
     pub(crate) archive: &'a [u8],
-    /// What it was when it was uploaded.
+    /// The archive as it was uploaded.
     pub(crate) uploaded: &'a [u8],
     pub(crate) days_ago: u32,
     pub(crate) of_a_fork: bool,

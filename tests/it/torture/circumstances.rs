@@ -325,7 +325,7 @@ fn draw(random: &mut Random, machine: &Machine, change: &Change, home: &Path) ->
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, PermissionsExt::from_mode(0o777)).unwrap();
     let names = vec![format!("{storage:?} in {:?}", OsStr::from_bytes(name)), format!("{settings:?}")];
-    let program = qa_skill(["run", "--out"]).of(&machine.binary).arg(&out).arg("--repo");
+    let program = qa_skill(["run", "--out"]).with_binary(&machine.binary).arg(&out).arg("--repo");
     let drawn = Drawn { program, out, names };
     let drawn = match random.below(3) {
         0 => drawn.with("within the checkout", |program| program.arg(".").within(&checkout)),
@@ -342,7 +342,7 @@ fn draw(random: &mut Random, machine: &Machine, change: &Change, home: &Path) ->
 
 /// Runs it, and compares key, digests and verdict with the reference.
 fn judge(drawn: &Drawn, change: &Change) -> Result<RunDir, String> {
-    let outcome = Outcome::of(&drawn.program.command().output().unwrap());
+    let outcome = Outcome::from_output(&drawn.program.command().output().unwrap());
     if outcome.exit != 1 {
         return Err(format!("exit code {}: {}", outcome.exit, outcome.stderr));
     }

@@ -136,7 +136,7 @@ impl Victim {
 
     fn wait(self) -> Outcome {
         let output = self.child.wait_with_output().unwrap();
-        let mut outcome = Outcome::of(&output);
+        let mut outcome = Outcome::from_output(&output);
         // As shells say it, and as `unshare` does for its child.
         outcome.exit = output.status.signal().map_or(outcome.exit, |signal| 128 + signal);
         outcome

@@ -23,7 +23,7 @@ pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
     html! {
         section aria-labelledby="findings" {
             h2 id="findings" { "Findings" small { (all.len()) } }
-            @if all.is_empty() { p.muted { "No rule has anything to say about this change." } }
+            @if all.is_empty() { p.muted { "No findings." } }
             @if all.len() > 1 { (filter(cards)) }
             @for (index, finding) in cards.iter().enumerate() { (card(report, &files, finding, index)) }
             @if !rest.is_empty() { (table_of_rest(all, rest)) }
@@ -108,7 +108,7 @@ fn message(finding: &Finding) -> Markup {
         div.message {
             @if let Some(note) = note(finding) { p { (capital(&visible_cut(&note, 600))) "." } }
             p { (capital(&visible_cut(&why(finding), 600))) "." }
-            @if is_on_base(finding) { p.muted { "The change removes this text; its line is numbered as at the base." } }
+            @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
             p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
             @for code in &finding.codes { p { code { (code) } " " (code.hint()) } }
         }

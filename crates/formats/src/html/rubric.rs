@@ -28,7 +28,7 @@ pub fn page(draft: &RubricDraft) -> String {
                     p {
                         "Mined from commit " code { (draft.commit) } " by qa-skill " (visible(&draft.engine_version)) ": "
                         (draft.files_read) " source files, tried on the last " (draft.changes) " merged changes. "
-                        "Nothing here is enforced before it is approved."
+                        "A draft applies once it is approved."
                     }
                     @if let Some(difference) = &draft.difference {
                         h2 { "Since version " (difference.rubric_version) }
@@ -38,7 +38,7 @@ pub fn page(draft: &RubricDraft) -> String {
                             @for entry in &difference.fallen { li { "Kept less: " (visible(entry)) } }
                         }
                     }
-                    @for (title, list) in [("Proposed to block", &blocking), ("Proposed to be advised", &advised)] {
+                    @for (title, list) in [("Proposed to block", &blocking), ("Proposed to advise", &advised)] {
                         @if !list.is_empty() { h2 { (title) } }
                         @for convention in list { (section(convention)) }
                     }

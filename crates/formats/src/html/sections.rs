@@ -82,7 +82,7 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
                 }
             }
             @if !gaps.files.is_empty() {
-                (table("Files not looked at", "gaps", columns(&["File", "Lenses", "Looked at", "Why"], &[]), html! {
+                (table("Files not inspected", "gaps", columns(&["File", "Lenses", "Inspected", "Why"], &[]), html! {
                     @for gap in gaps.files.iter().take(MAX_ROWS) {
                         tr {
                             th scope="row" { code { (visible(&gap.file.to_string())) } }
@@ -106,7 +106,7 @@ pub(super) fn reviews(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="reviews" {
             h2 id="reviews" { "Reviews by a model" }
-            (table("Reviews by a model", "gates", columns(&["Review", "Result", "Needed for PASS", "What was answered"], &[]), html! {
+            (table("Reviews by a model", "gates", columns(&["Review", "Result", "Needed for PASS", "Answer"], &[]), html! {
                 @for review in reviews.iter().take(MAX_ROWS) {
                     tr {
                         th scope="row" { code { (visible(&review.plan)) } }
@@ -130,7 +130,7 @@ pub(super) fn gates(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="gates" {
             h2 id="gates" { "Quality gates" small { (passed) " of " (gates.len()) " passed" } }
-            (table("Quality gates", "gates", columns(&["Gate", "Result", "Needed for PASS", "What was read"], &[]), html! {
+            (table("Quality gates", "gates", columns(&["Gate", "Result", "Needed for PASS", "Report"], &[]), html! {
                 @for gate in &gates {
                     @let tag = if gate.passed { "completed" } else { "failed" };
                     tr {
@@ -176,7 +176,7 @@ pub(super) fn preview(report: &Report<'_>) -> Markup {
                 },
                 None => p {
                     "The new policy cannot be read: "
-                    (visible_cut(preview.error.as_deref().unwrap_or("no reason is known"), 400))
+                    (visible_cut(preview.error.as_deref().unwrap_or("unknown reason"), 400))
                 },
             }
             @if !preview.weakened.is_empty() {
@@ -283,7 +283,7 @@ pub(super) fn sensitivity(report: &Report<'_>) -> Markup {
         section aria-labelledby="sensitivity" {
             h2 id="sensitivity" { "Sensitivity" small { (sensitivity.score) " of 100, " (word(&sensitivity.tier)) } }
             p.muted {
-                "How much attention the change deserves; it decides nothing. "
+                "How much attention the change needs; it does not affect the verdict. "
                 (counted(sensitivity.changed_lines as usize, "changed line")) ", a "
                 (word(&sensitivity.bucket)) " change."
             }
@@ -317,7 +317,7 @@ pub(super) fn cross_check(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="cross-check" {
             h2 id="cross-check" { "Cross-check" small { @if check.passed { "agrees" } @else { "contradicts" } } }
-            p.muted { "A second look at the result by other means than the first." }
+            p.muted { "An independent check of the result." }
             (table("Cross-check", "items", columns(&["Item", "Outcome", "Guards against", "Compared"], &[]), html! {
                 @for item in check.items.iter().take(MAX_ROWS) {
                     @let (class, outcome) = match item.outcome {
@@ -372,7 +372,7 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
                 }
             }
             p {
-                "To let a finding stand, commit a " code { "[[waiver]]" }
+                "To waive a finding, commit a " code { "[[waiver]]" }
                 " with its rule, evidence-hash, owner, reason and expires to "
                 code { ".qa-skill/waivers.toml" } " on the base branch."
             }

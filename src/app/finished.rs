@@ -1,0 +1,25 @@
+//! A finished run, as commands and the action report it.
+
+use super::inputs::Opened;
+use super::store_run::Stored;
+use qa_contracts::v1::SkillInput;
+use qa_core::plan::PlanKind;
+use qa_run::derive::Outcome;
+use qa_run::inputs::Inputs;
+
+/// A finished run.
+pub(crate) struct Finished {
+    pub(crate) skill_input: SkillInput,
+    pub(crate) inputs: Inputs,
+    pub(crate) outcome: Outcome,
+    pub(crate) stored: Stored,
+    /// The repository that was judged.
+    pub(crate) opened: Opened,
+}
+
+impl Finished {
+    /// Returns whether the policy declares any gate.
+    pub(crate) fn has_gates(&self) -> bool {
+        self.outcome.plans.iter().any(|plan| PlanKind::from_lens_id(&plan.lens_id).gate().is_some())
+    }
+}
