@@ -59,7 +59,7 @@ fn nullable<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::E
 
 /// Returns the schema that an answer is asked for in, inside the subset every provider accepts.
 ///
-/// That subset knows no bounds: how long, how many and how large is checked when the answer is [`read`].
+/// That subset knows no bounds: how long, how many and how large is checked when the answer is [parsed](parse_answer).
 pub fn schema(rule_ids: &[&str]) -> Value {
     let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.as_str()).collect();
     let finding = object(json!({

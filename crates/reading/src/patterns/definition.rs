@@ -32,7 +32,7 @@ pub struct Variable {
 /// A pattern as a page states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
-    /// Names of [`Grammar::named`](super::Grammar::named).
+    /// Names of [`Grammar::for_language`](super::Grammar::for_language).
     pub languages: &'static [&'static str],
     /// Spellings of which one has to match.
     pub code: &'static [&'static str],
