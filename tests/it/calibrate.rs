@@ -122,7 +122,7 @@ fn what_cannot_be_calibrated_is_told_with_a_way_out() {
     let only = repo.commit(repo.tree(&Files::of(&[("a.py", "a = 1\n")])), &[]);
     repo.reference("refs/heads/topic", only);
     let outcome = calibrate(&repo, &[]).expect(2);
-    assert!(outcome.stderr.contains("nothing was merged yet"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("no change to judge"), "{}", outcome.stderr);
     let (repo, _) = merged();
     for (arguments, exit, said) in [
         (&["--head", "nowhere"][..], 3, "nowhere"),

@@ -92,7 +92,7 @@ impl CaseFile {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Section {
     rule: String,
     prose: String,
@@ -110,12 +110,11 @@ struct Page {
 
 fn pages() -> Vec<Page> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses");
-    let pages = std::fs::read_dir(folder).unwrap().map(|entry| {
+    let mut pages: Vec<Page> = Vec::from_iter(std::fs::read_dir(folder).unwrap().map(|entry| {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         Page { name, ..parse_page(&std::fs::read_to_string(&path).unwrap()) }
-    });
-    let mut pages: Vec<Page> = pages.collect();
+    }));
     pages.sort_by(|left, right| left.name.cmp(&right.name));
     pages
 }
@@ -150,11 +149,7 @@ fn parse_page(text: &str) -> Page {
         if let Some(title) = line.strip_prefix("# ") {
             page.title = title.to_owned();
         } else if let Some(rule) = line.strip_prefix("## ") {
-            page.sections.push(Section {
-                rule: rule.trim().to_owned(),
-                prose: String::new(),
-                cases_elsewhere: false,
-            });
+            page.sections.push(Section { rule: rule.trim().to_owned(), ..Section::default() });
         } else if let Some(title) = line.strip_prefix("### ") {
             let rule = page.sections.last().expect("a case stands below a rule").rule.clone();
             page.cases.push(Case { title: title.to_owned(), rule, ..Case::default() });

@@ -7,6 +7,8 @@ mod go;
 mod idle;
 mod java;
 mod kinds;
+#[cfg(test)]
+mod loop_tests;
 mod memo;
 mod outline;
 #[cfg(test)]
