@@ -120,7 +120,7 @@ fn each_way_of_not_being_the_same_has_its_own_outcome() {
         (&engine, 4, "ENGINE_CHANGED", "engine_changed", "engine", "0.0.9 → "),
         (&build, 4, "ENGINE_CHANGED", "engine_changed", "engine", "another engine build"),
         (&edited, 4, "DETERMINISM_DRIFT_DETECTED", "drift", "unexplained", "final-verdict.json#/conclusion"),
-        (&policy, 4, "DETERMINISM_DRIFT_DETECTED", "drift", "policy", "the policy is not the one"),
+        (&policy, 4, "DETERMINISM_DRIFT_DETECTED", "drift", "policy", "the policy differs"),
     ];
     for (run, exit, code, status, mover, said) in cases {
         let lenient = drift_check(&[&run.0]);
@@ -364,7 +364,7 @@ fn the_nightly_form_fetches_what_is_recent_and_its_own_and_replays_it() {
     std::fs::create_dir(&empty).unwrap();
     git(&empty, &["init", "-q"]);
     let outcome = nightly(&server, &empty).run().expect(0);
-    assert!(outcome.text().contains("from the recording alone"), "{}", outcome.text());
+    assert!(outcome.text().contains("from the recording only"), "{}", outcome.text());
     for request in store.requests() {
         assert_eq!(request.header("authorization"), None, "{}", request.target);
     }

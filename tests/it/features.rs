@@ -75,7 +75,7 @@ fn whatever_does_not_agree_sets_nothing_and_has_a_code() {
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
         assert_eq!(both(&repo.path()), before, "{said}");
     };
-    refused(settle(&repo, &run, &"1".repeat(40)), 3, "PROPOSAL_REFUSED", "the run is about");
+    refused(settle(&repo, &run, &"1".repeat(40)), 3, "PROPOSAL_REFUSED", "the run judged");
 
     let other_list = before[0].replace("A sum can be had", "Nothing has to be done");
     let edited = forged(&repo, "edited", |run| {
@@ -86,7 +86,7 @@ fn whatever_does_not_agree_sets_nothing_and_has_a_code() {
     refused(settle(&repo, &notes, &head), 4, "DETERMINISM_DRIFT_DETECTED", "qa-report.json");
     let time = json!("2024-05-01\",\"passes\":true");
     let timed = forged(&repo, "timed", |run| tamper(run, "qa-report.json", "/timestamp", time.clone()));
-    refused(settle(&repo, &timed, &head), 3, "PROPOSAL_REFUSED", "when it was written");
+    refused(settle(&repo, &timed, &head), 3, "PROPOSAL_REFUSED", "timestamp of the report is not valid");
 
     let failed = in_qa(POLICY, false, &[(ADDS, FAILS), (NONE, "")]);
     failed.judge().run().expect(1);
@@ -103,7 +103,7 @@ fn a_milder_mode_another_list_and_another_feature_set_nothing() {
     let mild = in_qa(POLICY, false, &[(ADDS, "")]);
     mild.judge().args(["--mode", "best_effort"]).run().expect(0);
     let outcome = settle(&mild, &mild.run_dir(), &head(&mild)).expect_code(3, "PROPOSAL_REFUSED");
-    assert!(outcome.stderr.contains("other settings"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("overrides the mode, preset or lenses"), "{}", outcome.stderr);
 
     let repo = merged();
     let (run, head) = (repo.run_dir(), head(&repo));
@@ -111,13 +111,13 @@ fn a_milder_mode_another_list_and_another_feature_set_nothing() {
     std::fs::write(&list, features(false).replace("add none", "add none at all")).unwrap();
     let changed = both(&repo.path());
     let outcome = settle(&repo, &run, &head).expect_code(3, "PROPOSAL_REFUSED");
-    assert!(outcome.stderr.contains("not the one that QA saw"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the feature list changed since the run"), "{}", outcome.stderr);
     assert_eq!(both(&repo.path()), changed);
 
     std::fs::write(&list, features(false)).unwrap();
     std::fs::write(repo.path().join(STATE), state("QA_READY", "qa").replace("42", "7")).unwrap();
     let outcome = settle(&repo, &run, &head).expect_code(3, "PROPOSAL_REFUSED");
-    assert!(outcome.stderr.contains("the workflow about feature 7"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the workflow is at feature 7"), "{}", outcome.stderr);
 
     std::fs::rename(&list, repo.beside("list.json")).unwrap();
     std::os::unix::fs::symlink(repo.beside("list.json"), &list).unwrap();

@@ -214,7 +214,7 @@ fn pull_requests_are_judged_told_kept_and_replayed_a_week_later() {
         let outcome = world.night(depth).expect(0);
         let said = outcome.text();
         assert!(said.contains("3 runs: 3 same") && said.contains("same (of a fork)"), "{said}");
-        assert!(!said.contains("from the recording alone"), "{said}");
+        assert!(!said.contains("from the recording only"), "{said}");
         assert!(said.contains("3 artifacts named") && said.contains("1 of forks"), "{said}");
         assert!(github.state().issues.is_empty());
         nights_of_damage(&world, depth, &faulty);
@@ -333,7 +333,7 @@ fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
     repo.reference("refs/pull/7/merge", newer(&[world.origin.base, head]));
     world.only_refs.store(true, std::sync::atomic::Ordering::SeqCst);
     let said = world.night(1).expect(0).text();
-    assert!(said.contains("1 run: 1 same") && !said.contains("from the recording alone"), "{said}");
+    assert!(said.contains("1 run: 1 same") && !said.contains("from the recording only"), "{said}");
 
     for side in ["head", "merge"] {
         repo.git.find_reference(&format!("refs/pull/7/{side}")).unwrap().delete().unwrap();

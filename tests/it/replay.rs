@@ -420,9 +420,9 @@ fn the_name_of_a_run_directory_and_an_empty_one_inside_are_noticed() {
     let key = run.0.file_name().unwrap().to_str().unwrap().to_owned();
     let elsewhere = temp();
     let named = |name: &str| run.copy_to(&elsewhere.path().join(name)).verify().run();
-    assert!(!named(&key).expect(0).text().contains("does not have the name"));
-    assert!(!named(&format!("{key}.attempt-2")).expect(0).text().contains("does not have the name"));
-    assert!(named("copy").expect(0).text().contains("does not have the name of its execution key"));
+    assert!(!named(&key).expect(0).text().contains("is not its execution key"));
+    assert!(!named(&format!("{key}.attempt-2")).expect(0).text().contains("is not its execution key"));
+    assert!(named("copy").expect(0).text().contains("is not its execution key"));
     for other in ["0".repeat(64), format!("{}.attempt-2", "0".repeat(64))] {
         refused(&named(&other), &other);
     }
