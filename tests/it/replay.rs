@@ -188,12 +188,14 @@ fn recorded_texts(recording: &Value) -> Vec<String> {
 
 #[test]
 fn recorded_text_that_was_changed_is_caught() {
-    // Of a workflow the whole versions are recorded, of a plain file its hunks.
+    // Of a workflow the whole versions are recorded, of a file without a grammar its hunks.
     let workflow = |value: &str| format!("on: push\njobs:\n  a:\n    steps:\n      - run: echo {value}\n");
     let (base, head) = ("a = 1\nb = 2\n", format!("a = 1\nb = 5\n{}", conflict()));
     let path = ".github/workflows/a.yml";
-    let repo =
-        change(&[("a.py", base), (path, &workflow("b = 2"))], &[("a.py", &head), (path, &workflow("b = 5"))]);
+    let repo = change(
+        &[("a.csv", base), (path, &workflow("b = 2"))],
+        &[("a.csv", &head), (path, &workflow("b = 5"))],
+    );
     repo.judge().run().expect(1);
     let elsewhere = temp();
     let recording: Value = serde_json::from_slice(&repo.run_dir().bytes("recordings/00000.json")).unwrap();
