@@ -80,7 +80,7 @@ fn port(error: &GitError) -> PortError {
 /// Result of looking up a path in a tree.
 pub(super) enum Place {
     Entry(TreeEntry<'static>),
-    /// Something of this kind, which is no directory, stands above the path.
+    /// An object that is no directory stands above the path; its type.
     BelowEntry(ObjectType),
     Absent,
 }
@@ -167,12 +167,11 @@ impl Objects for GitObjects {
                 }
             }
             let tree = bounded::find_tree(&handle, id)?;
-            let is_file =
-                |entry: &TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
-            let named = |entry: TreeEntry<'_>| {
-                Some((shown_name(&entry)?, BlobId::parse(&entry.id().to_string()).ok()?))
-            };
-            Ok(tree.iter().filter(is_file).filter_map(named).collect())
+            let files =
+                tree.iter().filter(|entry| matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664));
+            Ok(files
+                .filter_map(|entry| Some((shown_name(&entry)?, BlobId::parse(&entry.id().to_string()).ok()?)))
+                .collect())
         })();
         found.map_err(|error: GitError| port(&error))
     }

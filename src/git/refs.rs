@@ -11,12 +11,12 @@ const MAX_SYMBOLIC_REFS: usize = 5;
 /// Longest ref name in a message, in characters.
 pub(super) const NAME_CHARACTERS: usize = 100;
 
+fn unreadable(full: &str, error: &git2::Error) -> GitError {
+    GitError::RefUnreadable { name: sanitize_cut(full, NAME_CHARACTERS), reason: reason(error) }
+}
+
 /// Resolves a ref to its object, through symbolic refs; `None` where there is no such ref.
 pub(super) fn resolve_ref(repository: &Repository, full: &str) -> Result<Option<Oid>, GitError> {
-    let unreadable = |error: &git2::Error| {
-        let name = sanitize_cut(full, NAME_CHARACTERS);
-        GitError::RefUnreadable { name, reason: reason(error) }
-    };
     let mut name = full.to_owned();
     for _ in 0..MAX_SYMBOLIC_REFS {
         guard::check_ref(repository, &name)?;
@@ -25,12 +25,12 @@ pub(super) fn resolve_ref(repository: &Repository, full: &str) -> Result<Option<
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => {
                 return Ok(None);
             }
-            Err(error) => return Err(unreadable(&error)),
+            Err(error) => return Err(unreadable(full, &error)),
         };
         match reference.symbolic_target() {
             Ok(Some(next)) => name = next.to_owned(),
             Ok(None) => return Ok(reference.target()),
-            Err(error) => return Err(unreadable(&error)),
+            Err(error) => return Err(unreadable(full, &error)),
         }
     }
     Ok(None)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use crate::support::{Files, Repo, git, qa_skill};
+use crate::support::{Files, GIT_FILES, Repo, git, qa_skill};
 
 /// Memory that a run may write to: enough for an honest one, and a fraction of what a planted file would take.
 const MEMORY: &str = "--data=805306368";
@@ -65,18 +65,6 @@ fn plant_packlike_bomb(repo: &Repo, id: Oid) {
     std::fs::write(path, file).unwrap();
 }
 
-fn commit_of(repo: &Repo, name: &str) -> Oid {
-    repo.git.refname_to_id(&format!("refs/heads/{name}")).unwrap()
-}
-
-fn tree_of(repo: &Repo, name: &str) -> Oid {
-    repo.git.find_commit(commit_of(repo, name)).unwrap().tree_id()
-}
-
-fn blob_of(repo: &Repo, name: &str, path: &str) -> Oid {
-    repo.git.find_tree(tree_of(repo, name)).unwrap().get_path(Path::new(path)).unwrap().id()
-}
-
 /// Judges with little memory, which has to end with a code.
 fn refused(repo: &Repo, code: &str, what: &str) {
     let outcome = repo.judge().under(["prlimit", MEMORY]).run();
@@ -91,18 +79,7 @@ fn little_memory_is_enough_for_an_honest_run() {
 
 #[test]
 fn a_file_that_is_larger_than_git_writes_it_is_refused_before_it_is_read() {
-    let names = [
-        "HEAD",
-        "config",
-        "commondir",
-        "packed-refs",
-        "shallow",
-        "info/grafts",
-        "objects/info/alternates",
-        "refs/heads/main",
-        "refs/heads/topic",
-    ];
-    for name in names {
+    for name in GIT_FILES {
         let repo = changed();
         plant_sparse(&repo.path().join(".git").join(name), b"");
         refused(&repo, "REPOSITORY_UNSAFE", name);
@@ -121,7 +98,7 @@ fn files_of_a_repository_around_are_bounded_too() {
     }
     let repo = changed();
     git(&repo.path(), &["clone", "-q", "--bare", ".", "inner"]);
-    plant_bomb(&repo, tree_of(&repo, "topic"), "tree", INFLATED_BYTES);
+    plant_bomb(&repo, repo.tree_at_tip("topic"), "tree", INFLATED_BYTES);
     let judged = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]);
     judged.arg(repo.path().join("inner")).under(["prlimit", MEMORY]).run().expect_code(3, "TREE_MALFORMED");
 }
@@ -131,12 +108,12 @@ type Victim = fn(&Repo) -> Oid;
 #[test]
 fn a_loose_object_that_is_larger_than_its_kind_is_refused_before_it_is_read() {
     let victims: [(&str, &str, Victim); 6] = [
-        ("tree", "TREE_MALFORMED", |repo| tree_of(repo, "topic")),
-        ("tree", "TREE_MALFORMED", |repo| tree_of(repo, "main")),
-        ("commit", "OBJECT_MISSING", |repo| commit_of(repo, "topic")),
-        ("commit", "OBJECT_MISSING", |repo| commit_of(repo, "main")),
-        ("tag", "OBJECT_MISSING", |repo| commit_of(repo, "topic")),
-        ("blob", "OBJECT_MISSING", |repo| blob_of(repo, "topic", "a.py")),
+        ("tree", "TREE_MALFORMED", |repo| repo.tree_at_tip("topic")),
+        ("tree", "TREE_MALFORMED", |repo| repo.tree_at_tip("main")),
+        ("commit", "OBJECT_MISSING", |repo| repo.tip("topic")),
+        ("commit", "OBJECT_MISSING", |repo| repo.tip("main")),
+        ("tag", "OBJECT_MISSING", |repo| repo.tip("topic")),
+        ("blob", "OBJECT_MISSING", |repo| repo.blob_at_tip("topic", "a.py")),
     ];
     for (kind, code, victim) in victims {
         let repo = changed();
@@ -148,10 +125,10 @@ fn a_loose_object_that_is_larger_than_its_kind_is_refused_before_it_is_read() {
 #[test]
 fn a_loose_object_that_is_longer_than_its_header_claims_is_refused_before_it_is_read() {
     let victims: [Victim; 4] = [
-        |repo| tree_of(repo, "topic"),
-        |repo| commit_of(repo, "main"),
-        |repo| blob_of(repo, "topic", "a.py"),
-        |repo| blob_of(repo, "main", "docs/a.md"),
+        |repo| repo.tree_at_tip("topic"),
+        |repo| repo.tip("main"),
+        |repo| repo.blob_at_tip("topic", "a.py"),
+        |repo| repo.blob_at_tip("main", "docs/a.md"),
     ];
     for (number, victim) in victims.into_iter().enumerate() {
         let tree = [&b"tree 10\0"[..], &[b'x'; 100]].concat();

@@ -35,39 +35,27 @@ fn faulty() -> Repo {
     repo
 }
 
-fn commit_of(repo: &Repo, name: &str) -> Oid {
-    repo.git.refname_to_id(&format!("refs/heads/{name}")).unwrap()
-}
-
-fn tree_of(repo: &Repo, name: &str) -> Oid {
-    repo.git.find_commit(commit_of(repo, name)).unwrap().tree_id()
-}
-
-fn blob_of(repo: &Repo, name: &str, path: &str) -> Oid {
-    repo.git.find_tree(tree_of(repo, name)).unwrap().get_path(Path::new(path)).unwrap().id()
-}
-
 #[test]
 fn an_object_under_an_id_that_is_not_its_hash_is_refused() {
     faulty().judge().run().expect(1);
     type Tamper<'a> = &'a dyn Fn(&Repo);
     let cases: &[(&str, Tamper<'_>)] = &[
-        ("the changed file", &|repo| plant(repo, blob_of(repo, "topic", "a.py"), repo.blob(b"a = 2\n"))),
-        ("the tree of head", &|repo| plant(repo, tree_of(repo, "topic"), tree_of(repo, "main"))),
+        ("the changed file", &|repo| plant(repo, repo.blob_at_tip("topic", "a.py"), repo.blob(b"a = 2\n"))),
+        ("the tree of head", &|repo| plant(repo, repo.tree_at_tip("topic"), repo.tree_at_tip("main"))),
         ("the commit of head", &|repo| {
-            let clean = repo.commit(tree_of(repo, "main"), &[commit_of(repo, "main")]);
-            plant(repo, commit_of(repo, "topic"), clean);
+            let clean = repo.commit(repo.tree_at_tip("main"), &[repo.tip("main")]);
+            plant(repo, repo.tip("topic"), clean);
         }),
         ("the base's policy", &|repo| {
             let lax = repo.blob(b"version = 1\npreset = \"advisory\"\n");
-            plant(repo, blob_of(repo, "main", ".qa-skill/policy.toml"), lax);
+            plant(repo, repo.blob_at_tip("main", ".qa-skill/policy.toml"), lax);
         }),
         ("the commit of the base", &|repo| {
-            let same = repo.commit(tree_of(repo, "topic"), &[]);
-            plant(repo, commit_of(repo, "main"), same);
+            let same = repo.commit(repo.tree_at_tip("topic"), &[]);
+            plant(repo, repo.tip("main"), same);
         }),
         ("a blob where a tree belongs", &|repo| {
-            plant(repo, tree_of(repo, "topic"), repo.write(ObjectType::Blob, b"x"));
+            plant(repo, repo.tree_at_tip("topic"), repo.write(ObjectType::Blob, b"x"));
         }),
     ];
     for (what, tamper) in cases {
@@ -98,20 +86,20 @@ fn a_size_that_an_object_claims_is_not_believed() {
         let base = Files::of(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
         let repo = Repo::new();
         repo.change(&base, &base.clone().with("a.py", &content).with("b.py", "b = 1\n"));
-        plant_size(&repo, blob_of(&repo, "topic", "a.py"), claimed, content.as_bytes());
+        plant_size(&repo, repo.blob_at_tip("topic", "a.py"), claimed, content.as_bytes());
         let outcome = repo.judge().run();
         assert_eq!(outcome.exit, 3, "{claimed}: {}{}", outcome.text(), outcome.stderr);
     }
     let large = "a = 1\n".repeat(2 << 20);
     let repo = faulty();
-    plant_size(&repo, blob_of(&repo, "topic", "a.py"), 6, large.as_bytes());
+    plant_size(&repo, repo.blob_at_tip("topic", "a.py"), 6, large.as_bytes());
     repo.judge().run().expect(3);
 }
 
 #[test]
 fn a_packed_object_with_another_hash_is_refused() {
     let repo = faulty();
-    let (victim, clean) = (blob_of(&repo, "topic", "a.py"), repo.blob(b"a = 2\n"));
+    let (victim, clean) = (repo.blob_at_tip("topic", "a.py"), repo.blob(b"a = 2\n"));
     // A pack whose index names the clean content by the faulty file's id.
     let pack = repo.path().join(".git/objects/pack");
     let name = pack_of(&repo, clean);
@@ -173,7 +161,7 @@ fn ancestry_follows_from_commits_and_from_nothing_beside_them() {
     expect_true_ancestry("grafts", &repo, fork);
 
     let (repo, [fork, main, topic]) = forked();
-    let liar = repo.commit(tree_of(&repo, "main"), &[topic]);
+    let liar = repo.commit(repo.tree_at_tip("main"), &[topic]);
     repo.reference(&format!("refs/replace/{main}"), liar);
     expect_true_ancestry("a replacement", &repo, fork);
 
@@ -246,7 +234,7 @@ fn a_linked_worktree_of_a_shallow_clone_is_judged() {
 fn a_name_that_stands_for_two_commits_is_refused() {
     // A tag that looks like the remote branch, on head itself: nothing would have changed.
     let repo = faulty();
-    let (main, topic) = (commit_of(&repo, "main"), commit_of(&repo, "topic"));
+    let (main, topic) = (repo.tip("main"), repo.tip("topic"));
     repo.reference("refs/remotes/origin/main", main);
     let judge = |base: &str| {
         let program = qa_skill(["run", "--head", "refs/heads/topic", "--base", base]).arg("--repo");
@@ -492,7 +480,7 @@ fn a_step_in_a_directory_that_a_change_made_a_submodule_judges_nothing_else() {
     let job = Job::new();
     let step = job.step(0);
     let planted = faulty();
-    let id = commit_of(&planted, "main").to_string();
+    let id = planted.tip("main").to_string();
     git(&step.checkout, &["clone", "-q", planted.path().to_str().unwrap(), "service"]);
     git(&step.checkout, &["update-index", "--add", "--cacheinfo", &format!("160000,{id},service")]);
     git(&step.checkout, &["-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", "a"]);

@@ -53,7 +53,7 @@ pub(crate) struct CaseFile {
     pub(crate) modes: Option<Modes>,
 }
 
-/// One version of a file.
+/// A file at base or at head of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CaseVersion {
     pub(crate) path: String,

@@ -11,7 +11,6 @@ use qa_contracts::v1::{
 };
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Definition, Variable};
-use qa_reading::syntax::Span;
 
 const CONFLICT: &str = "merge-leftover/conflict-marker";
 const DEBUGGER: &str = "merge-leftover/debugger-statement";
@@ -350,12 +349,10 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
 /// Returns whether a line stands inside of a string whose first line the change adds.
 fn is_in_new_string(packet: &Packet<'_>, source: &Parsed, line: &Line<'_>) -> bool {
     let Some(at) = source.start(line) else { return false };
-    let is_whole = |string: &&Span| !source.outline.broken.iter().any(|broken| broken.touches(**string));
     let inside = source.outline.strings.iter().filter(|string| string.start < at && at < string.end);
-    let firsts: Vec<u64> = inside
-        .filter(is_whole)
-        .map(|string| source.starts.partition_point(|start| *start <= string.start) as u64)
-        .collect();
+    let whole = inside.filter(|string| !source.outline.broken.iter().any(|broken| broken.touches(**string)));
+    let firsts: Vec<u64> =
+        whole.map(|string| source.starts.partition_point(|start| *start <= string.start) as u64).collect();
     packet.added().any(|line| firsts.contains(&line.number))
 }
 

@@ -1,7 +1,7 @@
 //! Reads what changed once: trees compared, renames paired, every file decoded, diffed, masked and scored.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::landing::Merge;
@@ -192,36 +192,18 @@ impl<'a> Gathering<'a> {
     }
 
     fn pair_renames(&self, changes: &[TreeChange]) -> Result<(Vec<Renamed>, RenameSummary), PortError> {
-        let lone = |side: fn(&TreeChange) -> (Option<&TreeEntry>, Option<&TreeEntry>)| -> Vec<Lone> {
-            changes
-                .iter()
-                .filter_map(|change| match side(change) {
-                    (Some(entry), None) if is_file(entry) => {
-                        Some(Lone { path: change.path.clone(), id: entry.id.clone() })
-                    }
-                    _ => None,
-                })
-                .collect()
-        };
-        let deleted = lone(|change| (change.old.as_ref(), change.new.as_ref()));
-        let added = lone(|change| (change.new.as_ref(), change.old.as_ref()));
         let mut summary = RenameSummary { exact: 0, inexact: 0, not_compared: 0 };
+        let deleted = lone_files(changes, Side::Base);
+        let added = lone_files(changes, Side::Head);
         if deleted.is_empty() || added.is_empty() {
             return Ok((Vec::new(), summary));
         }
         let reaches = Reaches::new(&self.policy);
-        let is_rename = |pair: &Renamed| {
-            classify::is_same_place(&pair.old, &pair.new, &self.globs)
-                && !reaches.differ(&pair.old, &pair.new)
-        };
         let mut pairs = renames::exact(&deleted, &added);
-        pairs.retain(is_rename);
+        pairs.retain(|pair| self.keeps_its_rules(&reaches, pair));
         summary.exact = pairs.len() as u64;
-        let left = |files: Vec<Lone>, taken: fn(&Renamed) -> &RepoPath| -> Vec<Lone> {
-            let taken: std::collections::BTreeSet<&RepoPath> = pairs.iter().map(taken).collect();
-            files.into_iter().filter(|file| !taken.contains(&file.path)).collect()
-        };
-        let (deleted, added) = (left(deleted, |pair| &pair.old), left(added, |pair| &pair.new));
+        let deleted = without(deleted, pairs.iter().map(|pair| &pair.old));
+        let added = without(added, pairs.iter().map(|pair| &pair.new));
         if deleted.is_empty() || added.is_empty() {
             return Ok((pairs, summary));
         }
@@ -230,22 +212,17 @@ impl<'a> Gathering<'a> {
             return Ok((pairs, summary));
         }
         let reader = self.objects.reader()?;
-        let mut fingerprints = |files: Vec<Lone>| -> Result<Vec<(RepoPath, Fingerprint)>, PortError> {
-            let mut prints = Vec::new();
-            for file in files {
-                match reader.blob(&file.id, MAX_FINGERPRINT_BYTES)? {
-                    BlobRead::Content(bytes) => prints.push((file.path, Fingerprint::new(&bytes))),
-                    BlobRead::TooLarge { .. } => summary.not_compared += 1,
-                }
-            }
-            Ok(prints)
-        };
-        let (deleted, added) = (fingerprints(deleted)?, fingerprints(added)?);
+        let deleted = fingerprints(&*reader, deleted, &mut summary)?;
+        let added = fingerprints(&*reader, added, &mut summary)?;
         let mut similar = renames::inexact(&deleted, &added);
-        similar.retain(is_rename);
+        similar.retain(|pair| self.keeps_its_rules(&reaches, pair));
         summary.inexact = similar.len() as u64;
         pairs.extend(similar);
         Ok((pairs, summary))
+    }
+
+    fn keeps_its_rules(&self, reaches: &Reaches, pair: &Renamed) -> bool {
+        classify::is_same_place(&pair.old, &pair.new, &self.globs) && !reaches.differ(&pair.old, &pair.new)
     }
 
     /// The changed files without hunks, sorted by path.
@@ -257,8 +234,7 @@ impl<'a> Gathering<'a> {
     ) -> Result<Vec<ChangedFile>, PortError> {
         let old_of: BTreeMap<&RepoPath, &RepoPath> =
             pairs.iter().map(|pair| (&pair.new, &pair.old)).collect();
-        let renamed_away: std::collections::BTreeSet<&RepoPath> =
-            pairs.iter().map(|pair| &pair.old).collect();
+        let renamed_away: BTreeSet<&RepoPath> = pairs.iter().map(|pair| &pair.old).collect();
         let old_entries: BTreeMap<RepoPath, TreeEntry> = changes
             .iter()
             .filter(|change| renamed_away.contains(&change.path))
@@ -371,7 +347,43 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// One version of a file.
+/// Returns the files that stand on this side alone.
+fn lone_files(changes: &[TreeChange], side: Side) -> Vec<Lone> {
+    changes
+        .iter()
+        .filter_map(|change| {
+            let (here, there) = match side {
+                Side::Base => (&change.old, &change.new),
+                Side::Head => (&change.new, &change.old),
+            };
+            let entry = here.as_ref().filter(|entry| there.is_none() && is_file(entry))?;
+            Some(Lone { path: change.path.clone(), id: entry.id.clone() })
+        })
+        .collect()
+}
+
+fn without<'p>(files: Vec<Lone>, taken: impl Iterator<Item = &'p RepoPath>) -> Vec<Lone> {
+    let taken: BTreeSet<&RepoPath> = taken.collect();
+    files.into_iter().filter(|file| !taken.contains(&file.path)).collect()
+}
+
+/// Reads files for the search for similar ones; one that is too large is counted as not compared.
+fn fingerprints(
+    reader: &dyn ObjectReader,
+    files: Vec<Lone>,
+    summary: &mut RenameSummary,
+) -> Result<Vec<(RepoPath, Fingerprint)>, PortError> {
+    let mut prints = Vec::new();
+    for file in files {
+        match reader.blob(&file.id, MAX_FINGERPRINT_BYTES)? {
+            BlobRead::Content(bytes) => prints.push((file.path, Fingerprint::new(&bytes))),
+            BlobRead::TooLarge { .. } => summary.not_compared += 1,
+        }
+    }
+    Ok(prints)
+}
+
+/// A file at base or at head.
 pub(super) enum Version {
     Absent,
     Content(Vec<u8>),

@@ -27,7 +27,7 @@ const MAX_QUOTE: usize = 160;
 
 /// File with the part of the repository that it belongs to.
 type FileVersion = (RepoPath, BlobId, Scope);
-/// One version of a file.
+/// A file at a commit.
 type Version = (RepoPath, BlobId);
 
 /// Commit and history that conventions are mined from.

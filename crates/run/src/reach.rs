@@ -16,11 +16,10 @@ impl Reach {
         triggers: impl IntoIterator<Item = &'t str>,
         policy: &Policy,
     ) -> Self {
-        let ignore = policy.lenses.get(lens_id).map_or(&[][..], |lens| &lens.ignore);
+        let ignore = policy.lenses.get(lens_id).into_iter().flat_map(|lens| &lens.ignore);
         Self {
             triggers: PathSet::new(triggers).expect("a test compiles every trigger"),
-            ignore: PathSet::new(ignore.iter().map(String::as_str))
-                .expect("globs were checked with the policy"),
+            ignore: PathSet::new(ignore.map(String::as_str)).expect("globs were checked with the policy"),
         }
     }
 

@@ -260,10 +260,10 @@ impl Sweep<'_> {
         quotes: &[BTreeSet<String>],
         policy: &Policy,
     ) -> Result<Vec<MovedCounts>, PortError> {
-        let reach_of = |each: &Assignment<'_>| {
-            Reach::new(&each.plan.lens_id, each.lens.spec().triggers.iter().copied(), policy)
-        };
-        let reach: Vec<Reach> = assignments.iter().map(reach_of).collect();
+        let reach: Vec<Reach> = assignments
+            .iter()
+            .map(|each| Reach::new(&each.plan.lens_id, each.lens.spec().triggers.iter().copied(), policy))
+            .collect();
         let outcomes = workers::map(
             self.change_set.files.len(),
             self.workers,

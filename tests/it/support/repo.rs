@@ -9,6 +9,19 @@ use git2::{ObjectType, Oid, Repository};
 /// Default time of a commit: 2024-05-01 12:00 UTC.
 const TIME: i64 = 1_714_564_800;
 
+/// Files of `.git` that are read in every run, with the refs of [`change`].
+pub(crate) const GIT_FILES: [&str; 9] = [
+    "HEAD",
+    "config",
+    "commondir",
+    "packed-refs",
+    "shallow",
+    "info/grafts",
+    "objects/info/alternates",
+    "refs/heads/main",
+    "refs/heads/topic",
+];
+
 /// A repository in a directory of its own.
 pub(crate) struct Repo {
     home: tempfile::TempDir,
@@ -133,6 +146,20 @@ impl Repo {
             entries.insert([name, b"/".as_slice()].concat(), entry);
         }
         self.raw_tree(entries.values().map(|entry| (entry.mode, entry.name, entry.id)))
+    }
+
+    /// Returns the last commit of a branch.
+    pub(crate) fn tip(&self, branch: &str) -> Oid {
+        self.git.refname_to_id(&format!("refs/heads/{branch}")).unwrap()
+    }
+
+    pub(crate) fn tree_at_tip(&self, branch: &str) -> Oid {
+        self.git.find_commit(self.tip(branch)).unwrap().tree_id()
+    }
+
+    pub(crate) fn blob_at_tip(&self, branch: &str, path: &str) -> Oid {
+        let tree = self.git.find_tree(self.tree_at_tip(branch)).unwrap();
+        tree.get_path(Path::new(path)).unwrap().id()
     }
 
     pub(crate) fn commit(&self, tree: Oid, parents: &[Oid]) -> Oid {

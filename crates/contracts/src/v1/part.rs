@@ -91,7 +91,7 @@ pub struct Fact {
     pub draft: Option<Draft>,
 }
 
-/// Something that a lens could not look at.
+/// A limit of what a lens looked at.
 #[derive(Serialize, Deserialize)]
 enum Gap {
     #[serde(rename = "sourceUnread")]

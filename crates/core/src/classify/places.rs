@@ -99,8 +99,8 @@ impl Place {
 }
 
 /// Returns whether a file that moves from one path to the other stays under the same rules, or comes under milder ones.
-/// One that does not is a file that goes and a file that comes: a name must not choose what its content is held to, nor
-/// hide that a check is gone. Which paths each lens reads is for the caller to compare.
+/// A file that moves under stricter rules counts as a deleted and an added one: a name must not choose what its content
+/// is held to, nor hide that a check is gone. Which paths each lens reads is for the caller to compare.
 pub fn is_same_place(old: &RepoPath, new: &RepoPath, globs: &ScopeGlobs) -> bool {
     let (old, new) = (Place::new(old, globs), Place::new(new, globs));
     old == new || new.is_milder_than(&old)

@@ -50,27 +50,29 @@ pub(super) fn makes(configuration: &str, text: &str, missing: &str) -> bool {
     if name.ends_with("ignore") || configuration.starts_with(".qa-skill/") {
         return false;
     }
-    let format = match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
-        "json" | "json5" => Format::Json,
-        "toml" => Format::Toml,
-        "yaml" | "yml" => Format::Yaml,
-        "cfg" | "ini" => Format::Ini,
-        _ => return text.lines().any(|line| is_statement(line) && names(line, missing)),
+    let format = match name.rsplit_once('.') {
+        Some((_, "json" | "json5")) => Format::Json,
+        Some((_, "toml")) => Format::Toml,
+        Some((_, "yaml" | "yml")) => Format::Yaml,
+        Some((_, "cfg" | "ini")) => Format::Ini,
+        Some(_) | None => return text.lines().any(|line| is_statement(line) && names(line, missing)),
     };
     let Ok(document) = Document::parse(format, text) else { return true };
     let is_of_generator = is_making(name);
     document.roots().any(|root| {
         let Ok(leaves) = root.leaves() else { return true };
         leaves.iter().any(|leaf| {
-            let keys = || {
-                leaf.path.iter().filter_map(|step| match step {
-                    Step::Key(key) => Some(*key),
-                    Step::Item(_) => None,
-                })
-            };
-            let is_named = keys().chain(leaf.value.text()).any(|text| names(text, missing));
-            is_named && (is_of_generator || keys().any(is_making))
+            let is_named = keys(&leaf.path).chain(leaf.value.text()).any(|text| names(text, missing));
+            is_named && (is_of_generator || keys(&leaf.path).any(is_making))
         })
+    })
+}
+
+/// Returns the keys of a path inside a document.
+fn keys<'p>(path: &'p [Step<'_>]) -> impl Iterator<Item = &'p str> {
+    path.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(*key),
+        Step::Item(_) => None,
     })
 }
 
@@ -108,8 +110,12 @@ fn names(text: &str, missing: &str) -> bool {
         }
         let Some(path) = before.strip_suffix('/') else { return true };
         let above = path.rsplit(|other: char| !other.is_alphanumeric() && !"_-.".contains(other)).next();
-        let is_plain = |name: &&str| !name.is_empty() && !name.starts_with('.');
-        above.filter(is_plain).is_none_or(|above| above == parent || path.ends_with(&format!("${above}")))
+        match above {
+            Some(above) if !above.is_empty() && !above.starts_with('.') => {
+                above == parent || path.ends_with(&format!("${above}"))
+            }
+            Some(_) | None => true,
+        }
     })
 }
 

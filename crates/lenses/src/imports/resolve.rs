@@ -98,11 +98,17 @@ pub(in super::super) fn may_be_made(lookups: &dyn Lookups, path: &str) -> bool {
     may_be_written(lookups, path) || {
         let (_, stem) = split(path);
         let found = lookups.mentions(Side::Head, MentionKind::Configuration, &[stem.to_owned()]);
-        let makes = |file: &String| match lookups.text(Side::Head, file) {
-            Some(text) => made::makes(file, &text, path),
-            None => true,
-        };
-        !found.complete || found.paths.len() > MOST_READ || found.paths.iter().any(makes)
+        !found.complete
+            || found.paths.len() > MOST_READ
+            || found.paths.iter().any(|file| may_make(lookups, file, path))
+    }
+}
+
+/// Returns whether a file that builds read makes a missing one, or cannot be read.
+fn may_make(lookups: &dyn Lookups, configuration: &str, missing: &str) -> bool {
+    match lookups.text(Side::Head, configuration) {
+        Some(text) => made::makes(configuration, &text, missing),
+        None => true,
     }
 }
 

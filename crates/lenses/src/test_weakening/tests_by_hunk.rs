@@ -33,7 +33,7 @@ const COMMON_WORDS: &str = "\
     raises require result return self set should Some std str string String super test testing then \
     throw throws to toBe toEqual to_string True true try unwrap use value var vec void with";
 
-/// One version of a file, as far as it is known.
+/// A file at base or at head, as far as it is known.
 pub(super) struct Side<'a> {
     language: Option<&'a str>,
     pub(super) lines: Vec<&'a str>,

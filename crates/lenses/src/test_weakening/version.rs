@@ -1,4 +1,4 @@
-//! One version of a file with its tests, by its syntax tree or, where there is none, by its lines.
+//! A file at base or at head with its tests, by its syntax tree or, where there is none, by its lines.
 
 use super::names::{self, Test};
 use super::skips;

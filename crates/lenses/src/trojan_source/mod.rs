@@ -201,13 +201,16 @@ fn is_suspect(text: &str) -> bool {
 /// Returns whether all of some characters begin escapes of a terminal in strings of a test: output that it expects.
 fn is_expected_output(source: &Parsed, line: &Line<'_>, found: &Marked) -> bool {
     let Some(start) = source.start(line) else { return false };
-    let is_in = |spans: &[Span], at: usize| spans.iter().any(|span| span.start < at && at < span.end);
     found.offsets.iter().all(|offset| {
         let at = start + offset;
         line.text[*offset..].starts_with(ESCAPE)
             && is_in(&source.outline.strings, at)
             && is_in(&source.outline.tests, at)
     })
+}
+
+fn is_in(spans: &[Span], at: usize) -> bool {
+    spans.iter().any(|span| span.start < at && at < span.end)
 }
 
 fn on_line(

@@ -113,10 +113,13 @@ fn has_variable(statement: &str, name: &str) -> bool {
     let is_arithmetic = statement.contains("((");
     statement.match_indices(name).any(|(at, _)| {
         let (before, after) = (&statement[..at], &statement[at + name.len()..]);
-        let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let is_named = before.ends_with('$') || before.ends_with("${");
-        !after.starts_with(is_part) && (is_named || is_arithmetic && !before.ends_with(is_part))
+        !after.starts_with(is_name_part) && (is_named || is_arithmetic && !before.ends_with(is_name_part))
     })
+}
+
+fn is_name_part(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 impl Walker<'_> {

@@ -252,15 +252,18 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 /// Marks calls of a function of the file's own that is called `require`: it may look elsewhere.
 pub(super) fn weaken_own_require(found: &mut Found<'_>) {
     let Found { outline, text, .. } = found;
-    let looks_here = |made: &str| {
-        made.contains("createRequire") && (made.contains("import.meta") || made.contains("__filename"))
-    };
-    let is_own =
-        outline.symbols.iter().any(|symbol| symbol.name == "require" && !looks_here(symbol.span.of(text)));
+    let mut requires = outline.symbols.iter().filter(|symbol| symbol.name == "require");
+    let is_own = requires.any(|symbol| !resolves_from_its_file(symbol.span.of(text)));
     let calls = outline.imports.iter_mut().filter(|import| import.kind == ImportKind::Call);
     for import in calls.filter(|_| is_own) {
         import.conditional |= import.span.of(text).starts_with("require");
     }
+}
+
+/// Returns whether a definition of `require` is one of Node that resolves from its own file.
+fn resolves_from_its_file(definition: &str) -> bool {
+    definition.contains("createRequire")
+        && (definition.contains("import.meta") || definition.contains("__filename"))
 }
 
 /// Returns the statements of the function that a call of `test` is given.

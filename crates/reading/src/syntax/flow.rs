@@ -8,7 +8,7 @@ use super::walk::{Found, children, has_word, span};
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
 
-/// When code runs that does not run once in its place.
+/// Time at which code runs that does not run once in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
     Again,
