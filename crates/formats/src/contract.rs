@@ -60,9 +60,9 @@ pub struct Report<'a> {
 
 /// A format. The application calls `render` once; an implementer reads nothing but the report.
 pub trait Format: Sync {
-    /// The description.
+    /// Returns the format's id, title and file.
     fn spec(&self) -> &'static FormatSpec;
 
-    /// The bytes.
+    /// Renders the report as the bytes of the output.
     fn render(&self, report: &Report<'_>) -> Vec<u8>;
 }

@@ -11,7 +11,7 @@ use qa_contracts::v1::{CoverageStatus, LensStatus, OmissionReason};
 /// A file that plans did not look at, wholly or in part.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileGap<'a> {
-    /// The file.
+    /// File that was not looked at whole.
     pub(crate) file: &'a RepoPath,
     /// The plans, by name.
     pub(crate) plans: Vec<String>,
@@ -19,14 +19,14 @@ pub(crate) struct FileGap<'a> {
     pub(crate) looked_at: String,
     /// Reasons in words; empty if only the code explains the gap.
     pub(crate) reasons: Vec<&'static str>,
-    /// The code.
+    /// Code of the omission; null where a reason says it.
     pub(crate) code: Option<Code>,
 }
 
 /// A plan without a whole result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PlanGap {
-    /// Its name.
+    /// Name of the plan.
     pub(crate) plan: String,
     /// Status of the plan.
     pub(crate) status: &'static str,

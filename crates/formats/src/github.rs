@@ -12,7 +12,7 @@ const MAX_MESSAGE: usize = 1200;
 /// The longest title GitHub takes.
 const MAX_TITLE: usize = 200;
 
-/// The format.
+/// Workflow commands that the runner turns into annotations.
 pub(crate) struct Github;
 
 impl Format for Github {

@@ -19,7 +19,7 @@ const STYLE: &str = include_str!("html/style.css");
 /// The most sentences of the rationale.
 const MAX_RATIONALE: usize = 30;
 
-/// The format.
+/// One HTML page without scripts or requests.
 pub(crate) struct Html;
 
 impl Format for Html {

@@ -3,7 +3,7 @@
 use crate::contract::{Format, FormatSpec, Report};
 use qa_core::canonical;
 
-/// The format.
+/// The whole result as JSON.
 pub(crate) struct Json;
 
 impl Format for Json {

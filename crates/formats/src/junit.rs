@@ -14,7 +14,7 @@ use qa_core::escape::visible;
 /// The most findings written out for one rule.
 const MAX_PER_RULE: usize = 100;
 
-/// The format.
+/// JUnit XML, for test dashboards.
 pub(crate) struct Junit;
 
 impl Format for Junit {

@@ -17,7 +17,7 @@ const MAX_FINDINGS: usize = 400;
 /// The most entries of any other list.
 const MAX_LIST: usize = 100;
 
-/// The format.
+/// Markdown for the job summary.
 pub(crate) struct Markdown;
 
 impl Format for Markdown {

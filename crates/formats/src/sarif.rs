@@ -21,7 +21,7 @@ const MAX_DESCRIPTION: usize = 1024;
 /// The most characters of a snippet.
 const MAX_SNIPPET: usize = 400;
 
-/// The format.
+/// SARIF 2.1.0, for code scanning.
 pub(crate) struct Sarif;
 
 impl Format for Sarif {

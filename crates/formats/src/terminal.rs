@@ -29,7 +29,7 @@ const GREEN: &str = "\x1b[1;92m";
 const YELLOW: &str = "\x1b[1;93m";
 const DIM: &str = "\x1b[2m";
 
-/// The format.
+/// Coloured text for a terminal.
 pub(crate) struct Terminal;
 
 impl Format for Terminal {

@@ -80,9 +80,9 @@ const LISTED_FILES: &[&[&str]] = &[PYTHON, ESLINT, JEST, MYPY, PLAYWRIGHT, PYTES
 pub enum ManifestUse {
     /// None of it.
     None,
-    /// Its presence.
+    /// The file's name alone.
     ByName,
-    /// Its text.
+    /// The text of the file.
     ByText,
 }
 

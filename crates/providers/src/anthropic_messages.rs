@@ -9,7 +9,7 @@ use qa_contracts::v1::{AdapterId, AuthScheme, ModelBinding, ProviderBinding, Sam
 /// The version of the API that refuses every sampling parameter.
 pub(super) const WITHOUT_SAMPLING: &str = "2026-10-21";
 
-/// The dialect.
+/// Dialect of Anthropic's Messages API.
 pub(super) struct AnthropicMessages;
 
 impl Provider for AnthropicMessages {

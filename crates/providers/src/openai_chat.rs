@@ -9,7 +9,7 @@ use super::parts::{
 };
 use qa_contracts::v1::{AdapterId, AuthScheme, ModelBinding, ProviderBinding, Surface};
 
-/// The dialect.
+/// Dialect of OpenAI's Chat Completions API.
 pub(super) struct OpenaiChat;
 
 impl Provider for OpenaiChat {

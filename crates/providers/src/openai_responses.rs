@@ -10,7 +10,7 @@ use super::parts::{
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{AdapterId, AuthScheme, ModelBinding, ProviderBinding, Surface};
 
-/// The dialect.
+/// Dialect of OpenAI's Responses API.
 pub(super) struct OpenaiResponses;
 
 impl Provider for OpenaiResponses {

@@ -16,7 +16,7 @@ schema_tag! {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeltaRun {
-    /// Its key.
+    /// Execution key of the run.
     pub execution_key: ExecutionKey,
     /// The head that it judged.
     pub head_sha: CommitId,

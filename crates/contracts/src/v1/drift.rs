@@ -76,7 +76,7 @@ pub struct DriftRun {
 pub struct ModelDrift {
     /// Id of the review.
     pub lens_id: String,
-    /// Its part.
+    /// Part of the review, where it has several.
     pub sub_lens_id: Option<String>,
     /// The model's name in the policy.
     pub model: String,

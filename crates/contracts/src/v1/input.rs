@@ -219,7 +219,7 @@ impl Artifact for SkillInput {
 pub struct SelectedLens {
     /// Id of the lens.
     pub lens_id: String,
-    /// Its version.
+    /// Version of the lens.
     pub lens_version: String,
 }
 
@@ -230,7 +230,7 @@ pub struct SelectedLens {
 pub struct BoundAdapter {
     /// Id of the adapter.
     pub adapter_id: AdapterId,
-    /// Its version.
+    /// Version of the adapter.
     pub adapter_version: String,
 }
 

@@ -85,7 +85,7 @@ pub struct QaReport {
     /// The feature whose steps were looked at; null for none.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub feature_id: Option<u64>,
-    /// Its description.
+    /// Description of the feature.
     pub feature_description: Option<String>,
     /// Result of all gates together.
     pub status: QaStatus,

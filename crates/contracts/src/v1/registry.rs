@@ -53,7 +53,7 @@ pub struct RegistryRule {
     pub title: String,
     /// Severity of its findings.
     pub severity: Severity,
-    /// Its strengths.
+    /// Strengths of the rule, by preset and class of file.
     pub strengths: PresetStrengths,
 }
 

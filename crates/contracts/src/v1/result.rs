@@ -35,7 +35,7 @@ pub struct UsageMetrics {
     /// Tokens received.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub output_tokens: Option<u64>,
-    /// Their sum.
+    /// Sum of input and output tokens.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub total_tokens: Option<u64>,
     /// The cost in US dollars, at most six decimals.
@@ -350,7 +350,7 @@ pub struct SkillResult {
     pub normalized_input_hash: Sha256Hex,
     /// Plans in queue order.
     pub lens_plans: Vec<LensPlan>,
-    /// Their results.
+    /// Results of the plans, in the same order.
     pub lens_results: Vec<LensResult>,
     /// Verdict of the run.
     pub final_verdict: FinalVerdict,

@@ -90,7 +90,7 @@ impl ConventionFamily {
 pub struct Witness {
     /// Path of the file.
     pub path: String,
-    /// Its content.
+    /// Content of the file.
     pub blob: BlobId,
     /// The line, from 1.
     #[cfg_attr(test, schemars(range(min = 1, max = 4294967295u64)))]

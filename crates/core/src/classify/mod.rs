@@ -474,7 +474,7 @@ pub fn is_manifest(name: &str) -> bool {
 pub enum Evidence {
     /// None: the rules of the scope are no laxer, or only a tool gives files this name.
     NotNeeded,
-    /// This directory.
+    /// A directory, by its path.
     Directory(String),
     /// A first line that says so, in the file or, where it is new, in a neighbour with this ending.
     Marker { ending: &'static str },

@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 2000;
 /// Unchanged lines on each side of a finding.
 const CONTEXT: usize = 4;
 
-/// The section.
+/// Renders the findings: the first as cards with excerpts, the rest as a table.
 pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
     let files = Files::of(report);
     let (cards, rest) = all.split_at(all.len().min(MAX_CARDS));

@@ -13,7 +13,7 @@ const MAX_ELEMENTS: usize = 1_000_000;
 /// The most attributes of an element.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// An element.
+/// An element with its attributes, text and children.
 #[derive(Debug, Default)]
 pub(crate) struct Element {
     /// The name without its prefix.
@@ -26,7 +26,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    /// An attribute.
+    /// Returns the value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
