@@ -69,6 +69,7 @@ impl Failure {
             (Code::InputInvalid, Exit::Usage),
             (Code::DeterminismDriftDetected, Exit::Drift),
             (Code::ExpectationUnmet, Exit::Drift),
+            (Code::EngineChanged, Exit::Drift),
             (Code::InternalError, Exit::Bug),
         ];
         let exit = match special.iter().find(|(known, _)| *known == code) {

@@ -12,7 +12,6 @@ use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::store::{Entry, RunDirectory};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
     Metrics, QaReport, RecordedExecution, RecordedLookups, Recording, SkillInput, Trace,
@@ -37,8 +36,8 @@ pub(crate) struct Verified {
     /// The derived result; it equals the stored one if there is no difference.
     pub(crate) conclusion: Conclusion,
     pub(crate) gaps: Gaps,
-    /// The digest over the effective policy.
-    pub(crate) policy_hash: Sha256Hex,
+    pub(crate) key_preimage: ExecutionKeyPreimage,
+    pub(crate) config_preimage: ConfigPreimage,
     /// True if the base has a policy file.
     pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
@@ -96,7 +95,8 @@ pub(crate) fn verify(
         input: replayed.input,
         conclusion: replayed.conclusion,
         gaps: replayed.gaps,
-        policy_hash: replayed.config_preimage.policy_hash,
+        key_preimage: replayed.key_preimage,
+        config_preimage: replayed.config_preimage,
         has_policy_file: replayed.has_policy_file,
         difference: replayed.difference,
         run,

@@ -1,16 +1,18 @@
 //! `qa-skill verify`: verifies a stored run, prints its commits, policy and verdict, and checks them against expectations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::console;
+use super::drift::Difference;
+use super::drift_check::{Cause, Preimages, key_cause, other_engine, verdict_change};
 use super::exit::{Exit, Failure};
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
-use qa_contracts::v1::Conclusion;
+use qa_contracts::v1::{Conclusion, FinalVerdict, Trace};
 use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
 use qa_core::verdict::merge_bases;
@@ -102,14 +104,43 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     let progress = TerminalProgress::new(false);
     let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();
-    let verified = verified?;
+    let verified = match verified {
+        Ok(verified) => verified,
+        Err(failure) => {
+            cancellation.check()?;
+            return Err(name_other_engine(failure, &arguments.directory));
+        }
+    };
     if let Some(difference) = &verified.difference {
-        let text = sanitize(&difference.to_string());
-        let message = format!("the run does not follow from its inputs: {text}");
-        return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+        return Err(not_reproduced(&verified, difference)?);
     }
     check_expectations(arguments, &verified)?;
     console::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Returns the failure of a run that another engine made and this one cannot read, or the failure itself.
+fn name_other_engine(failure: Failure, directory: &Path) -> Failure {
+    let Some(engine) = other_engine(directory) else { return failure };
+    let message =
+        format!("the run was {}; this version cannot replay it: {}", engine.detail, failure.message);
+    Failure::with_code(Code::EngineChanged, message)
+}
+
+/// Returns the failure of a run that was derived with a difference: another engine made it, or it does not follow from its
+/// inputs.
+fn not_reproduced(verified: &Verified, difference: &Difference) -> Result<Failure, Failure> {
+    let difference = sanitize(&difference.to_string());
+    let trace: Trace = verified.run.artifact()?;
+    let recorded = Preimages { key: &trace.execution_key_preimage, config: &trace.config_preimage };
+    let derived = Preimages { key: &verified.key_preimage, config: &verified.config_preimage };
+    let Some(cause) = key_cause(recorded, derived).filter(Cause::is_other_engine) else {
+        let message = format!("the run does not follow from its inputs: {difference}");
+        return Ok(Failure::with_code(Code::DeterminismDriftDetected, message));
+    };
+    let recorded_conclusion = verified.run.artifact::<FinalVerdict>()?.conclusion;
+    let verdict = verdict_change(recorded_conclusion, verified.conclusion);
+    let message = format!("the run was {}; {verdict}; {difference}", sanitize(&cause.detail));
+    Ok(Failure::with_code(Code::EngineChanged, message))
 }
 
 /// Lists the overrides of the policy as `name=value`.
@@ -139,7 +170,7 @@ fn statement(verified: &Verified) -> String {
         ("base", input.base_sha.to_string()),
         ("merge base", merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
         ("head", input.head_sha.to_string()),
-        ("policy", verified.policy_hash.to_string()),
+        ("policy", verified.config_preimage.policy_hash.to_string()),
         ("", format!("preset {}, mode {}; {file}", input.preset.as_str(), input.run_mode.as_str())),
         ("overrides", overrides),
         ("execution key", verified.run.hashes.execution_key.to_string()),
@@ -177,8 +208,12 @@ fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(),
         return Err(unmet("head", input.head_sha.to_string(), head.to_string()));
     }
     if let Some(policy) = &arguments.expect_policy {
-        if *policy != verified.policy_hash {
-            return Err(unmet("policy", verified.policy_hash.to_string(), policy.to_string()));
+        if *policy != verified.config_preimage.policy_hash {
+            return Err(unmet(
+                "policy",
+                verified.config_preimage.policy_hash.to_string(),
+                policy.to_string(),
+            ));
         }
         if let Some(ids) = &input.requested_lens_ids {
             return Err(unmet(

@@ -134,6 +134,8 @@ fn each_way_of_not_being_the_same_has_its_own_outcome() {
         );
         let allowed = lenient.run();
         assert_eq!(allowed.exit, if *code == "ENGINE_CHANGED" { 0 } else { *exit }, "{}", allowed.text());
+        let verified = run.verify().run().expect_code(*exit, code);
+        assert!(*mover == "policy" || verified.stderr.contains(said), "{}", verified.stderr);
     }
     let all: Vec<&Path> = cases.iter().map(|case| case.0.0.as_path()).collect();
     drift_check(&all).run().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
@@ -151,6 +153,7 @@ fn what_another_engine_wrote_in_another_form_is_not_called_damaged() {
     repair(&run, false);
     let entry = only(&drift_check(&[&run.0]).arg("--fail-on-engine-change"), 4);
     assert_eq!((&entry["code"], &entry["madeBy"]), (&json!("ENGINE_CHANGED"), &json!("99.0.0")));
+    run.verify().run().expect_code(4, "ENGINE_CHANGED");
     // With one byte changed it is damaged, whoever made it.
     let mut bytes = run.bytes("trace.json");
     bytes[20] ^= 1;

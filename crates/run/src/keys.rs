@@ -24,7 +24,7 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 const SCHEMA_SET_HASH: &str = include_str!("../../../schemas/run-schemas.sha256");
 
 /// Returns the digest over the contracts that a run is written against.
-fn schema_set_hash() -> Sha256Hex {
+pub fn schema_set_hash() -> Sha256Hex {
     Sha256Hex::parse(SCHEMA_SET_HASH.trim_end()).expect("a test compares the digest with the schemas")
 }
 

@@ -9,8 +9,9 @@ mod report;
 
 pub(crate) use live::Live;
 pub(crate) use local::{check_paths, runs_below};
+pub(crate) use mover::{Cause, Preimages, key_cause, other_engine};
 pub(crate) use remote::{RemoteRuns, check_artifacts, temporary_archive};
-pub(crate) use replay::{Against, Replayer};
+pub(crate) use replay::{Against, Replayer, verdict_change};
 pub(crate) use report::{markdown, render_text};
 
 use super::exit::{Exit, Failure};

@@ -1,29 +1,61 @@
 //! Finds the most likely cause of a difference, from the preimages of two keys: causes that explain others come first.
 
+use std::path::Path;
+
+use crate::store::intact_trace;
 use qa_contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
+use qa_core::masking::sanitize_cut;
+use qa_run::keys::{ENGINE_VERSION, schema_set_hash};
 
 /// Both preimages of a key.
 #[derive(Clone, Copy)]
-pub(super) struct Preimages<'a> {
-    pub(super) key: &'a ExecutionKeyPreimage,
-    pub(super) config: &'a ConfigPreimage,
+pub(crate) struct Preimages<'a> {
+    pub(crate) key: &'a ExecutionKeyPreimage,
+    pub(crate) config: &'a ConfigPreimage,
 }
 
 /// Cause of a difference, with a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cause {
-    pub(super) mover: Mover,
-    pub(super) detail: String,
+pub(crate) struct Cause {
+    pub(crate) mover: Mover,
+    pub(crate) detail: String,
 }
 
 impl Cause {
     pub(super) fn new(mover: Mover, detail: impl Into<String>) -> Self {
         Self { mover, detail: detail.into() }
     }
+
+    /// Returns true if another version of the engine or of a lens made the recorded run.
+    pub(crate) fn is_other_engine(&self) -> bool {
+        matches!(self.mover, Mover::Engine | Mover::LensVersion)
+    }
+}
+
+/// The engine that made a run, if it is not this one.
+pub(crate) struct OtherEngine {
+    pub(crate) version: String,
+    pub(crate) detail: String,
+}
+
+/// Returns the other engine that made a directory this engine cannot read, or `None` if the directory is damaged: its
+/// files are not those of its manifest, or this engine made it.
+pub(crate) fn other_engine(path: &Path) -> Option<OtherEngine> {
+    let trace = intact_trace(path)?;
+    let config = trace.get("configPreimage")?;
+    let version = sanitize_cut(config.get("engineVersion")?.as_str()?, 80);
+    let detail = if version != ENGINE_VERSION {
+        format!("made by another engine version: {version} → {ENGINE_VERSION}")
+    } else if config.get("schemaSetHash")?.as_str()? != schema_set_hash().as_str() {
+        format!("made by another engine build of version {version}: its schemas differ")
+    } else {
+        return None;
+    };
+    Some(OtherEngine { version, detail })
 }
 
 /// Returns the cause of the difference between two preimages, or `None` if the keys are equal.
-pub(super) fn key_cause(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<Cause> {
+pub(crate) fn key_cause(recorded: Preimages<'_>, derived: Preimages<'_>) -> Option<Cause> {
     let (was, is) = (recorded.config, derived.config);
     if was.engine_version != is.engine_version {
         let versions = format!("{} → {}", was.engine_version, is.engine_version);

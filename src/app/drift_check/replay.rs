@@ -7,9 +7,9 @@ use super::super::exit::Failure;
 use super::super::pull_request::{pull_request_refs, recorded_pull_request};
 use super::super::verify::{Source, replay};
 use super::live::Live;
-use super::mover::{Cause, Preimages, key_cause, mover_of_file};
+use super::mover::{Cause, Preimages, key_cause, mover_of_file, other_engine};
 use crate::git::{GitError, OpenRepository, Remote};
-use crate::store::{RunDirectory, intact_trace};
+use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
@@ -17,7 +17,6 @@ use qa_contracts::v1::{
     SkillInput, Trace,
 };
 use qa_core::masking::{self, sanitize_cut};
-use qa_run::keys::ENGINE_VERSION;
 use qa_run::ports::{Cancellation, Progress};
 
 /// Source of a replay.
@@ -192,7 +191,7 @@ fn describe_comparison(entry: &mut DriftRun, difference: Option<Difference>, cau
         entry.detail = "every digest and the verdict are reproduced".to_owned();
         return;
     };
-    let Cause { mover, detail } = cause.unwrap_or_else(|| {
+    let cause = cause.unwrap_or_else(|| {
         let mover = mover_of_file(&difference.path, &difference.pointer);
         let detail = match mover {
             Mover::Policy => "the policy of the base differs from the recorded one",
@@ -208,20 +207,28 @@ fn describe_comparison(entry: &mut DriftRun, difference: Option<Difference>, cau
         };
         Cause::new(mover, detail)
     });
-    let engine = matches!(mover, Mover::Engine | Mover::LensVersion);
-    (entry.status, entry.code) = if engine {
+    (entry.status, entry.code) = if cause.is_other_engine() {
         (DriftStatus::EngineChanged, Some(Code::EngineChanged))
     } else {
         (DriftStatus::Drift, Some(Code::DeterminismDriftDetected))
     };
     let verdict = match (entry.recorded_conclusion, entry.derived_conclusion) {
-        (Some(was), Some(is)) if was != is => format!("the verdict changes from {was} to {is}"),
+        (Some(was), Some(is)) => verdict_change(was, is),
         _ => "the verdict is the same".to_owned(),
     };
-    entry.detail =
-        format!("{}; {verdict}; {}", sanitize_cut(&detail, 400), masking::sanitize(&difference.to_string()));
-    entry.mover = Some(mover);
+    let difference_text = masking::sanitize(&difference.to_string());
+    entry.detail = format!("{}; {verdict}; {difference_text}", sanitize_cut(&cause.detail, 400));
+    entry.mover = Some(cause.mover);
     entry.difference = Some(sanitize_difference(difference));
+}
+
+/// Describes what became of a verdict.
+pub(crate) fn verdict_change(was: Conclusion, is: Conclusion) -> String {
+    if was == is {
+        "the verdict is the same".to_owned()
+    } else {
+        format!("the verdict changes from {was} to {is}")
+    }
 }
 
 fn sanitize_difference(difference: Difference) -> DriftDifference {
@@ -243,17 +250,11 @@ fn describe_failure(entry: &mut DriftRun, path: &Path, failure: &Failure) {
     if matches!(failure.code, Some(Code::ArtifactSchemaInvalid | Code::RecordingMissing)) {
         entry.mover = Some(Mover::Recording);
     }
-    let trace = intact_trace(path);
-    let version = trace.as_ref().and_then(|trace| trace.pointer("/configPreimage/engineVersion")?.as_str());
-    if let Some(version) = version.filter(|version| *version != ENGINE_VERSION) {
-        let version = sanitize_cut(version, 80);
+    if let Some(engine) = other_engine(path) {
         entry.status = DriftStatus::EngineChanged;
         entry.code = Some(Code::EngineChanged);
         entry.mover = Some(Mover::Engine);
-        entry.detail = format!(
-            "made by another engine version: {version} → {ENGINE_VERSION}; this version cannot replay it: {}",
-            failure.message
-        );
-        entry.made_by = Some(version);
+        entry.detail = format!("{}; this version cannot replay it: {}", engine.detail, failure.message);
+        entry.made_by = Some(engine.version);
     }
 }
