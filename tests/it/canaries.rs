@@ -8,7 +8,7 @@ use crate::support::canaries::{Canaries, Recorded};
 use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean};
-use crate::support::{Files, Random, Repo, conflict, qa_skill};
+use crate::support::{Files, Random, Repo, conflict, formats, qa_skill};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 /// Lengths that texts are cut to in messages, in characters.
@@ -129,7 +129,7 @@ fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
     repo.reference(&format!("refs/heads/{branch}"), head);
 
     let mut said = Recorded::default();
-    for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
+    for format in formats() {
         let judged =
             repo.judge().without("topic").without("--head").args(["--head", &branch, "--format", format]);
         said.streams(format, &judged.run().expect(1));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::answers::{CHAT, SURFACES, answer};
 use crate::support::canaries::{Canaries, Recorded};
 use crate::support::reviews::{self, FAULT, QUOTE, finding};
-use crate::support::{Files, Repo, Response, RunDir, Server, conflict, qa_skill, repair, tamper};
+use crate::support::{Files, Repo, Response, RunDir, Server, conflict, formats, qa_skill, repair, tamper};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 const WAIVERS: &str = ".qa-skill/waivers.toml";
@@ -227,7 +227,7 @@ fn judged(canaries: &mut Canaries, said: &mut Recorded) -> Repo {
         .judge()
         .env("CODE_QA_CADENCE", canaries.hatch("CODE_QA_CADENCE"))
         .env("CODE_QA_REVIEW_COOLDOWN_TURNS", canaries.hatch("CODE_QA_REVIEW_COOLDOWN_TURNS"));
-    for format in ["terminal", "json", "sarif", "github", "markdown", "html", "junit"] {
+    for format in formats() {
         said.streams(format, &judge.clone().args(["--verbose", "--format", format]).run().expect(1));
     }
     said.run(&repo.run_dir());

@@ -5,9 +5,9 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Files, Outcome, Repo, change, conflict, git, qa_skill, runs_in, temp, token};
-
-const FORMATS: &[&str] = &["github", "html", "json", "junit", "markdown", "sarif", "terminal"];
+use crate::support::{
+    Files, Outcome, Repo, change, conflict, formats, git, qa_skill, rendered_files, runs_in, temp, token,
+};
 
 fn judged() -> Repo {
     change(&[("a.py", "a = 1\n")], &[("a.py", &conflict())])
@@ -57,15 +57,15 @@ fn a_wrong_command_line_is_exit_2_and_says_nothing_on_standard_output() {
 /// `line:column` of the finding of a rule in each output that has places.
 fn places(repo: &Repo, rule: &str) -> Vec<(&'static str, String)> {
     let path = |format: &str| repo.beside(format);
-    let judge = FORMATS.iter().fold(repo.judge(), |judge, format| {
+    let judge = formats().into_iter().fold(repo.judge(), |judge, format| {
         judge.arg("--format").arg(format!("{format}={}", path(format).display()))
     });
     judge.run().expect(1);
     let mut found = Vec::new();
-    for format in FORMATS {
+    for format in formats() {
         let text = std::fs::read_to_string(path(format)).unwrap();
         let json = || serde_json::from_str::<Value>(&text).unwrap();
-        let place = match *format {
+        let place = match format {
             "json" => {
                 let results = json()["lensResults"].clone();
                 let all =
@@ -87,14 +87,14 @@ fn places(repo: &Repo, rule: &str) -> Vec<(&'static str, String)> {
                     |name: &str| line.split([',', ' ', ':']).find_map(|part| part.strip_prefix(name));
                 format!("{}:{}", number("line=").unwrap(), number("col=").unwrap())
             }
-            "html" | "junit" | "markdown" | "terminal" => {
+            // Any other format has the place as text.
+            _ => {
                 let after = text.find(rule).map(|at| &text[at..]).unwrap();
                 let place = after.split("a.py:").nth(1).or(text.split("a.py:").nth(1)).unwrap();
                 place.chars().take_while(|each| each.is_ascii_digit() || *each == ':').collect()
             }
-            other => panic!("{other} has no known places"),
         };
-        found.push((*format, place.trim_end_matches(':').to_owned()));
+        found.push((format, place.trim_end_matches(':').to_owned()));
     }
     found
 }
@@ -132,17 +132,16 @@ fn every_format_goes_to_its_file_and_one_to_standard_output() {
     let repo = judged();
     let directory = temp();
     let place = |format: &str| directory.path().join(format);
-    let all = FORMATS.iter().fold(repo.judge(), |program, format| {
+    let all = formats().into_iter().fold(repo.judge(), |program, format| {
         program.arg("--format").arg(format!("{format}={}", place(format).display()))
     });
     let outcome = all.args(["--format", "json"]).run().expect(1);
     let run = repo.run_dir();
     assert_eq!(outcome.stdout, run.bytes("skill-result.json"));
-    for (format, file) in [("json", "skill-result.json"), ("sarif", "results.sarif"), ("junit", "junit.xml")]
-    {
+    for (format, file) in rendered_files().into_iter().chain([("json", "skill-result.json")]) {
         assert_eq!(std::fs::read(place(format)).unwrap(), run.bytes(file), "{format}");
     }
-    for format in FORMATS {
+    for format in formats() {
         let text = std::fs::read_to_string(place(format)).unwrap();
         assert!(text.contains("conflict"), "{format}: {text}");
     }
@@ -358,7 +357,7 @@ fn a_run_that_waits_in_the_kernel_ends_at_a_signal_all_the_same() {
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_panic() {
     let repo = judged();
-    for format in FORMATS {
+    for format in formats() {
         let mut command = repo.judge().args(["--format", format]).command();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -422,7 +421,7 @@ fn hostile() -> Repo {
 #[test]
 fn nothing_a_repository_says_reaches_a_terminal_raw() {
     let repo = hostile();
-    for format in FORMATS {
+    for format in formats() {
         let outcome = repo.judge().args(["--format", format]).run().expect(1);
         let text = String::from_utf8(outcome.stdout).unwrap();
         assert_eq!(raw_controls(&text), [' '; 0], "{format}");
@@ -431,11 +430,11 @@ fn nothing_a_repository_says_reaches_a_terminal_raw() {
             let line = line.trim_start();
             line.starts_with("::error file=x::")
                 || line.starts_with("##[")
-                || *format != "github" && line.starts_with("::")
+                || format != "github" && line.starts_with("::")
         });
         assert_eq!(injected, None, "{format}: {text}");
         // Markdown has names in code spans, where no renderer looks.
-        assert!(*format != "html" || !text.contains("<script>alert"), "{format}");
+        assert!(format != "html" || !text.contains("<script>alert"), "{format}");
     }
     let coloured = repo.judge().args(["--color", "always"]).run().expect(1).text();
     assert!(coloured.contains("\u{1b}[1"), "{coloured}");

@@ -13,7 +13,7 @@ use crate::support::reviews::{KEY, findings, model_finding, packet, result, run}
 use crate::support::server::Request;
 use crate::support::step::{Step, TOKEN};
 use crate::support::surfaces::{self, Surfaces};
-use crate::support::{Repo, Response, RunDir, Server, git};
+use crate::support::{Repo, Response, RunDir, Server, git, rendered_files};
 
 const REQUIRED: &str = "required = true";
 const RULES: [&str; 6] = [
@@ -208,7 +208,8 @@ fn a_model_that_repeats_every_text_and_more_reaches_nobody() {
         assert_eq!(result["status"], "completed", "{result}");
         let found = result["findings"].as_array().unwrap();
         assert!(found.iter().all(|finding| finding["blocking"] == false));
-        for name in ["summary.md", "report.html", "results.sarif", "junit.xml", "terminal", "github"] {
+        let rendered = rendered_files().into_iter().map(|(_, file)| file);
+        for name in rendered.chain(["terminal", "github"]) {
             let text = shown.text(name).replace('\\', "");
             assert!(text.contains("model-mention"), "{name} shows what the model said: {text}");
         }

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::{
-    Files, Outcome, Repo, RunDir, change, conflict, judged, qa_skill, repair, runs_in, tamper, temp,
+    Files, Outcome, Repo, RunDir, change, conflict, judged, qa_skill, rendered_files, repair, runs_in,
+    tamper, temp,
 };
 
 fn refused(outcome: &Outcome, what: &str) {
@@ -136,7 +137,7 @@ fn a_forger_who_repairs_the_manifest_is_caught_with_the_place_named() {
 fn a_forged_report_or_stranger_in_the_manifest_is_caught() {
     let repo = judged();
     let elsewhere = temp();
-    for name in ["report.html", "summary.md", "junit.xml", "results.sarif"] {
+    for (_, name) in rendered_files() {
         for keep in [false, true] {
             let run = repo.run_dir().copy_to(&elsewhere.path().join(format!("{name}-{keep}")));
             let text = String::from_utf8(run.bytes(name)).unwrap();

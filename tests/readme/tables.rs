@@ -136,7 +136,10 @@ fn presets_are_those_of_the_table() {
 #[test]
 fn formats_are_those_of_the_table() {
     let scratch = Scratch::new();
-    for format in first_cells("README.md", "## Outputs") {
+    let listed = first_cells("README.md", "## Outputs");
+    let formats = qa_formats::ALL.iter().map(|format| format.spec().id.to_owned());
+    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), formats.collect(), "README.md");
+    for format in listed {
         let command = format!("qa-skill run --format {format}");
         assert_eq!(exit_code(&scratch.checkout(), &command), 0, "{command}");
     }
@@ -200,4 +203,80 @@ fn the_files_that_contributing_names_are_there() {
         }
     }
     assert!(found >= 20, "{found}");
+}
+
+/// An addition that is there, and the files that name it, as a section of CONTRIBUTING.md says for the next one.
+struct Addition {
+    section: &'static str,
+    /// Words that name the addition; a file with one of them counts.
+    words: &'static [&'static str],
+    /// Folders and files that are searched.
+    roots: &'static [&'static str],
+    /// The files that a person writes, then those that `make registry` writes.
+    files: &'static [&'static str],
+}
+
+const ADDITIONS: &[Addition] = &[
+    Addition {
+        section: "Add a lens",
+        words: &["forgotten-await", "forgotten_await", "ForgottenAwait"],
+        roots: &["crates", "schemas", "skill", "src", "tests", "docs/rules.md"],
+        files: &[
+            "crates/lenses/src/forgotten_await.rs",
+            "crates/lenses/src/lib.rs",
+            "tests/corpus/lenses/forgotten-await.md",
+            "docs/rules.md",
+            "skill/registry.v1.json",
+        ],
+    },
+    Addition {
+        section: "Add an output format",
+        words: &["\"junit\"", "junit::Junit"],
+        roots: &["crates/core", "crates/formats", "crates/run", "schemas", "skill", "src", "tests/it"],
+        files: &["crates/formats/src/junit.rs", "crates/formats/src/lib.rs"],
+    },
+    Addition {
+        section: "Add an input of the action",
+        words: &["require-artifact", "require_artifact"],
+        roots: &["crates", "schemas", "skill", "src", "tests/it", "action.yml", "docs/action.md"],
+        files: &[
+            "src/config/inputs.rs",
+            // Whoever uses it.
+            "src/app/action/artifact.rs",
+            "src/app/action/mod.rs",
+            "tests/it/inputs.rs",
+            "action.yml",
+            "docs/action.md",
+        ],
+    },
+];
+
+#[test]
+fn an_addition_is_named_in_the_files_that_contributing_promises() {
+    for addition in ADDITIONS {
+        let mut naming = BTreeSet::new();
+        for root in addition.roots {
+            let place = project().join(root);
+            let files = if place.is_dir() {
+                files_below(&place, &format!("{root}/"))
+            } else {
+                BTreeSet::from([(*root).to_owned()])
+            };
+            naming.extend(files.into_iter().filter(|file| {
+                let bytes = std::fs::read(project().join(file)).expect("a file can be read");
+                let text = String::from_utf8_lossy(&bytes);
+                addition.words.iter().any(|word| text.contains(word))
+            }));
+        }
+        let promised: BTreeSet<String> = addition.files.iter().map(|file| (*file).to_owned()).collect();
+        assert_eq!(naming, promised, "CONTRIBUTING.md, \"{}\"", addition.section);
+        let text = read("CONTRIBUTING.md");
+        let (_, section) = text.split_once(&format!("\n## {}\n", addition.section)).expect(addition.section);
+        let section = section.split("\n## ").next().expect("it has a beginning");
+        for file in addition.files.iter().filter(|file| !file.starts_with("src/app/")) {
+            let name = file.replace("forgotten_await", "<id>").replace("forgotten-await", "<id>");
+            let name = name.replace("/junit", "/<format>");
+            assert!(section.contains(&name), "CONTRIBUTING.md, \"{}\": {name}", addition.section);
+        }
+    }
 }

@@ -27,6 +27,17 @@ pub(crate) use repo::{Files, GIT_FILES, Repo, change, git};
 pub(crate) use run_dir::{RunDir, copy_tree, runs_in};
 pub(crate) use server::{Response, Server};
 
+/// Returns the names of all output formats. A new one is then part of every test that tries them all.
+pub(crate) fn formats() -> Vec<&'static str> {
+    qa_formats::ALL.iter().map(|format| format.spec().id).collect()
+}
+
+/// Returns the name of each format that a run directory keeps, and its file there.
+pub(crate) fn rendered_files() -> Vec<(&'static str, &'static str)> {
+    let specs = qa_formats::ALL.iter().map(|format| format.spec());
+    specs.filter_map(|spec| Some((spec.id, spec.file?))).collect()
+}
+
 /// A fresh directory that goes away with the test.
 pub(crate) fn temp() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("qa-").tempdir().unwrap()

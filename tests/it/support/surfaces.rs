@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Outcome, Repo, RunDir};
+use super::{Outcome, Repo, RunDir, rendered_files};
 
 /// Marks in the texts of a test's model, which no surface may show.
 pub(crate) const FOREIGN: [&str; 10] = [
@@ -35,9 +35,11 @@ impl Surfaces {
     /// The only run of a repository, with what it printed and its workflow commands.
     pub(crate) fn new(repo: Repo, outcome: &Outcome, commands: String) -> Self {
         let run = repo.run_dir();
-        let stored = ["summary.md", "report.html", "results.sarif", "junit.xml", "lens-results.json"];
-        let mut texts: Vec<_> =
-            stored.iter().map(|name| (*name, String::from_utf8(run.bytes(name)).unwrap())).collect();
+        let rendered = rendered_files().into_iter().map(|(_, file)| file);
+        let mut texts: Vec<_> = rendered
+            .chain(["lens-results.json"])
+            .map(|name| (name, String::from_utf8(run.bytes(name)).unwrap()))
+            .collect();
         texts.push(("terminal", outcome.text()));
         texts.push(("progress", outcome.stderr.clone()));
         texts.push(("github", commands));

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use super::Amounts;
 use super::changes::{Change, generate};
-use crate::support::{Outcome, Program, Random, RunDir, copy_tree, git, own_pids, qa_skill, runs_in, temp};
+use crate::support::{
+    Outcome, Program, Random, RunDir, copy_tree, formats, git, own_pids, qa_skill, runs_in, temp,
+};
 
 /// A user without rights.
 const ANOTHER_USER: &str = "1001";
@@ -204,7 +206,7 @@ impl Drawn {
 /// Draws the options of a run that decide nothing.
 fn options(random: &mut Random, drawn: Drawn) -> Drawn {
     let jobs = (1 + random.below(16)).to_string();
-    let format = random.pick(&["terminal", "json", "sarif", "github", "markdown", "html", "junit"]);
+    let format = *random.pick(&formats());
     let drawn = drawn.with(format!("--jobs {jobs}"), |program| program.args(["--jobs", &jobs]));
     let drawn = drawn.with(format!("--format {format}"), |program| program.args(["--format", format]));
     match random.below(3) {
