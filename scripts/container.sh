@@ -31,7 +31,8 @@ size=$(stat --format %s "$archive")
 echo "the image has $size bytes compressed"
 [ "$size" -lt 15000000 ]
 
-tests=$("$cargo" test "${flags[@]}" --test it --no-run --message-format json |
+# The whole workspace, as scripts/test.sh builds it: a package alone has other features, and half of it is compiled again.
+tests=$("$cargo" test "${flags[@]}" --workspace --test it --no-run --message-format json |
     sed -n '/"kind":\["test"\]/s/.*"executable":"\([^"]*\)".*/\1/p')
 # One at a time: each unpacks the image. A container outlives whoever kills its client, so killing is tested without;
 # and waits for the network are as long without.
